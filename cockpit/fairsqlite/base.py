@@ -1,0 +1,84 @@
+"""The SQLite backend with a fair queue for writers.
+
+SQLite's busy wait is unfair: one writer of several can wait for seconds. Inside one process write
+transactions therefore queue first come, first served; BEGIN IMMEDIATE still guards against other processes.
+"""
+
+import threading
+from collections import defaultdict, deque
+from typing import Any
+
+from django.db.backends.sqlite3 import base
+
+
+class _FifoLock:
+    """A lock that is handed to whoever waited longest. Invariant: held while its queue is not empty."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._waiting: deque[threading.Lock] = deque()
+        self._held = False
+
+    def acquire(self) -> None:
+        with self._guard:
+            if not self._held:
+                self._held = True
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            self._waiting.append(turn)
+        turn.acquire()
+
+    def release(self) -> None:
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._held = False
+
+
+_locks: defaultdict[str, _FifoLock] = defaultdict(_FifoLock)
+
+
+class DatabaseWrapper(base.DatabaseWrapper):  # type: ignore[misc]  # the backend is untyped
+    """Holds the lock of its database from BEGIN to COMMIT or ROLLBACK."""
+
+    _has_turn = False
+
+    @property
+    def _lock(self) -> _FifoLock:
+        return _locks[str(self.settings_dict["NAME"])]
+
+    def _start_transaction_under_autocommit(self) -> None:
+        if not self._has_turn:
+            self._lock.acquire()
+            self._has_turn = True
+        try:
+            super()._start_transaction_under_autocommit()
+        except BaseException:
+            self._end_turn()
+            raise
+
+    def _end_turn(self) -> None:
+        if self._has_turn:
+            self._has_turn = False
+            self._lock.release()
+
+    def _commit(self) -> Any:
+        try:
+            return super()._commit()
+        finally:
+            if not self.connection or not self.connection.in_transaction:
+                self._end_turn()
+
+    def _rollback(self) -> Any:
+        try:
+            return super()._rollback()
+        finally:
+            self._end_turn()
+
+    def _close(self) -> Any:
+        try:
+            return super()._close()
+        finally:
+            self._end_turn()

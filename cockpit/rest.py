@@ -1,0 +1,45 @@
+"""JSON in and out of the REST interface."""
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+import orjson
+from django.http import HttpRequest
+from pydantic import BaseModel
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    return str(value)
+
+
+class OrjsonRenderer(BaseRenderer):
+    """Renders pydantic models, dataclasses, times and ids."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
+        return b"" if data is None else orjson.dumps(data, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+
+
+class OrjsonParser(BaseParser):
+    """Strict JSON: NaN, duplicate-free or not, is left to the schema; broken text names its place."""
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: IO[Any] | HttpRequest, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        body = stream.read()
+        try:
+            return orjson.loads(body) if body else {}
+        except orjson.JSONDecodeError as error:
+            raise ParseError(f"The body is not JSON: {error}") from error

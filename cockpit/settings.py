@@ -1,0 +1,163 @@
+"""Settings, from environment variables alone.
+
+Embedded (default): SQLite, a folder, an in-memory broker and channel layer, one process.
+Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. Nothing outside this file asks which it is.
+"""
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+env = environ.Env()
+BASE_DIR = Path(__file__).resolve().parent.parent
+HOME = Path(env.str("FORKPOINT_HOME", default="~/.forkpoint")).expanduser()
+DATABASE_URL = env.str("DATABASE_URL", default="")
+REDIS_URL = env.str("REDIS_URL", default="")
+HOST = env.str("FORKPOINT_HOST", default="127.0.0.1")
+
+
+def _port() -> int:
+    text = env.str("FORKPOINT_PORT", default="8700")
+    if not text.isdecimal() or not 0 <= int(text) < 65536:
+        raise ImproperlyConfigured(f"FORKPOINT_PORT is {text!r}: set it to a port number from 0 to 65535.")
+    return int(text)
+
+
+def _secret_key() -> str:
+    """The given key, else one made once and kept in the home folder, readable by its owner only."""
+    if given := env.str("FORKPOINT_SECRET_KEY", default=""):
+        if len(given) < 32:
+            raise ImproperlyConfigured("FORKPOINT_SECRET_KEY is too short: give it at least 32 characters.")
+        return given
+    path = HOME / "secret_key"
+    if not path.exists():
+        HOME.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(48))
+    return path.read_text()
+
+
+def _providers() -> dict[str, dict[str, Any]]:
+    text = env.str("FORKPOINT_PROVIDERS", default="{}")
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"FORKPOINT_PROVIDERS is not JSON ({error}).") from error
+    if not isinstance(value, dict) or not all(isinstance(item, dict) for item in value.values()):
+        raise ImproperlyConfigured("FORKPOINT_PROVIDERS must be an object of providers by name.")
+    return value
+
+
+def _database() -> dict[str, Any]:
+    if not DATABASE_URL:
+        HOME.mkdir(parents=True, exist_ok=True)
+        # IMMEDIATE: a read-then-write transaction would otherwise fail at once under a second writer.
+        return {
+            "ENGINE": "cockpit.fairsqlite",
+            "NAME": str(HOME / "forkpoint.sqlite3"),
+            "CONN_MAX_AGE": None,
+            "OPTIONS": {
+                "timeout": 20,
+                "transaction_mode": "IMMEDIATE",
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; "
+                "PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536; PRAGMA mmap_size=268435456; "
+                "PRAGMA journal_size_limit=67108864;",
+            },
+        }
+    database = env.db_url("DATABASE_URL")
+    if database["ENGINE"] != "django.db.backends.postgresql":
+        raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database, as postgres://user:password@host/name.")
+    return {**database, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+
+
+def _artifact_storage() -> dict[str, Any]:
+    place = env.str("FORKPOINT_ARTIFACTS", default=str(HOME / "artifacts"))
+    if not place.startswith("s3://"):
+        return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": place}}
+    bucket, _, prefix = place.removeprefix("s3://").partition("/")
+    options = {"bucket_name": bucket, "location": prefix, "file_overwrite": True, "querystring_auth": True}
+    if endpoint := env.str("AWS_ENDPOINT_URL", default=""):
+        options |= {"endpoint_url": endpoint, "addressing_style": "path", "signature_version": "s3v4"}
+    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+
+
+PORT = _port()
+PROVIDERS = _providers()
+EMBEDDED = not REDIS_URL
+SECRET_KEY = _secret_key()
+DEBUG = False
+ALLOWED_HOSTS = ["*"] if HOST not in {"127.0.0.1", "localhost", "::1"} else ["127.0.0.1", "localhost", "[::1]"]
+ROOT_URLCONF = "cockpit.urls"
+ASGI_APPLICATION = "cockpit.asgi.application"
+WSGI_APPLICATION = "cockpit.wsgi.application"
+INSTALLED_APPS = [
+    "django.contrib.contenttypes",
+    "django.contrib.auth",
+    "django.contrib.sessions",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    "traces",
+    "diffing",
+    "replay",
+    "cockpit",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True, "OPTIONS": {}}]
+DATABASES = {"default": _database()}
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(HOME / "files")}},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "artifacts": _artifact_storage(),
+}
+STATIC_URL = "static/"
+FRONTEND_DIST = BASE_DIR / "frontend" / "dist"
+USE_TZ = True
+TIME_ZONE = "UTC"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024 * 1024
+FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+
+CHANNEL_LAYERS = {
+    "default": {"BACKEND": "cockpit.embedded.LoopBoundLayer", "CONFIG": {"capacity": 1000}}
+    if EMBEDDED
+    else {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL], "capacity": 1000}}
+}
+
+CELERY_BROKER_URL = "memory://" if EMBEDDED else REDIS_URL
+# The in-memory transport polls once a second unless told otherwise.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.02} if EMBEDDED else {}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+
+REST_FRAMEWORK = {
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_RENDERER_CLASSES": ["cockpit.rest.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["cockpit.rest.OrjsonParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "EXCEPTION_HANDLER": "cockpit.errors.problem_response",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Forkpoint",
+    "VERSION": "0.1.0",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+}

@@ -1,0 +1,267 @@
+"""The diff report: what JSON, Markdown, HTML, the browser and the share page are made from."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from traces.json_types import JSONValue
+from traces.schemas import Schema
+from traces.vocabulary import EdgeKind, Label, StepStatus, StepType
+
+Relation = Literal["same", "changed", "moved", "added", "removed"]
+FoundBy = Literal["lineage", "signature", "sequence", "similarity", "none"]
+SectionName = Literal["prompt", "retrieval", "tool", "model", "output", "run"]
+Similarity = Literal["identical", "embeddings", "difflib", "jaccard", "empty"]
+Confidence = Literal["high", "medium", "low", "noise"]
+
+
+class StepRef(Schema):
+    """One side of a pair, with what a reader needs to recognise it."""
+
+    id: UUID
+    sequence_no: int
+    type: StepType
+    name: str
+    summary: str
+    status: StepStatus
+    label: Label
+    reason: str
+
+
+class AlignedPair(Schema):
+    """`changes` names what differs: input, output, status, model, parameters, tokens, cost, duration."""
+
+    base: StepRef | None
+    candidate: StepRef | None
+    relation: Relation
+    found_by: FoundBy
+    confidence: float
+    changes: list[str]
+
+
+class TextSpan(Schema):
+    op: Literal["equal", "insert", "delete"]
+    text: str
+
+
+class TextDiff(Schema):
+    """Word-level diff of the normalised texts; the raw texts are on the two steps."""
+
+    spans: list[TextSpan]
+    similarity: float
+    method: Similarity
+    truncated: bool = False
+
+
+class ValueChange(Schema):
+    """One difference between two JSON values, by JSON pointer."""
+
+    path: str
+    op: Literal["added", "removed", "changed"]
+    base: JSONValue = None
+    candidate: JSONValue = None
+
+
+class RankChange(Schema):
+    document: str
+    title: str
+    op: Literal["added", "removed", "moved", "same", "rescored"]
+    base_rank: int | None
+    candidate_rank: int | None
+    base_score: float | None
+    candidate_score: float | None
+
+
+class RankComparison(Schema):
+    changes: list[RankChange]
+    rbo: float  # rank-biased overlap, p = 0.9
+    kendall_tau: float | None  # over the documents in both; null under two of them
+
+
+class MessageChange(Schema):
+    """One entry of a message-list diff; `index` counts on the side(s) that have the message."""
+
+    op: Literal["added", "removed", "changed"]
+    role: str
+    base_index: int | None
+    candidate_index: int | None
+    text: TextDiff | None
+
+
+class SectionItem(Schema):
+    """One thing that changed. Only the comparisons that apply are present."""
+
+    kind: str  # e.g. "system prompt", "message list", "arguments", "result", "completion", "parameters"
+    title: str
+    relation: Relation
+    base: StepRef | None
+    candidate: StepRef | None
+    similarity: float | None = None
+    text: TextDiff | None = None
+    values: list[ValueChange] = []
+    ranks: RankComparison | None = None
+    messages: list[MessageChange] = []
+
+
+class Unavailable(Schema):
+    what: str
+    reason: str
+    base: StepRef | None = None
+    candidate: StepRef | None = None
+
+
+class Section(Schema):
+    name: SectionName
+    summary: str
+    items: list[SectionItem]
+    unavailable: list[Unavailable]
+
+
+class Sections(Schema):
+    prompt: Section
+    retrieval: Section
+    tool: Section
+    model: Section
+    output: Section
+    run: Section
+
+
+class ToolAccuracy(Schema):
+    total_original: int
+    used_original: int
+    new: int
+    unused: int
+
+
+class Scores(Schema):
+    """ARS as Kurral defines it: 0.7 output similarity + 0.3 tool accuracy, rounded to 4 places."""
+
+    ars: float
+    ars_reading: str
+    output_similarity: float
+    tool_accuracy: float
+    tools: ToolAccuracy
+    similarity_method: str
+    determinism: float | None
+    imported: dict[str, JSONValue]  # scores that came inside the imported files
+
+
+class Deltas(Schema):
+    """Candidate minus base; null when one side is unknown."""
+
+    tokens: int | None
+    cost_usd: float | None
+    duration_ms: float | None
+    steps: int
+    spans_with_differences: int
+    output_changes: int
+    token_changes: int
+    cost_changes: int
+    duration_changes: int
+
+
+class PathLink(Schema):
+    """One link from cause to effect, with the text that carried it."""
+
+    step: StepRef
+    side: Literal["base", "candidate"]
+    via: EdgeKind | Literal["cause"]
+    text: str
+    evidence: Literal["tested", "inferred"]
+
+
+class Cause(Schema):
+    """One suspected cause. `category` follows the order of the replay-fork-diff document."""
+
+    category: Literal["prompt", "retrieval", "tool", "model", "output", "upstream", "structure"]
+    title: str
+    description: str
+    base: StepRef | None
+    candidate: StepRef | None
+
+
+class Attribution(Schema):
+    verdict: Literal["cause", "no_difference", "no_effect", "noise", "inconclusive"]
+    sentence: str
+    primary: Cause | None
+    supporting: list[Cause]
+    path: list[PathLink]
+    confidence: Confidence | None
+    evidence: list[str]
+    alternatives: list[Cause]
+    cheapest_experiment: str
+
+
+class RunRef(Schema):
+    id: UUID
+    name: str
+    app: str
+    status: str
+    source: str
+    fork_sequence_no: int | None
+    source_run: UUID | None
+
+
+class DiffOptions(Schema):
+    """`similarity`: auto takes embeddings where the extra is installed."""
+
+    similarity: Literal["auto", "lexical"] = "auto"
+
+
+class DiffRequest(Schema):
+    base: str
+    candidate: str
+    options: DiffOptions = Field(default_factory=DiffOptions)
+
+
+class DiffReport(Schema):
+    """Immutable, addressed by (base, candidate, options)."""
+
+    schema_version: Literal["1"] = "1"
+    id: UUID
+    created_at: datetime
+    base: RunRef
+    candidate: RunRef
+    options: DiffOptions
+    summary: str
+    pairs: list[AlignedPair]
+    sections: Sections
+    scores: Scores
+    deltas: Deltas
+    attribution: Attribution
+
+
+class DiffSummary(Schema):
+    id: UUID
+    created_at: datetime
+    base: RunRef
+    candidate: RunRef
+    sentence: str
+    ars: float
+    confidence: Confidence | None
+
+
+class DiffList(Schema):
+    diffs: list[DiffSummary]
+
+
+class ShareRequest(Schema):
+    expires_in_s: int | None = Field(default=None, gt=0)
+
+
+class ShareView(Schema):
+    """`url` holds the token and is present only in the answer that created the link."""
+
+    id: UUID
+    diff: UUID
+    url: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    views: int
+
+
+class ShareList(Schema):
+    shares: list[ShareView]

@@ -1,0 +1,46 @@
+"""The policy of a replay: what may go live, in which order calls are resolved, and where it stops."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from traces.schemas import Schema
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class ToolRules(Schema):
+    """Globs over tool names; block wins over allow."""
+
+    allow: list[str] = []
+    block: list[str] = []
+    ask: list[str] = []
+
+
+class Budget(Schema):
+    max_cost_usd: Annotated[float, Field(ge=0)] | None = None
+    max_live_calls: Annotated[int, Field(ge=0)] | None = None
+    max_steps: Annotated[int, Field(gt=0)] | None = None
+    deadline_s: Positive | None = None
+
+
+class Retries(Schema):
+    """Attempt n waits min(initial_s * base^(n-1), cap_s); `Retry-After` wins."""
+
+    max: Annotated[int, Field(ge=0, le=20)] = 3
+    initial_s: Annotated[float, Field(ge=0)] = 1.0
+    base: Annotated[float, Field(ge=1)] = 2.0
+    cap_s: Annotated[float, Field(ge=0)] = 60.0
+
+
+class Policy(Schema):
+    allow: list[Literal["model", "tool", "retrieval"]] = ["model"]
+    order: Literal["reuse", "reexecute"] = "reuse"
+    fallback: Literal["simulate", "fail"] = "simulate"
+    strict: bool = False
+    semantic_threshold: Annotated[float, Field(ge=0, le=1)] = 0.85
+    determinism_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
+    tools: ToolRules = Field(default_factory=ToolRules)
+    max_turns: Annotated[int, Field(gt=0)] = 25
+    budget: Budget = Field(default_factory=Budget)
+    retries: Retries = Field(default_factory=Retries)

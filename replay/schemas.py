@@ -1,0 +1,183 @@
+"""What the REST interface and the socket say about replays."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from replay.overrides import OverrideProfile
+from replay.policy import Policy
+from traces.schemas import LabelCounts, Schema
+from traces.vocabulary import Label, StepType
+
+PlanAction = Literal["inherited", "reuse", "cache", "live", "simulate", "blocked", "unreached"]
+SessionStatus = Literal[
+    "pending", "running", "completed_exact", "completed_simulated", "completed_mixed",
+    "failed_validation", "failed_execution", "cancelled", "awaiting_operator",
+]  # fmt: skip
+
+
+class ReplayRequest(Schema):
+    """`fork_step` is a step id or a sequence number; null forks at the run's start."""
+
+    run: str
+    fork_step: str | int | None = None
+    overrides: OverrideProfile = Field(default_factory=lambda: OverrideProfile(overrides=[]))
+    policy: Policy = Field(default_factory=Policy)
+
+
+class PlannedStep(Schema):
+    sequence_no: int
+    type: StepType
+    name: str
+    action: PlanAction
+    label: Label | None  # null: unreached or blocked
+    reason: str
+    differs: list[str]  # fields of the signature that would differ from the recording
+    because: list[int]  # the changed steps that reach this one directly
+    cost_usd: float | None  # of a live step; null: unknown
+    note: str
+
+
+class Determinism(Schema):
+    """Kurral's score: mean of the four factors; `score` null when there is nothing to compare with."""
+
+    score: float | None
+    factors: dict[str, float]
+    threshold: float
+    critical_changes: list[str]
+    other_changes: list[str]
+
+
+class PlanRefusal(Schema):
+    code: str
+    detail: str
+    where: str  # JSON pointer into the request
+    step: int | None = None
+
+
+class Plan(Schema):
+    """What a replay would do with every step from the fork on, and what it would cost.
+
+    `steps` leaves out inherited ones (all before the fork); they count in `counts` and `actions`.
+    """
+
+    fork_sequence_no: int
+    steps: list[PlannedStep]
+    actions: dict[PlanAction, int]
+    counts: LabelCounts
+    live_calls: int
+    cost_usd: float | None  # null: some live model has no known price
+    tokens: int
+    duration_ms: float | None
+    replay_type: Literal["A", "B"]
+    determinism: Determinism
+    loop: str  # how the agent loop was recognised, or why not
+    refusals: list[PlanRefusal]
+    warnings: list[str]
+
+
+class AttemptView(Schema):
+    """One live call as it went: `retry_at` is set while waiting for the next attempt."""
+
+    id: int
+    sequence_no: int
+    attempt: int
+    kind: Literal["model", "tool", "retrieval"]
+    status: Literal["intended", "succeeded", "failed"]
+    error: str
+    started_at: datetime
+    duration_ms: float | None
+    retry_at: datetime | None
+
+
+class SessionView(Schema):
+    id: UUID
+    status: SessionStatus
+    source_run: UUID
+    source_name: str
+    run: UUID | None  # the derived run
+    diff: UUID | None
+    fork_sequence_no: int
+    overrides: OverrideProfile
+    policy: Policy
+    counts: LabelCounts
+    planned_steps: int
+    resolved_steps: int
+    current: str  # what is being resolved now, in words
+    cost_usd: float | None
+    live_calls: int
+    replay_type: Literal["A", "B"]
+    determinism: Determinism
+    divergences: list[str]  # where execution differed from the plan
+    unused_calls: list[int]  # recorded tool calls that nobody asked for any more
+    error_code: str
+    error: str
+    error_sequence_no: int | None
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
+# The socket. Every message of a session carries its `seq`; a client resumes with `after`.
+
+
+class SessionChanged(Schema):
+    type: Literal["session"] = "session"
+    seq: int
+    session: SessionView
+
+
+class StepsResolved(Schema):
+    """Steps of the derived run that are now readable; the client fetches them."""
+
+    type: Literal["steps"] = "steps"
+    seq: int
+    first: int
+    last: int
+
+
+class TextStreamed(Schema):
+    """More text of the live model call of one step; `offset` tells a repeat from what is new."""
+
+    type: Literal["text"] = "text"
+    seq: int
+    sequence_no: int
+    offset: int
+    text: str
+
+
+class AttemptChanged(Schema):
+    type: Literal["attempt"] = "attempt"
+    seq: int
+    attempt: AttemptView
+
+
+class RunsTouched(Schema):
+    """Something in the runs list changed; the client fetches again."""
+
+    type: Literal["runs"] = "runs"
+    seq: int
+    run: UUID
+
+
+class ProviderView(Schema):
+    """A configured model provider; keys never leave the server."""
+
+    name: str
+    protocol: Literal["openai", "anthropic"]
+    base_url: str
+    models: list[str]
+    local: bool
+    description: str
+
+
+class ProviderList(Schema):
+    providers: list[ProviderView]
+
+
+class SessionList(Schema):
+    sessions: list[SessionView]
+
+

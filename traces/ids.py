@@ -1,0 +1,10 @@
+"""Time-ordered identifiers."""
+
+from uuid import UUID
+
+import uuid_utils.compat
+
+
+def new_id() -> UUID:
+    """A UUIDv7: sorts by creation time."""
+    return uuid_utils.compat.uuid7()

@@ -1,0 +1,133 @@
+"""What was recorded. A sealed run and its steps never change: triggers in the database hold that."""
+
+from django.db import models
+
+from traces.ids import new_id
+from traces.vocabulary import EdgeKind, Label, Reason, RunSource, RunStatus, StepStatus, StepType
+
+
+def _choices(vocabulary: type[models.TextChoices] | type) -> list[tuple[str, str]]:
+    return [(member.value, member.value) for member in vocabulary]  # type: ignore[attr-defined]  # StrEnum members
+
+
+class Artifact(models.Model):
+    """Immutable bytes named by their SHA-256: the canonical JSON of a payload or of one part of it."""
+
+    sha256 = models.CharField(primary_key=True, max_length=64)
+    size = models.PositiveBigIntegerField(help_text="bytes before encoding")
+    media_type = models.CharField(max_length=80, default="application/json")
+    encoding = models.CharField(max_length=8, blank=True, help_text="'' or 'zstd'")
+    data = models.BinaryField(null=True, help_text="null when the bytes lie in the artifact storage")
+
+    def __str__(self) -> str:
+        return self.sha256
+
+
+class Run(models.Model):
+    """One recorded end-to-end execution; immutable once `sealed_at` is set."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    external_id = models.CharField(max_length=200)
+    content_digest = models.CharField(max_length=64, help_text="of the recording: tells a repeat from a conflict")
+    name = models.CharField(max_length=300)
+    app = models.CharField(max_length=120)
+    environment = models.CharField(max_length=60, blank=True)
+    source = models.CharField(max_length=8, choices=_choices(RunSource))
+    format = models.CharField(max_length=40)
+    status = models.CharField(max_length=10, choices=_choices(RunStatus))
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    sealed_at = models.DateTimeField(null=True)
+    tags = models.JSONField(default=list)
+    metadata = models.JSONField(default=dict)
+    search = models.TextField(help_text="lower case: name, external id, app, model names, tags, first input")
+
+    step_count = models.PositiveIntegerField(default=0)
+    error_count = models.PositiveIntegerField(default=0)
+    tokens_in = models.PositiveBigIntegerField(default=0)
+    tokens_out = models.PositiveBigIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True, help_text="null: unknown, never 0")
+    duration_ms = models.FloatField(null=True)
+    exact_count = models.PositiveIntegerField(default=0)
+    cached_count = models.PositiveIntegerField(default=0)
+    simulated_count = models.PositiveIntegerField(default=0)
+
+    source_run = models.ForeignKey("self", models.PROTECT, null=True, related_name="derived_runs")
+    fork_sequence_no = models.PositiveIntegerField(null=True)
+    session_id = models.UUIDField(null=True, help_text="the replay session that produced this run")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["app", "external_id"], name="run_identity"),)
+        indexes = (
+            models.Index(fields=["-started_at", "-id"], name="run_newest"),  # the runs list and its cursor
+            models.Index(fields=["app", "-started_at"], name="run_app_newest"),
+            models.Index(fields=["external_id"], name="run_external"),  # permalinks by the user's own ids
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.id})"
+
+
+class Step(models.Model):
+    """One causal unit of a run. Payloads are named here and stored as artifacts."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="steps")
+    sequence_no = models.PositiveIntegerField(help_text="from 1, in causal order")
+    parent_no = models.PositiveIntegerField(null=True, help_text="sequence_no of the parent step")
+    external_id = models.CharField(max_length=200, blank=True)
+    type = models.CharField(max_length=10, choices=_choices(StepType))
+    name = models.CharField(max_length=300)
+    status = models.CharField(max_length=8, choices=_choices(StepStatus))
+    started_at = models.DateTimeField(null=True)
+    duration_ms = models.FloatField(null=True)
+    label = models.CharField(max_length=9, choices=_choices(Label))
+    reason = models.CharField(max_length=40, choices=_choices(Reason), blank=True)
+    signature = models.CharField(max_length=80, blank=True)
+    input_ref = models.CharField(max_length=64, blank=True, help_text="artifact; empty: not recorded")
+    output_ref = models.CharField(max_length=64, blank=True)
+    attributes_ref = models.CharField(max_length=64, blank=True, help_text="raw attributes that no column holds")
+    detail = models.JSONField(default=dict, help_text="what the label rests on: differing fields, match, attempts")
+    error = models.TextField(blank=True)
+    summary = models.CharField(max_length=200, blank=True, help_text="one line for lists")
+    provider = models.CharField(max_length=80, blank=True)
+    model = models.CharField(max_length=120, blank=True)
+    tool_name = models.CharField(max_length=200, blank=True)
+    call_id = models.CharField(max_length=200, blank=True)
+    tokens_in = models.PositiveIntegerField(null=True)
+    tokens_out = models.PositiveIntegerField(null=True)
+    tokens_cached = models.PositiveIntegerField(null=True)
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True)
+    retries = models.PositiveSmallIntegerField(default=0)
+    document_count = models.PositiveIntegerField(null=True)
+    source_step = models.UUIDField(null=True, help_text="the step of the source run that this one replays")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["run", "sequence_no"], name="step_sequence"),)
+        indexes = (
+            # the signature cache: a call answered in any sealed run of the app
+            models.Index(fields=["signature"], name="step_signature", condition=~models.Q(signature="")),
+            models.Index(fields=["external_id"], name="step_external", condition=~models.Q(external_id="")),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.sequence_no} {self.type} {self.name}"
+
+
+class Edge(models.Model):
+    """A later step consumed what an earlier one produced; `evidence` says how that is known."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="edges")
+    producer_no = models.PositiveIntegerField()
+    consumer_no = models.PositiveIntegerField()
+    kind = models.CharField(max_length=12, choices=_choices(EdgeKind))
+    evidence = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["run", "consumer_no", "producer_no", "kind"], name="edge_identity"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.producer_no} -> {self.consumer_no} ({self.kind})"

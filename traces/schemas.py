@@ -1,0 +1,185 @@
+"""What the REST interface says about recorded runs. The browser's types are generated from these."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import EdgeKind, Label, RunSource, RunStatus, StepStatus, StepType
+
+
+class Schema(BaseModel):
+    """Base of every schema: no unknown fields, all fields present in answers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_serialization_defaults_required=True)
+
+
+class LabelCounts(Schema):
+    live: int = 0
+    exact: int = 0
+    cached: int = 0
+    simulated: int = 0
+
+
+class RunSummary(Schema):
+    """One row of the runs list. Unknown cost is null, never 0."""
+
+    id: UUID
+    external_id: str
+    name: str
+    app: str
+    environment: str
+    source: RunSource
+    format: str
+    status: RunStatus
+    started_at: datetime | None
+    ended_at: datetime | None
+    created_at: datetime
+    sealed: bool
+    tags: list[str]
+    steps: int
+    errors: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+    duration_ms: float | None
+    labels: LabelCounts
+    source_run: UUID | None
+    fork_sequence_no: int | None
+    session_id: UUID | None
+
+
+class RunDetail(RunSummary):
+    """A run with its metadata, and the runs derived from it."""
+
+    metadata: JSONObject
+    source_run_name: str | None
+    derived: list[RunSummary]
+
+
+class RunList(Schema):
+    runs: list[RunSummary]
+    next: str | None
+    total: int | None  # null when counting would cost more than listing
+
+
+class Facet(Schema):
+    value: str
+    count: int
+
+
+class RunFacets(Schema):
+    """The values that the filters of the runs list offer."""
+
+    apps: list[Facet]
+    environments: list[Facet]
+    statuses: list[Facet]
+    sources: list[Facet]
+    tags: list[Facet]
+
+
+class StepSummary(Schema):
+    """One step without its payloads. `offset_ms` counts from the run's start; null when not recorded."""
+
+    id: UUID
+    sequence_no: int
+    parent: int | None  # sequence_no of the parent
+    type: StepType
+    name: str
+    summary: str
+    status: StepStatus
+    label: Label
+    reason: str
+    offset_ms: float | None
+    duration_ms: float | None
+    provider: str
+    model: str
+    tool_name: str
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
+    retries: int
+    source_step: UUID | None
+
+
+class StepList(Schema):
+    steps: list[StepSummary]
+    next: int | None  # pass as `after` for the rest
+
+
+class EdgeView(Schema):
+    """`step` is the other end: the producer among `consumed`, the consumer among `produced_for`."""
+
+    step: int
+    step_id: UUID
+    type: StepType
+    name: str
+    kind: EdgeKind
+    evidence: str
+
+
+class StepDetail(StepSummary):
+    """One step with its payloads and its provenance."""
+
+    run: UUID
+    external_id: str
+    started_at: datetime | None
+    error: str
+    signature: str
+    call_id: str
+    tokens_cached: int | None
+    input: JSONValue
+    output: JSONValue
+    input_ref: str
+    output_ref: str
+    unavailable: list[str]  # payload fields whose artifact is missing, by name
+    inherited_messages: int  # how many of input.messages the previous call of the same loop already had
+    attributes: JSONObject
+    detail: JSONObject
+    consumed: list[EdgeView]
+    produced_for: list[EdgeView]
+
+
+class ImportedRun(Schema):
+    id: UUID
+    external_id: str
+    name: str
+    app: str
+    status: RunStatus
+    steps: int
+    format: str
+    created: bool  # false: this very run was here already
+
+
+class SkippedFile(Schema):
+    path: str
+    reason: str
+    where: str = ""  # line, JSON pointer or byte offset inside the file
+
+
+class ImportReport(Schema):
+    runs: list[ImportedRun]
+    skipped: list[SkippedFile]
+
+
+ErrorCode = Literal[
+    "validation_error", "auth_required", "auth_forbidden", "not_found", "conflict", "rate_limited",
+    "payload_too_large", "dependency_unavailable", "internal_error",
+    "override_before_fork", "override_conflict", "structural_change", "override_matches_nothing",
+    "policy_conflict", "artifact_missing", "privacy_blocked", "source_not_sealed", "tool_review_required",
+]  # fmt: skip
+
+
+class Problem(Schema):
+    """`application/problem+json` (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    code: ErrorCode
+    detail: str
+    where: str = ""  # JSON pointer into the input
+    retryable: bool = False
+    request_id: str

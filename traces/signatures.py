@@ -1,0 +1,74 @@
+"""Signatures: the digest of everything that determines a call's answer.
+
+`sig:v1` is the SHA-256 of the canonical JSON of the call: for a model its provider, model, sampling
+parameters, tool schemas, response format and messages; for a tool its name, version and arguments; for a
+retrieval its retriever, query, top_k, filters and embedding profile; for a prompt its template id, version,
+text and variables. Fields that vary without meaning are left out by an ignore list of dotted paths.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from traces.canonical import digest
+from traces.json_types import JSONObject, JSONValue
+from traces.parts import split
+from traces.vocabulary import StepType
+
+VERSION: Final = "sig:v1"
+# Identify the request, not what was asked.
+DEFAULT_IGNORED: Final = frozenset({"metadata", "user", "request_id", "session_id", "timestamp", "stream"})
+_MODEL_FIELDS: Final = ("messages", "tools", "parameters", "response_format")
+_RETRIEVAL_FIELDS: Final = ("query", "top_k", "filters", "embedding_profile")
+_PROMPT_FIELDS: Final = ("template_id", "version", "template", "variables")
+
+
+def signature(
+    *,
+    type: StepType,
+    name: str,
+    input: JSONValue,
+    provider: str = "",
+    model: str = "",
+    tool_name: str = "",
+    ignored: Collection[str] = DEFAULT_IGNORED,
+) -> str:
+    """`sig:v1:<sha256>` of a call, or an empty text for a step type that makes none."""
+    call = call_of(type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name)
+    if call is None:
+        return ""
+    return f"{VERSION}:{split(_without(call, ignored)).digest}"
+
+
+def call_of(
+    *, type: StepType, name: str, input: JSONValue, provider: str = "", model: str = "", tool_name: str = ""
+) -> JSONObject | None:
+    """What the signature covers, by field: the object to compare when two signatures differ."""
+    given = input if isinstance(input, dict) else {}
+    if type is StepType.MODEL:
+        return {"kind": "model", "provider": provider, "model": model, **_picked(given, _MODEL_FIELDS)}
+    if type is StepType.TOOL:
+        return {"kind": "tool", "name": tool_name or name, "arguments": input}
+    if type is StepType.RETRIEVAL:
+        return {"kind": "retrieval", "retriever": name, **_picked(given, _RETRIEVAL_FIELDS)}
+    if type is StepType.PROMPT:
+        return {"kind": "prompt", **_picked(given, _PROMPT_FIELDS)}
+    return None
+
+
+def differing_fields(recorded: JSONObject, current: JSONObject) -> list[str]:
+    """The names of the call's fields whose values differ, in order."""
+    names = dict.fromkeys([*recorded, *current])
+    return [name for name in names if digest(recorded.get(name)) != digest(current.get(name))]
+
+
+def _picked(value: JSONObject, names: tuple[str, ...]) -> JSONObject:
+    return {name: value[name] for name in names if value.get(name) is not None}
+
+
+def _without(value: JSONObject, ignored: Collection[str]) -> JSONObject:
+    """`value` without the ignored names among its own fields and those of `parameters`."""
+    kept = {key: item for key, item in value.items() if key not in ignored}
+    parameters = kept.get("parameters")
+    if isinstance(parameters, dict):
+        kept["parameters"] = {key: item for key, item in parameters.items() if key not in ignored}
+    return kept

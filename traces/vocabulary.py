@@ -1,0 +1,76 @@
+"""The closed vocabularies of the product: one place, used by models, schemas and pure code."""
+
+from enum import StrEnum
+
+
+class RunSource(StrEnum):
+    """Where a run came from."""
+
+    LIVE = "live"
+    IMPORT = "import"
+    REPLAY = "replay"
+    BUNDLE = "bundle"
+
+
+class RunStatus(StrEnum):
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class StepType(StrEnum):
+    """What kind of causal unit a step is."""
+
+    PROMPT = "prompt"
+    RETRIEVAL = "retrieval"
+    TOOL = "tool"
+    MODEL = "model"
+    AGENT = "agent"
+    TURN = "turn"
+    PLANNER = "planner"
+    VALIDATOR = "validator"
+    SAFETY = "safety"
+    OUTPUT = "output"
+
+
+class StepStatus(StrEnum):
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    PARTIAL = "partial"
+    DENIED = "denied"
+    RUNNING = "running"
+
+
+class Label(StrEnum):
+    """How a step's output was obtained; `live` marks an original recording."""
+
+    LIVE = "live"
+    EXACT = "exact"
+    CACHED = "cached"
+    SIMULATED = "simulated"
+
+
+class Reason(StrEnum):
+    """Why a replayed step carries its label."""
+
+    SOURCE_OUTPUT_REUSED = "source_output_reused"
+    OPERATOR_OVERRIDE = "simulation_operator_override"
+    CACHE_SIGNATURE = "cache_hit_signature_match"
+    CACHE_SEMANTIC = "cache_hit_semantic_match"
+    LIVE_MODEL = "live_model_call"
+    LIVE_TOOL = "live_tool_call"
+    LIVE_RETRIEVAL = "live_retrieval"
+    SIDE_EFFECT_BLOCKED = "side_effect_blocked"
+    DUPLICATE_SUPPRESSED = "duplicate_suppressed"
+    POLICY_FALLBACK = "simulation_policy_fallback"
+
+
+class EdgeKind(StrEnum):
+    """How it is known that a later step consumed what an earlier one produced, strongest first."""
+
+    TOOL_CALL_ID = "tool_call_id"
+    LINK = "link"
+    HISTORY = "history"
+    DIGEST = "digest"
+    TEXT = "text"
