@@ -1,6 +1,12 @@
 from django.apps import AppConfig
 
+from cockpit.celery import app as celery_app
+
 
 class CockpitConfig(AppConfig):
     name = "cockpit"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Make ours the application that every `@shared_task` belongs to."""
+        celery_app.set_default()

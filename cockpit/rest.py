@@ -36,7 +36,10 @@ class OrjsonParser(BaseParser):
     media_type = "application/json"
 
     def parse(
-        self, stream: IO[Any] | HttpRequest, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+        self,
+        stream: IO[Any] | HttpRequest,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         body = stream.read()
         try:

@@ -6,12 +6,16 @@ Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. Nothing outside this f
 
 import json
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from cockpit import logs
+
+VERSION = "0.1.0"
 env = environ.Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
 HOME = Path(env.str("FORKPOINT_HOME", default="~/.forkpoint")).expanduser()
@@ -29,7 +33,8 @@ def _port() -> int:
 
 def _secret_key() -> str:
     """The given key, else one made once and kept in the home folder, readable by its owner only."""
-    if given := env.str("FORKPOINT_SECRET_KEY", default=""):
+    given: str = env.str("FORKPOINT_SECRET_KEY", default="")
+    if given:
         if len(given) < 32:
             raise ImproperlyConfigured("FORKPOINT_SECRET_KEY is too short: give it at least 32 characters.")
         return given
@@ -68,9 +73,9 @@ def _database() -> dict[str, Any]:
                 "PRAGMA journal_size_limit=67108864;",
             },
         }
+    if not DATABASE_URL.startswith(("postgres://", "postgresql://")):
+        raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database: postgres://user:password@host/name.")
     database = env.db_url("DATABASE_URL")
-    if database["ENGINE"] != "django.db.backends.postgresql":
-        raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database, as postgres://user:password@host/name.")
     return {**database, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 
 
@@ -79,42 +84,73 @@ def _artifact_storage() -> dict[str, Any]:
     if not place.startswith("s3://"):
         return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": place}}
     bucket, _, prefix = place.removeprefix("s3://").partition("/")
+    if not bucket:
+        raise ImproperlyConfigured("FORKPOINT_ARTIFACTS names no bucket: set it to s3://bucket or to a folder.")
+    if find_spec("storages") is None or find_spec("boto3") is None:
+        raise ImproperlyConfigured("FORKPOINT_ARTIFACTS is on S3: install the extra with `pip install forkpoint[s3]`.")
     options = {"bucket_name": bucket, "location": prefix, "file_overwrite": True, "querystring_auth": True}
     if endpoint := env.str("AWS_ENDPOINT_URL", default=""):
         options |= {"endpoint_url": endpoint, "addressing_style": "path", "signature_version": "s3v4"}
     return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
 
+def _log_level() -> str:
+    level: str = env.str("FORKPOINT_LOG_LEVEL", default="WARNING").upper()
+    if level not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
+        raise ImproperlyConfigured(f"FORKPOINT_LOG_LEVEL is {level!r}: set it to debug, info, warning or error.")
+    return level
+
+
+def _check_shape() -> None:
+    """Several processes need both services; one of the two alone loses work or wake-ups."""
+    if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
+        raise ImproperlyConfigured("REDIS_URL must look like redis://host:6379/0.")
+    if REDIS_URL and not DATABASE_URL:
+        raise ImproperlyConfigured("REDIS_URL is set but DATABASE_URL is not: several processes need PostgreSQL.")
+
+
+_check_shape()
 PORT = _port()
 PROVIDERS = _providers()
 EMBEDDED = not REDIS_URL
 SECRET_KEY = _secret_key()
 DEBUG = False
-ALLOWED_HOSTS = ["*"] if HOST not in {"127.0.0.1", "localhost", "::1"} else ["127.0.0.1", "localhost", "[::1]"]
+LOOPBACK = HOST in {"127.0.0.1", "localhost", "::1"}
+# On loopback only names of this machine: another site's name pointed here (DNS rebinding) is refused.
+ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"] if EMBEDDED and LOOPBACK else ["*"]
+LOGIN_REQUIRED = not (EMBEDDED and LOOPBACK)
 ROOT_URLCONF = "cockpit.urls"
 ASGI_APPLICATION = "cockpit.asgi.application"
 WSGI_APPLICATION = "cockpit.wsgi.application"
 INSTALLED_APPS = [
     "django.contrib.contenttypes",
-    "django.contrib.auth",
     "django.contrib.sessions",
+    "django.contrib.staticfiles",
     "channels",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "traces",
     "diffing",
     "replay",
     "cockpit",
 ]
 MIDDLEWARE = [
+    "cockpit.middleware.request_ids",
+    "cockpit.middleware.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "cockpit.auth.access_control",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_AGE = 7 * 24 * 3600
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "cockpit.errors.csrf_failure"
+APPEND_SLASH = False
 TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True, "OPTIONS": {}}]
 DATABASES = {"default": _database()}
 STORAGES = {
@@ -122,8 +158,13 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     "artifacts": _artifact_storage(),
 }
-STATIC_URL = "static/"
-FRONTEND_DIST = BASE_DIR / "frontend" / "dist"
+STATIC_URL = "/static/"
+FRONTEND_DIST = Path(env.str("FORKPOINT_FRONTEND", default=str(BASE_DIR / "frontend" / "dist")))
+WHITENOISE_ROOT = FRONTEND_DIST if FRONTEND_DIST.exists() else None
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+# The build names each asset by its content.
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/assets/"
 USE_TZ = True
 TIME_ZONE = "UTC"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024 * 1024
@@ -145,6 +186,9 @@ CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 
+LOGGING = logs.config(_log_level())
+logs.configure()
+
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["cockpit.rest.OrjsonRenderer"],
@@ -156,8 +200,14 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Forkpoint",
-    "VERSION": "0.1.0",
+    "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "cockpit.openapi.add_live_messages",
+    ],
 }

@@ -40,7 +40,7 @@ class _FifoLock:
 _locks: defaultdict[str, _FifoLock] = defaultdict(_FifoLock)
 
 
-class DatabaseWrapper(base.DatabaseWrapper):  # type: ignore[misc]  # the backend is untyped
+class DatabaseWrapper(base.DatabaseWrapper):
     """Holds the lock of its database from BEGIN to COMMIT or ROLLBACK."""
 
     _has_turn = False
@@ -54,7 +54,7 @@ class DatabaseWrapper(base.DatabaseWrapper):  # type: ignore[misc]  # the backen
             self._lock.acquire()
             self._has_turn = True
         try:
-            super()._start_transaction_under_autocommit()
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # missing from the stubs
         except BaseException:
             self._end_turn()
             raise
@@ -66,19 +66,19 @@ class DatabaseWrapper(base.DatabaseWrapper):  # type: ignore[misc]  # the backen
 
     def _commit(self) -> Any:
         try:
-            return super()._commit()
+            return super()._commit()  # type: ignore[misc]  # missing from the stubs
         finally:
             if not self.connection or not self.connection.in_transaction:
                 self._end_turn()
 
     def _rollback(self) -> Any:
         try:
-            return super()._rollback()
+            return super()._rollback()  # type: ignore[misc]  # missing from the stubs
         finally:
             self._end_turn()
 
     def _close(self) -> Any:
         try:
-            return super()._close()
+            return super()._close()  # type: ignore[misc]  # missing from the stubs
         finally:
             self._end_turn()

@@ -1,0 +1,67 @@
+"""One process for everything: HTTP through WSGI threads, websockets, and, embedded, the worker."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import structlog
+from a2wsgi import WSGIMiddleware
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.sessions import SessionMiddlewareStack
+from django.urls import path
+
+from cockpit.wsgi import application as http  # first: it sets Django up, which the imports below need
+
+from cockpit import embedded  # isort: skip
+from django.conf import settings  # isort: skip
+from importlib.util import find_spec
+
+READY = all(find_spec(name) for name in ("replay.services", "replay.queries", "diffing.models"))
+if READY:
+    from cockpit import live
+    from replay import services as replays
+
+log = structlog.get_logger("cockpit.lifespan")
+HTTP_THREADS = 8
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+def _start() -> embedded.EmbeddedWorker | None:
+    """Start the worker if it lives here, then go on with what an earlier process left unfinished."""
+    worker = None
+    if settings.EMBEDDED:
+        worker = embedded.EmbeddedWorker()
+        worker.start()
+    if READY and (requeued := replays.requeue_unfinished()):
+        log.info("replays_requeued", count=requeued)
+    return worker
+
+
+async def _stop(worker: embedded.EmbeddedWorker | None) -> None:
+    # In a thread: a task that is finishing still sends wake-ups through this loop.
+    if worker is not None and not await asyncio.to_thread(worker.stop):
+        log.warning("worker_still_busy", consequence="its replays go on at the next start")
+
+
+async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
+    worker = None
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            worker = await asyncio.to_thread(_start)
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            await _stop(worker)
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+
+
+routes: dict[str, Any] = {"http": WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), "lifespan": lifespan}
+if READY:
+    routes["websocket"] = live.SameOrigin(
+        SessionMiddlewareStack(URLRouter([path("ws/live", live.LiveConsumer.as_asgi())]))
+    )
+application = ProtocolTypeRouter(routes)

@@ -1,0 +1,110 @@
+"""Who calls, and what that role may do. One place for every address of the API."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import CsrfViewMiddleware
+
+from cockpit import tokens
+from cockpit.errors import Trouble, problem_page
+from cockpit.schemas import Role
+
+Handler = Callable[[HttpRequest], HttpResponse]
+
+API = "/api/v1"
+SESSION_KEY = "token"
+_RANK: dict[Role, int] = {"viewer": 1, "debugger": 2, "admin": 3}
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+# Open to everybody: signs of life, the way in, the description of the interface, and shared reports.
+_OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout", "access", "schema", "docs", "share/"))
+_ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "settings", "providers"))
+# Says what would happen and does nothing.
+_READING_POSTS = frozenset({f"{API}/replays/preview"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    name: str
+    role: Role
+
+
+LOCAL = Caller(name="local", role="admin")
+
+
+def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
+    """The caller by Bearer token or by login; None when nobody says who they are."""
+    if not settings.LOGIN_REQUIRED:
+        return LOCAL
+    scheme, _, secret = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        token = tokens.find(secret.strip())
+    elif token_id := session.get(SESSION_KEY):
+        token = tokens.find_by_id(token_id)
+    else:
+        return None
+    return Caller(name=token.name, role=cast(Role, token.role)) if token else None
+
+
+def required_role(method: str, path: str) -> Role | None:
+    """The least role that may make this request; None: anybody."""
+    if not path.startswith("/api/") or path.startswith(_OPEN):
+        return None
+    if method in _SAFE or path.rstrip("/") in _READING_POSTS:
+        return "viewer"
+    return "admin" if path.startswith(_ADMIN) else "debugger"
+
+
+def may(caller: Caller, role: Role) -> bool:
+    return _RANK[caller.role] >= _RANK[role]
+
+
+def foreign_origin(origin: str | None, host: str) -> bool:
+    """Whether a browser says that another site made it send this. Programs send no Origin."""
+    return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+
+
+def _csrf_refusal(request: HttpRequest) -> str | None:
+    """A cookie alone does not prove that the user meant it: the page must repeat the token."""
+    if not settings.LOGIN_REQUIRED or "authorization" in request.headers or SESSION_KEY not in request.session:
+        return None
+    check = CsrfViewMiddleware(lambda _: HttpResponse())
+    check.process_request(request)
+    refusal = check.process_view(request, lambda *_: HttpResponse(), (), {})
+    return None if refusal is None else "The CSRF token is missing or wrong: send it back as X-CSRFToken."
+
+
+def _refusal(request: HttpRequest) -> Trouble | None:
+    method = request.method or "GET"
+    if method not in _SAFE:
+        if foreign_origin(request.headers.get("Origin"), request.get_host()):
+            return Trouble("auth_forbidden", 403, "This request came from a page of another site.")
+        if csrf := _csrf_refusal(request):
+            return Trouble("auth_forbidden", 403, csrf)
+    role = required_role(method, request.path)
+    if role is None:
+        return None
+    caller = caller_of({key.lower(): value for key, value in request.headers.items()}, request.session)
+    if caller is None:
+        return Trouble("auth_required", 401, "Log in, or send a token as `Authorization: Bearer …`.")
+    if not may(caller, role):
+        return Trouble("auth_forbidden", 403, f"This needs the role {role}; {caller.name} is {caller.role}.")
+    return None
+
+
+def access_control(get_response: Handler) -> Handler:
+    """Let through what the caller may do, before any view runs."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        refusal = _refusal(request)
+        if refusal is None:
+            return get_response(request)
+        response = problem_page(request, refusal)
+        if refusal.status == 401:
+            response["WWW-Authenticate"] = "Bearer"
+        return response
+
+    return handle

@@ -1,0 +1,34 @@
+"""The page that holds the browser application; its assets are served by WhiteNoise."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+_NOT_BUILT = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Forkpoint: interface not built</title></head>
+<body><h1>The browser interface is not built</h1>
+<p>The server and its API are running. Run <code>make setup</code> in the project's folder and start again to see the
+cockpit here; the <a href="/api/v1/docs">documentation of the API</a> works now.</p></body></html>
+"""
+
+
+@lru_cache(maxsize=1)
+def _page(path: Path, modified_ns: int) -> bytes:
+    """The built page; a new build has another time and is read again."""
+    return path.read_bytes()
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """The same page for every address: the browser's router takes it from there."""
+    path: Path = settings.FRONTEND_DIST / "index.html"
+    if not path.exists():
+        return HttpResponse(_NOT_BUILT, status=503)
+    response = HttpResponse(_page(path, path.stat().st_mtime_ns))
+    response["Cache-Control"] = "no-cache"
+    if request.path.startswith("/share/"):
+        response["X-Robots-Tag"] = "noindex"
+    return response

@@ -1,0 +1,193 @@
+"""The websocket `/ws/live`: typed messages, in order, resumable.
+
+A wake-up carries no data. The consumer keeps how far it has sent, and on connect, on each wake-up and every few
+seconds reads what comes after; so order, gaps, repeats and late joiners are one question with one answer.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+from urllib.parse import parse_qs
+from uuid import UUID
+
+import structlog
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.security.websocket import WebsocketDenier
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+from pydantic import BaseModel
+
+from cockpit import auth
+from cockpit.schemas import DiffTouched
+from diffing.models import DiffReport
+from replay import queries as replays
+from replay.models import ReplaySession
+from replay.schemas import RunsTouched
+from traces.models import Run, Step
+
+log = structlog.get_logger("cockpit.live")
+# Heals a lost wake-up.
+CATCH_UP_S = 5.0
+# A burst of wake-ups becomes one read.
+PAUSE_S = 0.02
+BAD_REQUEST, NO_ACCESS, NOT_FOUND, SERVER_ERROR = 4400, 4401, 4404, 1011
+
+
+class Feed(Protocol):
+    """What one socket follows."""
+
+    group: str
+
+    def exists(self) -> bool: ...
+
+    def read(self, *, woken: bool) -> Sequence[BaseModel]:
+        """What has not been sent yet."""
+
+
+class ReplayFeed:
+    """The messages of one replay session, from a table with a sequence of its own."""
+
+    def __init__(self, session: UUID, after: int) -> None:
+        self.group = f"replay.{session}"
+        self._session = session
+        self._sent = after
+
+    def exists(self) -> bool:
+        return ReplaySession.objects.filter(id=self._session).exists()
+
+    def read(self, *, woken: bool) -> Sequence[BaseModel]:
+        messages = replays.messages_after(self._session, self._sent)
+        if messages:
+            self._sent = messages[-1].seq
+        return messages
+
+
+class RunFeed:
+    """Tells that one run, or the list of runs, changed; the client fetches again."""
+
+    def __init__(self, run: UUID | None) -> None:
+        self.group = f"run.{run}" if run else "runs"
+        self._run = run
+        self._seq = 0
+        self._seen: object = None
+
+    def exists(self) -> bool:
+        return self._run is None or Run.objects.filter(id=self._run).exists()
+
+    def read(self, *, woken: bool) -> Sequence[BaseModel]:
+        state = self._state()
+        if not woken and state == self._seen:
+            return []
+        self._seen = state
+        self._seq += 1
+        return [RunsTouched(seq=self._seq, run=self._run)]
+
+    def _state(self) -> object:
+        """What a lost wake-up would have been about."""
+        if self._run is None:
+            return Run.objects.order_by("-id").values_list("id", "sealed_at").first()
+        steps = Step.objects.filter(run=self._run).order_by("-sequence_no").values_list("sequence_no", flat=True)
+        return steps.first(), Run.objects.filter(id=self._run).values_list("sealed_at", "status").first()
+
+
+class DiffFeed:
+    """Tells that a diff report got new evidence."""
+
+    def __init__(self, diff: UUID) -> None:
+        self.group = f"diff.{diff}"
+        self._diff = diff
+        self._seq = 0
+
+    def exists(self) -> bool:
+        return DiffReport.objects.filter(id=self._diff).exists()
+
+    def read(self, *, woken: bool) -> Sequence[BaseModel]:
+        if not woken:
+            return []
+        self._seq += 1
+        return [DiffTouched(seq=self._seq, diff=self._diff)]
+
+
+def feed_for(query: str) -> Feed:
+    """The feed that a query string names; raises ValueError saying what is wrong with it."""
+    values = {key: items[-1] for key, items in parse_qs(query).items()}
+    after = int(values.pop("after", "0"))
+    match values:
+        case {"replay": session, **rest} if not rest:
+            return ReplayFeed(UUID(session), after)
+        case {"run": run, **rest} if not rest:
+            return RunFeed(UUID(run))
+        case {"diff": diff, **rest} if not rest:
+            return DiffFeed(UUID(diff))
+        case {"runs": _, **rest} if not rest:
+            return RunFeed(None)
+    raise ValueError("name one of run=, replay=, diff= or runs=1")
+
+
+class LiveConsumer(AsyncWebsocketConsumer):
+    """One socket following one feed."""
+
+    _pump: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        self._woken = asyncio.Event()
+        await self.accept()  # refusals come after: a browser sees the close code of an accepted socket only
+        try:
+            self._feed = feed_for(self.scope["query_string"].decode("latin1"))
+        except ValueError as error:
+            await self.close(BAD_REQUEST, str(error))
+            return
+        if not await database_sync_to_async(self._allowed)():
+            await self.close(NO_ACCESS, "log in first")
+        elif not await database_sync_to_async(self._feed.exists)():
+            await self.close(NOT_FOUND, "there is no such thing to follow")
+        else:
+            await self.channel_layer.group_add(self._feed.group, self.channel_name)
+            self._pump = asyncio.create_task(self._follow())
+
+    async def disconnect(self, code: int) -> None:
+        if self._pump is not None:
+            self._pump.cancel()
+            await self.channel_layer.group_discard(self._feed.group, self.channel_name)
+
+    async def wake(self, event: dict[str, Any]) -> None:
+        self._woken.set()
+
+    def _allowed(self) -> bool:
+        headers = {key.decode("latin1"): value.decode("latin1") for key, value in self.scope["headers"]}
+        return auth.caller_of(headers, self.scope["session"]) is not None
+
+    async def _follow(self) -> None:
+        woken = True
+        try:
+            while True:
+                await self._send_new(woken)
+                await asyncio.sleep(PAUSE_S)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), CATCH_UP_S)
+                woken = self._woken.is_set()
+                self._woken.clear()
+        except Exception as error:
+            log.error("feed_failed", group=self._feed.group, exc_info=error)
+            await self.close(SERVER_ERROR)
+
+    async def _send_new(self, woken: bool) -> None:
+        for message in await database_sync_to_async(self._feed.read)(woken=woken):
+            await self.send(message.model_dump_json())
+
+
+class SameOrigin:
+    """Refuses sockets that a page of another site opens, and hosts that are not ours."""
+
+    def __init__(self, application: Any) -> None:
+        self._application = application
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> Any:
+        headers = {key.decode("latin1"): value.decode("latin1") for key, value in scope["headers"]}
+        host = headers.get("host", "")
+        known = validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS)
+        if not known or auth.foreign_origin(headers.get("origin"), host):
+            return await WebsocketDenier()(scope, receive, send)
+        return await self._application(scope, receive, send)

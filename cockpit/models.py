@@ -1,0 +1,20 @@
+"""Who may use a server that is reachable by others."""
+
+from django.db import models
+
+from traces.ids import new_id
+
+
+class ApiToken(models.Model):
+    """A key to the interface. Its secret is shown once and kept only as a hash."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.CharField(max_length=120)
+    role = models.CharField(max_length=8, choices=[(role, role) for role in ("viewer", "debugger", "admin")])
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret")
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.role})"

@@ -1,0 +1,54 @@
+"""Making, finding and revoking API tokens."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+
+from cockpit.models import ApiToken
+from cockpit.schemas import Role
+
+PREFIX = "fp_"
+# Last use is a hint for people: writing it for every request would make every read a write.
+USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+def _digest(secret: str) -> str:
+    # A plain hash is enough: the secret has 256 random bits, there is nothing to guess.
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def create(*, name: str, role: Role) -> str:
+    """A new token; the only time that its secret is seen."""
+    secret = PREFIX + secrets.token_urlsafe(32)
+    ApiToken.objects.create(name=name, role=role, digest=_digest(secret))
+    return secret
+
+
+def find(secret: str) -> ApiToken | None:
+    return _used(ApiToken.objects.filter(digest=_digest(secret), revoked_at=None).first())
+
+
+def find_by_id(token_id: str | UUID) -> ApiToken | None:
+    return _used(ApiToken.objects.filter(id=token_id, revoked_at=None).first())
+
+
+def revoke(token_id: UUID) -> bool:
+    """True when a token was in force and is not any more."""
+    return bool(ApiToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=timezone.now()))
+
+
+def any_in_force() -> bool:
+    return ApiToken.objects.filter(revoked_at=None).exists()
+
+
+def _used(token: ApiToken | None) -> ApiToken | None:
+    if token is not None:
+        now = timezone.now()
+        stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED_EVERY)
+        if token.last_used_at is None or token.last_used_at < now - USE_NOTED_EVERY:
+            ApiToken.objects.filter(stale, id=token.id).update(last_used_at=now)
+    return token

@@ -1,0 +1,29 @@
+"""Every address of the server. What is not the API belongs to the browser application."""
+
+from importlib.util import find_spec
+
+from django.urls import include, path, re_path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+from cockpit import api, errors, frontend
+
+handler400 = errors.bad_request
+handler403 = errors.bad_request
+handler404 = errors.not_found
+handler500 = errors.server_error
+
+_own = [
+    path("health", api.HealthView.as_view()),
+    path("ready", api.ReadyView.as_view()),
+    path("access", api.AccessView.as_view()),
+    path("login", api.LoginView.as_view()),
+    path("logout", api.LogoutView.as_view()),
+    path("schema", SpectacularAPIView.as_view(), name="schema"),
+    path("docs", SpectacularSwaggerSplitView.as_view()),
+]
+_apps = [path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffing") if find_spec(f"{app}.urls")]
+
+urlpatterns = [
+    path("api/v1/", include([*_own, *_apps])),
+    re_path(r"^(?!api/|static/|ws/)", frontend.index),
+]
