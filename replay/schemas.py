@@ -159,7 +159,7 @@ class RunsTouched(Schema):
 
     type: Literal["runs"] = "runs"
     seq: int
-    run: UUID
+    run: UUID | None  # null: any of them
 
 
 class ProviderView(Schema):
