@@ -1,0 +1,92 @@
+// The live socket: reconnects by itself and resumes after the last message seen, so that nothing is lost or repeated.
+import { useEffect, useEffectEvent, useState } from "react";
+import type { AttemptChanged, RunsTouched, SessionChanged, StepsResolved, TextStreamed } from "./schema";
+
+export type LiveMessage = SessionChanged | StepsResolved | TextStreamed | AttemptChanged | RunsTouched;
+export type LiveState = "connecting" | "open" | "waiting" | "closed";
+export type LiveTopic = { runs: 1 } | { run: string } | { replay: string };
+
+const kinds = { session: true, steps: true, text: true, attempt: true, runs: true } satisfies Record<
+  LiveMessage["type"],
+  true
+>;
+
+/** A message of a type that this client knows; others are for newer clients. */
+export function parseMessage(text: string): LiveMessage | null {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== "object" || value === null || !("type" in value) || !("seq" in value)) return null;
+  return typeof value.type === "string" && value.type in kinds ? (value as LiveMessage) : null;
+}
+
+/** Wait before attempt `n` (from 0): doubles to 15 s, with a quarter of jitter so that clients do not return at once. */
+export function backoff(attempt: number, random: () => number = Math.random): number {
+  return Math.min(15_000, 400 * 2 ** attempt) * (1 + random() / 4);
+}
+
+interface Options {
+  topic: LiveTopic;
+  after?: number;
+  onMessage: (message: LiveMessage) => void;
+  onState?: (state: LiveState) => void;
+  connect?: (url: string) => WebSocket;
+}
+
+function address(topic: LiveTopic, after: number): string {
+  const query = new URLSearchParams({ after: String(after) });
+  for (const [name, value] of Object.entries(topic)) query.set(name, String(value));
+  return `${window.location.origin.replace(/^http/, "ws")}/ws/live?${query}`;
+}
+
+/** Opens the socket of a topic; returns the function that closes it for good. */
+export function openLive({ topic, after = 0, onMessage, onState, connect = (url) => new WebSocket(url) }: Options) {
+  let last = after;
+  let attempt = 0;
+  let closed = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let socket: WebSocket;
+
+  const open = () => {
+    onState?.("connecting");
+    socket = connect(address(topic, last));
+    socket.onopen = () => {
+      attempt = 0;
+      onState?.("open");
+    };
+    socket.onmessage = (event: MessageEvent<string>) => {
+      const message = parseMessage(event.data);
+      if (!message || message.seq <= last) return;
+      last = message.seq;
+      onMessage(message);
+    };
+    socket.onclose = () => {
+      if (closed) return;
+      onState?.("waiting");
+      timer = setTimeout(open, backoff(attempt++));
+    };
+  };
+  open();
+  return () => {
+    closed = true;
+    clearTimeout(timer);
+    socket.close();
+    onState?.("closed");
+  };
+}
+
+/** Listens to a topic while the component is mounted; `null` listens to nothing. */
+export function useLive(topic: LiveTopic | null, handler: (message: LiveMessage) => void, after = 0): LiveState {
+  const [state, setState] = useState<LiveState>("connecting");
+  const onMessage = useEffectEvent(handler);
+  const start = useEffectEvent(() => after);
+  const key = topic && JSON.stringify(topic);
+  useEffect(() => {
+    if (key === null) return;
+    return openLive({
+      topic: JSON.parse(key) as LiveTopic,
+      after: start(),
+      onMessage: (message) => onMessage(message),
+      onState: setState,
+    });
+  }, [key]);
+  return topic ? state : "closed";
+}

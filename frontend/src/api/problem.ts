@@ -1,0 +1,35 @@
+import type { Problem } from "./schema";
+
+/** What the server said went wrong; `message` is fit to show. */
+export class ProblemError extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.detail || problem.title);
+    this.name = "ProblemError";
+    this.problem = problem;
+  }
+}
+
+function isProblem(value: unknown): value is Problem {
+  return typeof value === "object" && value !== null && "code" in value && "detail" in value;
+}
+
+/** The problem that a failed response describes, or one that says what is known. */
+export async function problemFrom(response: Response): Promise<ProblemError> {
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => null);
+  if (isProblem(body)) return new ProblemError(body);
+  return new ProblemError({
+    type: "about:blank",
+    title: response.statusText || "The server gave no answer that can be read",
+    status: response.status,
+    code: response.status === 404 ? "not_found" : "internal_error",
+    detail: `The server answered ${response.status} ${response.statusText} to ${new URL(response.url || "/", window.location.origin).pathname}.`,
+    where: "",
+    retryable: response.status >= 500,
+    request_id: response.headers.get("X-Request-ID") ?? "",
+  });
+}

@@ -1,0 +1,57 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { answer, api } from "./client";
+import type { StepSummary } from "./schema";
+
+/** What the list can be asked for, as the server names it. */
+export type RunsFilter = Record<string, string | undefined>;
+
+export const runsQuery = (filter: RunsFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["runs", filter],
+    queryFn: ({ pageParam, signal }) =>
+      answer(
+        api.GET("/api/v1/runs", { params: { query: { ...filter, ...(pageParam && { cursor: pageParam }) } }, signal }),
+      ),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next,
+    placeholderData: (previous) => previous,
+  });
+
+export const facetsQuery = queryOptions({
+  queryKey: ["runs", "facets"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/facets", { signal })),
+});
+
+export const runQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["run", run],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}", { params: { path: { id: run } }, signal })),
+  });
+
+/** All steps of a run without payloads, page after page. */
+export const stepsQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["run", run, "steps"],
+    queryFn: async ({ signal }) => {
+      const steps: StepSummary[] = [];
+      let after: number | null = 0;
+      while (after !== null) {
+        const page: { steps: StepSummary[]; next: number | null } = await answer(
+          api.GET("/api/v1/runs/{id}/steps", {
+            params: { path: { id: run }, query: { after: String(after) } },
+            signal,
+          }),
+        );
+        steps.push(...page.steps);
+        after = page.next;
+      }
+      return steps;
+    },
+  });
+
+export const stepQuery = (step: string) =>
+  queryOptions({
+    queryKey: ["step", step],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/steps/{id}", { params: { path: { id: step } }, signal })),
+    staleTime: Infinity,
+  });

@@ -1,0 +1,19 @@
+import type { ReactElement, ReactNode } from "react";
+import classes from "./States.module.css";
+
+/** Says that there is nothing, why, and what to do about it. */
+export function EmptyState(props: {
+  icon?: ReactNode;
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}): ReactElement {
+  return (
+    <div className={classes.state}>
+      {props.icon && <div className={classes.icon}>{props.icon}</div>}
+      <h3>{props.title}</h3>
+      {props.children && <div className={classes.text}>{props.children}</div>}
+      {props.action && <div className={classes.action}>{props.action}</div>}
+    </div>
+  );
+}

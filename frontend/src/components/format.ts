@@ -1,0 +1,85 @@
+// Numbers as people read them. Unknown stays unknown: null is never shown as 0.
+
+const UNKNOWN = "–";
+const grouped = new Intl.NumberFormat("en-US");
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+export function count(value: number): string {
+  return grouped.format(value);
+}
+
+/** "9,412", from 100,000 on "412K". */
+export function tokens(value: number | null): string {
+  if (value === null) return UNKNOWN;
+  return Math.abs(value) < 100_000 ? grouped.format(value) : compact.format(value);
+}
+
+/** Dollars with the digits that still mean something: "$12.40", "$0.031", "<$0.0001". */
+export function money(value: number | null): string {
+  if (value === null) return UNKNOWN;
+  const size = Math.abs(value);
+  const sign = value < 0 ? "−" : "";
+  if (size === 0) return "$0";
+  if (size < 0.0001) return `${sign}<$0.0001`;
+  if (size >= 1)
+    return `${sign}$${size.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  return `${sign}$${String(Number(size.toPrecision(2)))}`;
+}
+
+/** "0 ms", "41 ms", "1.2 s", "48 s", "2 m 05 s", "3 h 12 m". */
+export function duration(ms: number | null): string {
+  if (ms === null) return UNKNOWN;
+  if (ms < 1) return ms === 0 ? "0 ms" : "<1 ms";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} m ${String(whole % 60).padStart(2, "0")} s`;
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
+}
+
+export function bytes(size: number): string {
+  if (size < 1024) return `${size} B`;
+  if (size < 1024 ** 2) return `${(size / 1024).toFixed(size < 10_240 ? 1 : 0)} kB`;
+  return `${(size / 1024 ** 2).toFixed(1)} MB`;
+}
+
+/** "1 step", "3 steps", "1 entry": `plural` where an s does not do. */
+export function counted(value: number, one: string, plural = `${one}s`): string {
+  return `${grouped.format(value)} ${value === 1 ? one : plural}`;
+}
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+const units: [Intl.RelativeTimeFormatUnit, number][] = [
+  ["second", 60],
+  ["minute", 60],
+  ["hour", 24],
+  ["day", 7],
+];
+
+/** "now", "4 min. ago", "yesterday", then the date. */
+export function ago(iso: string | null, now: number = Date.now()): string {
+  if (iso === null) return UNKNOWN;
+  let value = (Date.parse(iso) - now) / 1000;
+  for (const [unit, size] of units) {
+    if (Math.abs(value) < size) return relative.format(Math.round(value), unit);
+    value /= size;
+  }
+  return day(iso);
+}
+
+function day(iso: string): string {
+  return new Date(iso).toLocaleDateString("en", { year: "numeric", month: "short", day: "numeric" });
+}
+
+/** The whole time, for tooltips and details. */
+export function moment(iso: string | null): string {
+  if (iso === null) return UNKNOWN;
+  return new Date(iso).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });
+}
+
+export function shortId(id: string): string {
+  return id.length > 14 ? `${id.slice(0, 6)}…${id.slice(-4)}` : id;
+}

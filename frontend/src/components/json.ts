@@ -1,0 +1,45 @@
+import type { JsonValue } from "@/api/schema";
+
+/** Entries of a list or object drawn at once. */
+export const PAGE = 100;
+
+export function isBranch(value: JsonValue): value is JsonValue[] | Record<string, JsonValue> {
+  return typeof value === "object" && value !== null;
+}
+
+export function isObject(value: JsonValue | undefined): value is Record<string, JsonValue> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function entriesOf(value: JsonValue): [string, JsonValue][] {
+  if (Array.isArray(value)) return value.map((item, index) => [String(index), item]);
+  return isBranch(value) ? Object.entries(value) : [];
+}
+
+/** A value in one short line: `{ order_id: "A-1", total: 42 }`, `[3 entries]`. */
+export function preview(value: JsonValue, room = 60): string {
+  if (Array.isArray(value)) return value.length === 0 ? "[]" : `[${value.length}]`;
+  if (!isBranch(value)) return clip(JSON.stringify(value), room);
+  const names = Object.keys(value);
+  if (names.length === 0) return "{}";
+  const parts = names.map((name) => {
+    const item = value[name] ?? null;
+    return `${name}: ${isBranch(item) ? (Array.isArray(item) ? "[…]" : "{…}") : clip(JSON.stringify(item), 24)}`;
+  });
+  return clip(`{ ${parts.join(", ")} }`, room);
+}
+
+export function clip(text: string, room: number): string {
+  return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
+}
+
+/** The JSON object or list that a text holds, if it is one: tools often answer JSON as text. */
+export function jsonInText(text: string): JsonValue | undefined {
+  const trimmed = text.trim();
+  if (!/^[[{]/.test(trimmed) || trimmed.length > 200_000) return undefined;
+  try {
+    return JSON.parse(trimmed) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}

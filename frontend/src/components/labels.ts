@@ -1,0 +1,67 @@
+// How an output was obtained, in words: the same everywhere.
+import type { Label, LabelCounts, PlannedStep, StepStatus } from "@/api/schema";
+
+export type Mark = Label | "failed";
+
+export const markWord: Record<Mark, string> = {
+  live: "recorded live",
+  exact: "exact",
+  cached: "cached",
+  simulated: "simulated",
+  failed: "failed",
+};
+
+export const markMeaning: Record<Mark, string> = {
+  live: "An original recording.",
+  exact: "Taken from the recording, byte for byte.",
+  cached: "Answered from an earlier recording of the same call.",
+  simulated: "Not from a recording: a live call, an override or a placeholder.",
+  failed: "The step did not succeed.",
+};
+
+/** Why a step carries its label, as one sentence. */
+const reasons: Record<string, string> = {
+  source_output_reused: "The recorded output is used: nothing that determines it changed.",
+  simulation_operator_override: "You said what this step answers.",
+  cache_hit_signature_match: "The very same call was answered in another recorded run.",
+  cache_hit_semantic_match: "A call that means the same was answered in a recording.",
+  live_model_call: "The model was called.",
+  live_tool_call: "The tool was called.",
+  live_retrieval: "The retriever was asked.",
+  side_effect_blocked: "The call was not made: the tool may have side effects and is not allowed.",
+  duplicate_suppressed: "The same call had already succeeded in this turn.",
+  simulation_policy_fallback: "Nothing could answer it, so the policy put a placeholder that says so.",
+  signature_mismatch: "What determines the answer differs from the recording.",
+  artifact_missing: "The recorded payload is missing.",
+};
+
+export function reasonInWords(reason: string): string {
+  return reasons[reason] ?? reason.replaceAll("_", " ");
+}
+
+const bad: ReadonlySet<StepStatus> = new Set<StepStatus>(["error", "timeout", "denied"]);
+
+export function isFailed(status: StepStatus): boolean {
+  return bad.has(status);
+}
+
+export function markOf(step: { label: Label; status: StepStatus }): Mark {
+  return isFailed(step.status) ? "failed" : step.label;
+}
+
+export function hasReplayLabels(counts: LabelCounts): boolean {
+  return counts.exact + counts.cached + counts.simulated > 0;
+}
+
+export type PlanAction = PlannedStep["action"];
+
+/** The colour family of what a plan does with a step. */
+export const actionMark: Record<PlanAction, Mark> = {
+  inherited: "exact",
+  reuse: "exact",
+  cache: "cached",
+  live: "simulated",
+  simulate: "simulated",
+  blocked: "failed",
+  unreached: "live",
+};

@@ -1,0 +1,5 @@
+import type { ReactElement } from "react";
+
+export function RunsPage(): ReactElement {
+  return <h1>Runs</h1>;
+}

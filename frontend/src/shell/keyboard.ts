@@ -1,0 +1,87 @@
+// One registry of keyboard shortcuts: pages register what they answer, the help dialog lists what is registered.
+import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
+
+export interface Shortcut {
+  /** As `event.key` gives it ("j", "?", "ArrowDown"), with "mod+" for Ctrl or Cmd: "mod+Enter". */
+  keys: string;
+  does: string;
+  run: () => void;
+  /** Also while typing in a field. */
+  whileTyping?: boolean;
+}
+interface Group {
+  name: string;
+  shortcuts: readonly Shortcut[];
+}
+
+let groups: readonly Group[] = [];
+const watchers = new Set<() => void>();
+
+function setGroups(next: readonly Group[]): void {
+  groups = next;
+  for (const watcher of watchers) watcher();
+}
+
+/** Adds a group; returns the function that takes it away again. The latest group wins a shared key. */
+export function register(group: Group): () => void {
+  setGroups([...groups, group]);
+  return () => setGroups(groups.filter((each) => each !== group));
+}
+
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target.closest("[contenteditable=true], .cm-editor")) return true;
+  if (target instanceof HTMLInputElement) return !["checkbox", "radio", "button", "range"].includes(target.type);
+  return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+}
+
+export function matches(keys: string, event: KeyboardEvent): boolean {
+  const mod = keys.startsWith("mod+");
+  const key = mod ? keys.slice(4) : keys;
+  if (mod !== (event.ctrlKey || event.metaKey) || event.altKey) return false;
+  return key.length === 1 ? key === event.key.toLowerCase() || key === event.key : key === event.key;
+}
+
+/** A dialog keeps the keys for itself, except those meant to work while typing. */
+function isBusy(event: KeyboardEvent): boolean {
+  return isTyping(event.target) || document.querySelector("[role=dialog][aria-modal=true]") !== null;
+}
+
+/** Enter and Space belong to the focused control, not to a page. */
+function belongsToControl(event: KeyboardEvent): boolean {
+  const control = event.target instanceof HTMLElement && event.target.closest("a, button, summary, [role=button]");
+  return Boolean(control) && (event.key === "Enter" || event.key === " ");
+}
+
+export function handleKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented) return;
+  const busy = isBusy(event);
+  for (const group of groups.toReversed()) {
+    const shortcut = group.shortcuts.find((each) => matches(each.keys, event));
+    if (!shortcut || (busy && !shortcut.whileTyping)) continue;
+    if (!shortcut.keys.startsWith("mod+") && belongsToControl(event)) continue;
+    event.preventDefault();
+    shortcut.run();
+    return;
+  }
+}
+
+/** Registers shortcuts while the component is mounted. */
+export function useShortcuts(name: string, shortcuts: readonly Shortcut[]): void {
+  const run = useEffectEvent((keys: string) => shortcuts.find((each) => each.keys === keys)?.run());
+  const shape = JSON.stringify(shortcuts.map(({ keys, does, whileTyping }) => ({ keys, does, whileTyping })));
+  useEffect(() => {
+    const fixed = JSON.parse(shape) as Omit<Shortcut, "run">[];
+    return register({ name, shortcuts: fixed.map((each) => ({ ...each, run: () => run(each.keys) })) });
+  }, [name, shape]);
+}
+
+export function useGroups(): readonly Group[] {
+  return useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+    () => groups,
+  );
+}

@@ -1,0 +1,60 @@
+import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from "@mantine/core";
+
+// Shade 6 carries white text at AA in the light theme; shade 3 carries dark text in the dark one.
+const iris: MantineColorsTuple = [
+  "#eceefb", "#d5d9f6", "#b4bbec", "#99a3ff", "#7480e6", "#5a67d6", "#4452c6", "#3a46ab", "#2f398c", "#23263f",
+]; // prettier-ignore
+const stone: MantineColorsTuple = [
+  "#faf9f7", "#f2f0ed", "#e9e6e1", "#e5e2dd", "#d3cfc8", "#8a857c", "#625e57", "#4d4a44", "#33312d", "#1d1c1a",
+]; // prettier-ignore
+const night: MantineColorsTuple = [
+  "#eceae6", "#cfccc5", "#a8a39a", "#96918a", "#3b3935", "#2b2a27", "#1f1e1c", "#1a1a18", "#151513", "#121211",
+]; // prettier-ignore
+
+export const theme = createTheme({
+  fontFamily: 'Inter, "Segoe UI", system-ui, -apple-system, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace: '"JetBrains Mono", ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace',
+  primaryColor: "iris",
+  primaryShade: { light: 6, dark: 3 },
+  autoContrast: true,
+  luminanceThreshold: 0.35,
+  colors: { iris, gray: stone, dark: night },
+  black: "#1d1c1a",
+  defaultRadius: 7,
+  fontSizes: { xs: "11.5px", sm: "12.5px", md: "13px", lg: "15px", xl: "17px" },
+  spacing: { xs: "6px", sm: "8px", md: "12px", lg: "16px", xl: "24px" },
+  components: {
+    Button: {
+      defaultProps: { size: "compact-md" },
+      styles: { root: { height: 28, paddingInline: 11, fontSize: 12.5 } },
+    },
+    ActionIcon: { defaultProps: { variant: "subtle", color: "gray", size: 28 } },
+    TextInput: { defaultProps: { size: "xs" } },
+    Textarea: { defaultProps: { size: "xs" } },
+    NumberInput: { defaultProps: { size: "xs" } },
+    Select: { defaultProps: { size: "xs", comboboxProps: { shadow: "md" } } },
+    MultiSelect: { defaultProps: { size: "xs", comboboxProps: { shadow: "md" } } },
+    Autocomplete: { defaultProps: { size: "xs", comboboxProps: { shadow: "md" } } },
+    Checkbox: { defaultProps: { size: "xs" } },
+    Switch: { defaultProps: { size: "xs" } },
+    SegmentedControl: { defaultProps: { size: "xs" } },
+    Tooltip: { defaultProps: { openDelay: 350, withinPortal: true, multiline: true, maw: 340 } },
+    Modal: { defaultProps: { centered: true, radius: 10 } },
+  },
+});
+
+/** Mantine's own surfaces take our tokens, so that both speak one language in both themes. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {
+    "--mantine-color-body": "var(--panel)",
+    "--mantine-color-text": "var(--text)",
+    "--mantine-color-dimmed": "var(--muted)",
+    "--mantine-color-placeholder": "var(--faint)",
+    "--mantine-color-default-border": "var(--line-strong)",
+    "--mantine-color-default-hover": "var(--hover)",
+    "--mantine-color-error": "var(--failed)",
+    "--mantine-color-anchor": "var(--accent)",
+  },
+  light: {},
+  dark: {},
+});
