@@ -65,6 +65,7 @@ def _database() -> dict[str, Any]:
             "ENGINE": "cockpit.fairsqlite",
             "NAME": str(HOME / "forkpoint.sqlite3"),
             "CONN_MAX_AGE": None,
+            "TEST": {"NAME": str(HOME / "test.sqlite3")},  # a file: worker threads must see it too
             "OPTIONS": {
                 "timeout": 20,
                 "transaction_mode": "IMMEDIATE",

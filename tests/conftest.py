@@ -1,0 +1,11 @@
+"""Shared by all tests."""
+
+import pytest
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of the semantic extra run where it is installed, in a run of their own."""
+    if not config.getoption("--semantic"):
+        semantic = [item for item in items if item.get_closest_marker("semantic")]
+        config.hook.pytest_deselected(items=semantic)
+        items[:] = [item for item in items if item not in semantic]

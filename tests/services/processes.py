@@ -1,0 +1,70 @@
+"""Starting a server for tests, waiting until it answers, and stopping it at the end whatever happens."""
+
+import atexit
+import importlib.util
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+START_LIMIT_S = 20
+
+
+class CannotStart(Exception):
+    """What was tried and how it failed."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def package_folder(name: str) -> Path | None:
+    """Where a package lies, without importing it."""
+    spec = importlib.util.find_spec(name)
+    return Path(spec.origin).parent if spec and spec.origin else None
+
+
+def scratch_folder(prefix: str) -> Path:
+    """A folder that goes with this process. Short: a socket's path may have 107 bytes."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def start(
+    command: Sequence[str | Path],
+    *,
+    answers: Callable[[], bool],
+    stop_signal: int,
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    **options: Any,
+) -> subprocess.Popen[bytes]:
+    """Start a server; raises CannotStart with the end of its log."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=env, **options)
+    atexit.register(stop, process, stop_signal)
+    until = time.monotonic() + START_LIMIT_S
+    while not answers():
+        if process.poll() is not None or time.monotonic() > until:
+            stop(process, stop_signal)
+            raise CannotStart(f"{command[0]}: {log.read_text(errors='replace')[-2000:]}")
+        time.sleep(0.02)
+    return process
+
+
+def stop(process: subprocess.Popen[bytes], stop_signal: int) -> None:
+    if process.poll() is None:
+        process.send_signal(stop_signal)
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
