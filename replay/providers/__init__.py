@@ -1,6 +1,6 @@
 """Live model calls: any provider that speaks the OpenAI or the Anthropic protocol."""
 
-from replay.providers.calls import answer, warm
+from replay.providers.calls import answer, close, warm
 from replay.providers.configuration import configured, provider_for, register, unregister
 from replay.providers.types import Cancelled, ModelAnswer, ModelCall, Provider, ProviderError
 
@@ -11,6 +11,7 @@ __all__ = [
     "Provider",
     "ProviderError",
     "answer",
+    "close",
     "configured",
     "provider_for",
     "register",

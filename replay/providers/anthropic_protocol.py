@@ -101,7 +101,9 @@ class Assembly:
 
     def add(self, event: Any) -> int:
         """Take one event as the SDK gives it; answers how many characters came."""
-        read = _Event.model_validate(event.to_dict(mode="json", warnings=False))
+        read = _Event.model_validate(
+            event.model_dump(exclude_unset=True, warnings=False) if isinstance(event, BaseModel) else event
+        )
         if read.message is not None:
             self._model = read.message.model
             self._count(read.message.usage)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
@@ -27,6 +26,8 @@ _CONNECT_S: Final = 10.0
 # A server may never stop sending; no recorded answer comes near these.
 _MOST_CHARACTERS: Final = 4_000_000
 _LONGEST_S: Final = 1800.0
+# A few: one for each configured provider, and one more whenever its key changes.
+_clients: dict[tuple[Provider, str], Any] = {}
 
 
 class _Assembly(Protocol):
@@ -53,6 +54,12 @@ def warm() -> None:
     """Import the SDKs of the configured providers, which takes seconds, before the first call needs them."""
     for protocol in {provider.protocol for provider in configured().values()}:
         _sdk(protocol)
+
+
+def close() -> None:
+    """Close the connections that are kept open; the next call opens its own."""
+    while _clients:
+        _clients.popitem()[1].close()
 
 
 def _streamed(
@@ -109,17 +116,19 @@ def _opened(provider: Provider, key: str, arguments: dict[str, Any]) -> Any:
     return client.messages.create(**arguments, stream=True)
 
 
-@lru_cache(maxsize=32)
 def _client(provider: Provider, key: str) -> Any:
     """The SDK's client, kept so that the next call finds its connection open.
 
     The key is always given: without one the SDKs would look for credentials of another host themselves.
     """
-    destination = egress.Destination(host=urlsplit(provider.base_url).hostname or "", operator=provider.operator)
-    transport = egress.client([destination], connect_s=_CONNECT_S, read_s=provider.timeout_s)
-    return _sdk(provider.protocol)(
-        api_key=key or "none", base_url=provider.base_url, max_retries=0, http_client=transport
-    )
+    if (provider, key) not in _clients:
+        destination = egress.Destination(host=urlsplit(provider.base_url).hostname or "", operator=provider.operator)
+        transport = egress.client([destination], connect_s=_CONNECT_S, read_s=provider.timeout_s)
+        made = _sdk(provider.protocol)(
+            api_key=key or "none", base_url=provider.base_url, max_retries=0, http_client=transport
+        )
+        _clients.setdefault((provider, key), made)
+    return _clients[provider, key]
 
 
 def _sdk(protocol: str) -> Any:

@@ -91,7 +91,9 @@ class Assembly:
 
     def add(self, chunk: Any) -> int:
         """Take one chunk as the SDK gives it; answers how many characters came."""
-        read = _Chunk.model_validate(chunk.to_dict(mode="json", warnings=False))
+        read = _Chunk.model_validate(
+            chunk.model_dump(exclude_unset=True, warnings=False) if isinstance(chunk, BaseModel) else chunk
+        )
         self._model = read.model or self._model
         if read.usage is not None:
             self._usage = _usage(read.usage)
