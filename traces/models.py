@@ -1,13 +1,16 @@
 """What was recorded. A sealed run and its steps never change: triggers in the database hold that."""
 
+from collections.abc import Iterable
+from enum import StrEnum
+
 from django.db import models
 
 from traces.ids import new_id
 from traces.vocabulary import EdgeKind, Label, Reason, RunSource, RunStatus, StepStatus, StepType
 
 
-def _choices(vocabulary: type[models.TextChoices] | type) -> list[tuple[str, str]]:
-    return [(member.value, member.value) for member in vocabulary]  # type: ignore[attr-defined]  # StrEnum members
+def _choices(vocabulary: Iterable[StrEnum]) -> list[tuple[str, str]]:
+    return [(member.value, member.value) for member in vocabulary]
 
 
 class Artifact(models.Model):
@@ -60,8 +63,8 @@ class Run(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=["app", "external_id"], name="run_identity"),)
         indexes = (
-            models.Index(fields=["-started_at", "-id"], name="run_newest"),  # the runs list and its cursor
-            models.Index(fields=["app", "-started_at"], name="run_app_newest"),
+            # The runs list is in order of arrival, which the time-ordered primary key already is.
+            models.Index(fields=["app", "id"], name="run_app_newest"),
             models.Index(fields=["external_id"], name="run_external"),  # permalinks by the user's own ids
         )
 
@@ -73,7 +76,8 @@ class Step(models.Model):
     """One causal unit of a run. Payloads are named here and stored as artifacts."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    run = models.ForeignKey(Run, models.CASCADE, related_name="steps")
+    # no index of its own: the one of step_sequence begins with it
+    run = models.ForeignKey(Run, models.CASCADE, related_name="steps", db_index=False)
     sequence_no = models.PositiveIntegerField(help_text="from 1, in causal order")
     parent_no = models.PositiveIntegerField(null=True, help_text="sequence_no of the parent step")
     external_id = models.CharField(max_length=200, blank=True)
@@ -107,8 +111,8 @@ class Step(models.Model):
         constraints = (models.UniqueConstraint(fields=["run", "sequence_no"], name="step_sequence"),)
         indexes = (
             # the signature cache: a call answered in any sealed run of the app
-            models.Index(fields=["signature"], name="step_signature", condition=~models.Q(signature="")),
-            models.Index(fields=["external_id"], name="step_external", condition=~models.Q(external_id="")),
+            models.Index(fields=["signature"], name="step_signature"),
+            models.Index(fields=["external_id"], name="step_external"),  # permalinks by span id
         )
 
     def __str__(self) -> str:
@@ -116,18 +120,40 @@ class Step(models.Model):
 
 
 class Edge(models.Model):
-    """A later step consumed what an earlier one produced; `evidence` says how that is known."""
+    """A later step consumed what an earlier one produced; `evidence` says how that is known.
 
-    run = models.ForeignKey(Run, models.CASCADE, related_name="edges")
+    The paths are JSON pointers: what lies at `consumer_path` of the consumer's input came from
+    `producer_path` of the producer's output (`traces.provenance` says more for each kind).
+    """
+
+    # no index of its own: the one of edge_identity begins with it
+    run = models.ForeignKey(Run, models.CASCADE, related_name="edges", db_index=False)
     producer_no = models.PositiveIntegerField()
     consumer_no = models.PositiveIntegerField()
     kind = models.CharField(max_length=12, choices=_choices(EdgeKind))
+    consumer_path = models.CharField(max_length=200, blank=True)
+    producer_path = models.CharField(max_length=200, blank=True)
     evidence = models.CharField(max_length=200, blank=True)
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=["run", "consumer_no", "producer_no", "kind"], name="edge_identity"),
+            models.UniqueConstraint(
+                fields=["run", "consumer_no", "producer_no", "kind", "consumer_path"], name="edge_identity"
+            ),
         )
 
     def __str__(self) -> str:
         return f"{self.producer_no} -> {self.consumer_no} ({self.kind})"
+
+
+class RetentionPass(models.Model):
+    """While a row is here, sealed runs may be deleted: only by the transaction that put it here.
+
+    `run` names a run that does not exist, and foreign keys are checked at commit: the database itself
+    refuses to commit a pass, so it never outlives its transaction.
+    """
+
+    run = models.ForeignKey(Run, models.DO_NOTHING, related_name="+")
+
+    def __str__(self) -> str:
+        return f"retention pass {self.pk}"

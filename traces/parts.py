@@ -4,17 +4,22 @@ An agent repeats its history in every model request, so payloads are cut at know
 stored once: every message, tool schema and retrieved document, every long text, and every full block of a
 long list. `{"$part": "<sha256>"}` stands in the place of a part. Equal payloads have equal digests, and a
 conversation that grows by one message adds one message and a few references.
+
+A long list is `{"$blocks": [level, ..., level]}`: the last level holds the entries that do not fill a block
+yet, each level before it references to full blocks of the level after it. So a list of n entries names some
+`BLOCK * log(n)` references, and all full blocks are shared with the list that it grew from.
 """
 
+import marshal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.canonical import canonical_bytes, digest_bytes
+from traces.canonical import MAX_DEPTH, NotCanonical, canonical_bytes, digest_bytes
 from traces.json_types import JSONObject, JSONValue
 
 LONG_TEXT: Final = 4096  # characters; shorter texts cost less inline than a reference and a row
-BLOCK: Final = 32  # entries of a list in one block: two levels hold a conversation of 1,000 messages
+BLOCK: Final = 8  # entries of a block: few, because every version of a list repeats half a block for each level
 _PART: Final = "$part"
 _BLOCKS: Final = "$blocks"
 _LITERAL: Final = "$literal"
@@ -41,9 +46,8 @@ class MissingPart(LookupError):
 
 def split(value: JSONValue) -> SplitPayload:
     """Cut `value` at its joints; raises `NotCanonical` for what is not JSON."""
-    parts: dict[str, bytes] = {}
-    root = _store(_cut(value, parts), parts)
-    return SplitPayload(digest=root, parts=parts)
+    splitter = Splitter()
+    return SplitPayload(digest=splitter.split(value), parts=splitter.parts)
 
 
 def references(value: JSONValue) -> Iterator[str]:
@@ -68,6 +72,14 @@ def join(digest: str, load: Callable[[Iterable[str]], Mapping[str, JSONValue]]) 
     return assemble(stored[digest], stored)
 
 
+def join_many(digests: Iterable[str], load: Callable[[Iterable[str]], Mapping[str, JSONValue]]) -> dict[str, JSONValue]:
+    """The whole values by digest. Equal parts are one object in all of them: read, never change."""
+    wanted = list(dict.fromkeys(digests))
+    stored = fetch_closure(wanted, load)
+    whole: dict[str, JSONValue] = {}
+    return {digest: _whole(digest, stored, whole) for digest in wanted}
+
+
 def fetch_closure(
     digests: Iterable[str], load: Callable[[Iterable[str]], Mapping[str, JSONValue]]
 ) -> dict[str, JSONValue]:
@@ -85,29 +97,18 @@ def fetch_closure(
 
 def assemble(value: JSONValue, stored: Mapping[str, JSONValue]) -> JSONValue:
     """`value` with every reference replaced by what it names."""
-    if isinstance(value, list):
-        return [assemble(item, stored) for item in value]
-    if not isinstance(value, dict):
-        return value
-    part = value.get(_PART)
-    if isinstance(part, str):
-        if part not in stored:
-            raise MissingPart(part)
-        return assemble(stored[part], stored)
-    if _BLOCKS in value:
-        return [item for block in _list(assemble(value[_BLOCKS], stored)) for item in _list(block)]
-    if _LITERAL in value:
-        inner = value[_LITERAL]
-        return {key: assemble(item, stored) for key, item in inner.items()} if isinstance(inner, dict) else inner
-    return {key: assemble(item, stored) for key, item in value.items()}
+    return _assemble(value, stored, {})
 
 
 def entries(value: JSONValue, stored: Mapping[str, JSONValue]) -> list[JSONValue]:
     """The entries of a stored list with its blocks opened but its parts still references."""
-    if isinstance(value, dict) and _BLOCKS in value:
-        blocks = entries(value[_BLOCKS], stored)
-        return [entry for block in blocks for entry in _list(stored[_ref(block)])]
-    return list(_list(value))
+    if not (isinstance(value, dict) and _BLOCKS in value):
+        return list(_list(value))
+    levels = _list(value[_BLOCKS])
+    found: list[JSONValue] = []
+    for position, level in enumerate(levels):
+        found += _opened(_list(level), len(levels) - 1 - position, stored)
+    return found
 
 
 def entry_digests(value: JSONValue, stored: Mapping[str, JSONValue]) -> list[str]:
@@ -115,47 +116,174 @@ def entry_digests(value: JSONValue, stored: Mapping[str, JSONValue]) -> list[str
     return [_ref(entry) for entry in entries(value, stored)]
 
 
+class Splitter:
+    """Cuts the payloads of one run, each repeated message once.
+
+    Parts are remembered by object identity, then by content. Values that it was given must not change while
+    it is in use. `parts` collects the bytes by digest.
+    """
+
+    def __init__(self) -> None:
+        self.parts: dict[str, bytes] = {}
+        self._by_identity: dict[int, tuple[object, JSONObject]] = {}
+        self._by_content: dict[bytes, JSONObject] = {}
+        self._blocks: dict[tuple[str, ...], JSONObject] = {}
+
+    def split(self, value: JSONValue) -> str:
+        """The digest of `value`; raises `NotCanonical` naming the place in it."""
+        return self._store(self._cut(value, 0))
+
+    def digest(self, value: JSONValue) -> str:
+        """The digest of `value` without keeping its root: of a value made of parts of others."""
+        return digest_bytes(canonical_bytes(self._cut(value, 0)))
+
+    def part_digest(self, item: JSONValue) -> str:
+        """The digest of one entry of a joint: of a message, a tool schema, a document."""
+        return str(self._joint(item, 0)[_PART])
+
+    def _cut(self, value: JSONValue, depth: int) -> JSONValue:
+        if isinstance(value, str):
+            return self._reference(value) if len(value) > LONG_TEXT else value
+        if isinstance(value, dict):
+            return self._cut_object(value, _deeper(depth))
+        if isinstance(value, list):
+            return self._cut_items(value, _deeper(depth), self._cut)
+        return value
+
+    def _cut_object(self, value: JSONObject, depth: int) -> JSONObject:
+        cut: JSONObject = {}
+        key = ""
+        try:
+            for key, item in value.items():
+                cut[key] = self._cut_member(key, item, depth)
+        except NotCanonical as problem:
+            problem.path.append(str(key))
+            raise
+        return {_LITERAL: cut} if not _RESERVED.isdisjoint(cut) else cut
+
+    def _cut_member(self, key: str, value: JSONValue, depth: int) -> JSONValue:
+        if key in _JOINTS and isinstance(value, list):
+            return self._blocked(self._cut_items(value, _deeper(depth), self._joint))
+        if key in _SINGLE_JOINTS and isinstance(value, dict):
+            return self._joint(value, depth)
+        return self._cut(value, depth)
+
+    def _cut_items(
+        self, items: list[JSONValue], depth: int, cut: Callable[[JSONValue, int], JSONValue]
+    ) -> list[JSONValue]:
+        done: list[JSONValue] = []
+        try:
+            for item in items:
+                done.append(cut(item, depth))  # its length says which item was refused
+        except NotCanonical as problem:
+            problem.path.append(str(len(done)))
+            raise
+        return done
+
+    def _joint(self, item: JSONValue, depth: int) -> JSONObject:
+        known = self._by_identity.get(id(item))
+        if known is not None:
+            return known[1]
+        key = _content_key(item)
+        reference = self._by_content.get(key) if key else None
+        if reference is None:
+            reference = self._reference(self._cut(item, depth))
+            if key:
+                self._by_content[key] = reference
+        # The item itself is kept, lest its identity be given to another.
+        self._by_identity[id(item)] = (item, reference)
+        return reference
+
+    def _blocked(self, items: list[JSONValue]) -> JSONValue:
+        """A long list as levels of references to full blocks: a tree that grows at its end."""
+        if len(items) <= 2 * BLOCK:
+            return items
+        levels: list[JSONValue] = []
+        while len(items) > BLOCK:
+            full = len(items) // BLOCK * BLOCK
+            levels.append(items[full:])
+            items = [self._block(items[at : at + BLOCK]) for at in range(0, full, BLOCK)]
+        return {_BLOCKS: [items, *reversed(levels)]}
+
+    def _block(self, items: list[JSONValue]) -> JSONObject:
+        key = tuple([_ref(item) for item in items])
+        known = self._blocks.get(key)
+        if known is None:
+            known = self._blocks[key] = self._reference(items)
+        return known
+
+    def _reference(self, cut: JSONValue) -> JSONObject:
+        return {_PART: self._store(cut)}
+
+    def _store(self, cut: JSONValue) -> str:
+        data = canonical_bytes(cut)
+        name = digest_bytes(data)
+        self.parts[name] = data
+        return name
+
+
+def _content_key(item: JSONValue) -> bytes:
+    """Bytes that differ for any two values that differ, or none for what has no such bytes.
+
+    Twice as quick as the canonical form. Version 2 writes the same bytes whatever else refers to the value.
+    """
+    try:
+        return marshal.dumps(item, 2)
+    except ValueError:
+        return b""  # too deep, or not JSON: the canonical form says which
+
+
+def _deeper(depth: int) -> int:
+    if depth >= MAX_DEPTH:
+        raise NotCanonical(f"nested deeper than {MAX_DEPTH} levels")
+    return depth + 1
+
+
+def _assemble(value: JSONValue, stored: Mapping[str, JSONValue], whole: dict[str, JSONValue]) -> JSONValue:
+    if isinstance(value, list):
+        return [_assemble(item, stored, whole) for item in value]
+    if not isinstance(value, dict):
+        return value
+    part = value.get(_PART)
+    if isinstance(part, str):
+        return _whole(part, stored, whole)
+    if _BLOCKS in value:
+        return [_assemble(entry, stored, whole) for entry in entries(value, stored)]
+    if _LITERAL in value:
+        inner = value[_LITERAL]
+        return _assemble_members(inner, stored, whole) if isinstance(inner, dict) else inner
+    return _assemble_members(value, stored, whole)
+
+
+def _assemble_members(value: JSONObject, stored: Mapping[str, JSONValue], whole: dict[str, JSONValue]) -> JSONObject:
+    return {key: _assemble(item, stored, whole) for key, item in value.items()}
+
+
+def _whole(digest: str, stored: Mapping[str, JSONValue], whole: dict[str, JSONValue]) -> JSONValue:
+    if digest not in whole:
+        if digest not in stored:
+            raise MissingPart(digest)
+        whole[digest] = _assemble(stored[digest], stored, whole)
+    return whole[digest]
+
+
+def _opened(refs: list[JSONValue], height: int, stored: Mapping[str, JSONValue]) -> list[JSONValue]:
+    """The entries under references to blocks of `height`; at height 0 they are the entries."""
+    for _ in range(height):
+        refs = [entry for ref in refs for entry in _block_of(ref, stored)]
+    return refs
+
+
+def _block_of(ref: JSONValue, stored: Mapping[str, JSONValue]) -> list[JSONValue]:
+    digest = _ref(ref)
+    if digest not in stored:
+        raise MissingPart(digest)
+    return _list(stored[digest])
+
+
 def _each(values: Iterable[JSONValue]) -> Iterator[str]:
     for value in values:
         yield from references(value)
-
-
-def _cut(value: JSONValue, parts: dict[str, bytes]) -> JSONValue:
-    if isinstance(value, str):
-        return _reference(value, parts) if len(value) > LONG_TEXT else value
-    if isinstance(value, list):
-        return [_cut(item, parts) for item in value]
-    if isinstance(value, dict):
-        cut: JSONObject = {key: _cut_member(key, item, parts) for key, item in value.items()}
-        return {_LITERAL: cut} if not _RESERVED.isdisjoint(cut) else cut
-    return value
-
-
-def _cut_member(key: str, value: JSONValue, parts: dict[str, bytes]) -> JSONValue:
-    if key in _JOINTS and isinstance(value, list):
-        return _cut_list([_reference(_cut(item, parts), parts) for item in value], parts)
-    if key in _SINGLE_JOINTS and isinstance(value, dict):
-        return _reference(_cut(value, parts), parts)
-    return _cut(value, parts)
-
-
-def _cut_list(items: list[JSONValue], parts: dict[str, bytes]) -> JSONValue:
-    """A long list as references to its full blocks, the rest as a last block: a tree that grows at its end."""
-    if len(items) <= 2 * BLOCK:
-        return items
-    blocks = [_reference(items[at : at + BLOCK], parts) for at in range(0, len(items), BLOCK)]
-    return {_BLOCKS: _cut_list(blocks, parts)}
-
-
-def _reference(cut: JSONValue, parts: dict[str, bytes]) -> JSONValue:
-    return {_PART: _store(cut, parts)}
-
-
-def _store(cut: JSONValue, parts: dict[str, bytes]) -> str:
-    data = canonical_bytes(cut)
-    name = digest_bytes(data)
-    parts[name] = data
-    return name
 
 
 def _list(value: JSONValue) -> list[JSONValue]:

@@ -6,12 +6,12 @@ retrieval its retriever, query, top_k, filters and embedding profile; for a prom
 text and variables. Fields that vary without meaning are left out by an ignore list of dotted paths.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import split
+from traces.parts import Splitter
 from traces.vocabulary import StepType
 
 VERSION: Final = "sig:v1"
@@ -31,12 +31,17 @@ def signature(
     model: str = "",
     tool_name: str = "",
     ignored: Collection[str] = DEFAULT_IGNORED,
+    digest_of: Callable[[JSONValue], str] | None = None,
 ) -> str:
-    """`sig:v1:<sha256>` of a call, or an empty text for a step type that makes none."""
+    """`sig:v1:<sha256>` of a call, or an empty text for a step type that makes none.
+
+    `digest_of` is a splitter's `digest` where many calls share their messages.
+    """
     call = call_of(type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name)
     if call is None:
         return ""
-    return f"{VERSION}:{split(_without(call, ignored)).digest}"
+    digest_of = digest_of or Splitter().digest
+    return f"{VERSION}:{digest_of(_without(call, ignored))}"
 
 
 def call_of(

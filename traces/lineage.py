@@ -1,0 +1,104 @@
+"""Derived runs: steps copied from their source, and provenance that goes on where the source's holds."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from traces import bulk, store
+from traces.models import Edge, Run, Step
+from traces.parts import Splitter
+from traces.provenance import EdgeFact, StepFacts, find_edges
+from traces.rows import COLUMNS
+from traces.vocabulary import EdgeKind, Label, StepType
+
+_REPLACED = frozenset({"id", "label", "reason", "detail", "source_step"})
+_COPIED = tuple(name for name in COLUMNS if name not in _REPLACED)
+
+
+def copy(source_run_id: UUID, run_id: UUID, first: int, ids: Sequence[str], *, label: Label, reason: str) -> int:
+    """Copy as many steps as there are `ids` (hex) inside the database, from sequence number `first` on."""
+    values: list[Any] = [_uuid(run_id), label, reason, "{}", *_new_ids(ids), first, _uuid(source_run_id)]
+    with connection.cursor() as cursor:
+        cursor.execute(_copy_statement(), values)
+        return int(cursor.rowcount)
+
+
+def _copy_statement() -> str:
+    """New ids by position beside the source's steps; the one difference is how a list becomes a table."""
+    names = ", ".join(bulk.column_names(Step, ["run", "label", "reason", "detail", "id", "source_step", *_COPIED]))
+    copied = ", ".join(f"step.{name}" for name in bulk.column_names(Step, _COPIED))
+    table = connection.ops.quote_name(Step._meta.db_table)
+    if connection.vendor == "sqlite":
+        given = "(SELECT key AS position, value AS id FROM json_each(%s))"
+    else:
+        given = "(SELECT position - 1 AS position, id FROM unnest(%s::uuid[]) WITH ORDINALITY AS list(id, position))"
+    # CROSS JOIN keeps SQLite from scanning the list once for each step.
+    return (
+        f"INSERT INTO {table} ({names}) SELECT %s, %s, %s, %s, given.id, step.id, {copied} "
+        f"FROM {given} AS given CROSS JOIN {table} AS step "
+        "WHERE step.sequence_no = given.position + %s AND step.run_id = %s"
+    )
+
+
+def _new_ids(ids: Sequence[str]) -> list[object]:
+    if connection.vendor == "sqlite":
+        return ['["' + '","'.join(ids) + '"]']
+    return [list(ids)]
+
+
+def _uuid(value: UUID) -> object:
+    return value.hex if connection.vendor == "sqlite" else value
+
+
+def edges_of(run: Run, steps: Sequence[Step]) -> list[EdgeFact]:
+    """The provenance of a run that is being sealed.
+
+    An edge of the source holds where both of its ends are the source's steps with the same payloads under the
+    same numbers; edges into every other step are found anew.
+    """
+    unchanged = _unchanged(run, steps)
+    inherited = list(_source_edges(run, unchanged))
+    if len(unchanged) == len(steps):
+        return inherited
+    return inherited + _found(steps, unchanged)
+
+
+def _unchanged(run: Run, steps: Sequence[Step]) -> set[int]:
+    """The numbers of steps that are a source's step with the same number and payloads."""
+    if run.source_run_id is None:
+        return set()
+    columns = ("sequence_no", "id", "input_ref", "output_ref")
+    source = {no: rest for no, *rest in Step.objects.filter(run_id=run.source_run_id).values_list(*columns)}
+    return {
+        step.sequence_no
+        for step in steps
+        if source.get(step.sequence_no) == [step.source_step, step.input_ref, step.output_ref]
+    }
+
+
+def _source_edges(run: Run, unchanged: set[int]) -> Iterator[EdgeFact]:
+    if run.source_run_id is None or not unchanged:
+        return
+    columns = ("producer_no", "consumer_no", "kind", "consumer_path", "producer_path", "evidence")
+    for producer, consumer, kind, consumer_path, producer_path, evidence in Edge.objects.filter(
+        run_id=run.source_run_id
+    ).values_list(*columns):
+        if producer in unchanged and consumer in unchanged:
+            yield EdgeFact(
+                producer=producer, consumer=consumer, kind=EdgeKind(kind), consumer_path=consumer_path,
+                producer_path=producer_path, evidence=evidence,
+            )  # fmt: skip
+
+
+def _found(steps: Sequence[Step], unchanged: set[int]) -> list[EdgeFact]:
+    values = store.available(ref for step in steps for ref in (step.input_ref, step.output_ref) if ref)
+    facts = [
+        StepFacts(
+            no=step.sequence_no, type=StepType(step.type), input=values.get(step.input_ref),
+            output=values.get(step.output_ref), call_id=step.call_id,
+        )
+        for step in steps
+    ]  # fmt: skip
+    return find_edges(facts, Splitter().part_digest, wanted=lambda no: no not in unchanged)

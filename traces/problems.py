@@ -1,0 +1,92 @@
+"""The root of every error that a caller can do something about."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class ProblemError(Exception):
+    """What happened, in words for the caller; `where` points into what the caller gave.
+
+    `code` is one of the error codes of the REST interface, `status` its HTTP status.
+    """
+
+    code: ClassVar[str] = "validation_error"
+    status: ClassVar[int] = 400
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, detail: str, *, where: str = "") -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.where = where
+
+
+class InvalidRecording(ProblemError):
+    """A recording that cannot be stored as it is."""
+
+
+class InvalidQuery(ProblemError):
+    """A query parameter that means nothing."""
+
+
+class NotFound(ProblemError):
+    """There is no such thing."""
+
+    code = "not_found"
+    status = 404
+
+
+class Ambiguous(ProblemError):
+    """A short reference that fits several runs."""
+
+    def __init__(self, ref: str, matches: Sequence[str]) -> None:
+        super().__init__(f"{ref!r} fits several runs: {', '.join(matches)}; give more of it")
+        self.matches = matches
+
+
+class RunConflict(ProblemError):
+    """Another recording is stored under the same identity; neither is changed."""
+
+    code = "conflict"
+    status = 409
+
+    def __init__(self, *, app: str, external_id: str, run_id: object, stored: str, given: str) -> None:
+        super().__init__(
+            f"run {external_id!r} of app {app!r} is stored already (as {run_id}) with other content: "
+            f"stored {stored[:12]}, given {given[:12]}"
+        )
+
+
+class RunSealed(ProblemError):
+    """A sealed run never changes."""
+
+    code = "conflict"
+    status = 409
+
+
+class TooLarge(ProblemError):
+    """More than the limits allow."""
+
+    code = "payload_too_large"
+    status = 413
+
+
+class ArtifactMissing(ProblemError):
+    """A payload that a run refers to is not in the store."""
+
+    code = "artifact_missing"
+    status = 409
+
+    def __init__(self, sha256: str) -> None:
+        super().__init__(f"artifact {sha256} is missing")
+        self.sha256 = sha256
+
+
+class ArtifactCorrupt(ProblemError):
+    """The stored bytes of an artifact do not hash to its name."""
+
+    code = "internal_error"
+    status = 500
+
+    def __init__(self, sha256: str, problem: str) -> None:
+        super().__init__(f"artifact {sha256} is damaged: {problem}")
+        self.sha256 = sha256

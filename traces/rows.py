@@ -1,0 +1,132 @@
+"""Steps as rows, and what a run's columns say about all of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from decimal import Decimal
+from operator import attrgetter
+from typing import Any, Final
+from uuid import UUID
+
+from traces.canonical import digest
+from traces.ids import new_id
+from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import Label, Reason, StepStatus, StepType
+
+_CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepRow:
+    """The columns of one step; the references name stored payloads."""
+
+    sequence_no: int
+    type: StepType
+    name: str
+    status: StepStatus
+    label: Label
+    id: UUID = field(default_factory=new_id)
+    parent_no: int | None = None
+    external_id: str = ""
+    started_at: datetime | None = None
+    duration_ms: float | None = None
+    reason: Reason | str = ""
+    signature: str = ""
+    input_ref: str = ""
+    output_ref: str = ""
+    attributes_ref: str = ""
+    detail: JSONObject = field(default_factory=dict)
+    error: str = ""
+    summary: str = ""
+    provider: str = ""
+    model: str = ""
+    tool_name: str = ""
+    call_id: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    cost_usd: Decimal | None = None
+    retries: int = 0
+    document_count: int | None = None
+    source_step: UUID | None = None
+
+
+COLUMNS: Final = tuple(column.name for column in fields(StepRow))
+# What a recording says of a step; ids are given by this store, and lineage is of the derived run's own.
+_SAID: Final = tuple(name for name in COLUMNS if name not in {"id", "source_step", "summary", "signature"})
+values_of: Final = attrgetter(*COLUMNS)
+said_of: Final = attrgetter(*_SAID)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """What a run's columns say about its steps."""
+
+    step_count: int
+    error_count: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: Decimal | None
+    exact_count: int
+    cached_count: int
+    simulated_count: int
+    first_start: datetime | None
+    last_end: datetime | None
+
+
+def totals(steps: Iterable[Any]) -> Totals:
+    """Sums over steps or rows of steps.
+
+    Containers often carry the sum of their children, so they count only where no other step says anything. The
+    cost is that of the steps whose cost is known, and unknown where none is.
+    """
+    steps = list(steps)
+    labels = [step.label for step in steps]
+    return Totals(
+        step_count=len(steps),
+        error_count=sum(step.status in (StepStatus.ERROR, StepStatus.TIMEOUT) for step in steps),
+        tokens_in=_sum(steps, "tokens_in") or 0,
+        tokens_out=_sum(steps, "tokens_out") or 0,
+        cost_usd=_sum(steps, "cost_usd"),
+        exact_count=labels.count(Label.EXACT),
+        cached_count=labels.count(Label.CACHED),
+        simulated_count=labels.count(Label.SIMULATED),
+        first_start=min((step.started_at for step in steps if step.started_at), default=None),
+        last_end=max((end for step in steps if (end := _end(step))), default=None),
+    )
+
+
+def content_digest(said_of_run: JSONObject, steps: Iterable[Any]) -> str:
+    """Names all that a recording says: equal recordings have equal digests, wherever they are stored."""
+    rows: list[JSONValue] = [[_plain(value) for value in said_of(step)] for step in steps]
+    return digest({"run": said_of_run, "columns": list(_SAID), "steps": rows})
+
+
+def _sum(steps: list[Any], column: str) -> Any:
+    """The sum of what is known, None when nothing is."""
+    for containers in (False, True):
+        known = [
+            value
+            for step in steps
+            if (step.type in _CONTAINERS) is containers and (value := getattr(step, column)) is not None
+        ]
+        if known:
+            return sum(known)
+    return None
+
+
+def _end(step: Any) -> datetime | None:
+    if step.started_at is None:
+        return None
+    started: datetime = step.started_at
+    return started + timedelta(milliseconds=step.duration_ms or 0)
+
+
+def _plain(value: Any) -> JSONValue:
+    """A column as JSON, the same before and after the database has held it."""
+    if isinstance(value, datetime):
+        return value.timestamp()
+    if isinstance(value, Decimal):
+        return f"{value:.8f}"
+    kept: JSONValue = value
+    return kept

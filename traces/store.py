@@ -1,0 +1,184 @@
+"""The content-addressed store: small artifacts in the database, large ones in the artifact storage."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from threading import local
+from typing import Final
+
+import orjson
+import zstandard
+from django.core.files.storage import Storage, storages
+
+from traces import bulk
+from traces.canonical import digest_bytes
+from traces.json_types import JSONValue
+from traces.models import Artifact
+from traces.parts import MissingPart, Splitter, join_many
+from traces.problems import ArtifactCorrupt, ArtifactMissing
+
+INLINE: Final = 64 * 1024  # encoded bytes; larger ones would make every scan of the table slow
+MAX_SIZE: Final = 256 * 1024 * 1024  # of one artifact, decoded
+JSON_TYPE: Final = "application/json"
+_COMPRESS_FROM: Final = 128  # shorter ones do not get smaller
+_WORTH: Final = 0.9  # keep the plain bytes unless at least a tenth is saved
+_COLUMNS: Final = ("sha256", "size", "media_type", "encoding", "data")
+_local = local()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredBytes:
+    """The bytes of an artifact as they were given."""
+
+    sha256: str
+    media_type: str
+    data: bytes
+
+
+def put_many(parts: Mapping[str, bytes], *, media_type: str = JSON_TYPE) -> None:
+    """Store bytes under their SHA-256. What is there already stays as it is."""
+    known = present(parts)
+    rows = [_row(sha256, data, media_type) for sha256, data in parts.items() if sha256 not in known]
+    bulk.insert(Artifact, _COLUMNS, rows, ignore_conflicts=True)
+
+
+def put(data: bytes, *, media_type: str) -> str:
+    """Store bytes and return their name."""
+    sha256 = digest_bytes(data)
+    put_many({sha256: data}, media_type=media_type)
+    return sha256
+
+
+def save(value: JSONValue) -> str:
+    """Store a value in parts and return its digest."""
+    splitter = Splitter()
+    digest = splitter.split(value)
+    put_many(splitter.parts)
+    return digest
+
+
+def present(digests: Iterable[str]) -> set[str]:
+    """Those of `digests` that are stored."""
+    found: set[str] = set()
+    for chunk in bulk.chunks(digests):
+        found.update(Artifact.objects.filter(sha256__in=chunk).values_list("sha256", flat=True))
+    return found
+
+
+def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
+    """The artifacts that are there, each checked against its name; raises `ArtifactCorrupt`."""
+    for chunk in bulk.chunks(digests):
+        rows = Artifact.objects.filter(sha256__in=chunk).values_list(*_COLUMNS)
+        for sha256, size, media_type, encoding, data in rows:
+            yield StoredBytes(sha256=sha256, media_type=media_type, data=_checked(sha256, size, encoding, data))
+
+
+def read_one(sha256: str) -> StoredBytes:
+    """One artifact; raises `ArtifactMissing`."""
+    for found in read([sha256]):
+        return found
+    raise ArtifactMissing(sha256)
+
+
+def load(digests: Iterable[str]) -> dict[str, JSONValue]:
+    """Stored values with their references as they are; missing ones are absent."""
+    return {found.sha256: orjson.loads(found.data) for found in read(digests)}
+
+
+def payload(digest: str) -> JSONValue:
+    """One whole value; raises `parts.MissingPart`."""
+    return payloads([digest])[digest]
+
+
+def payloads(digests: Iterable[str]) -> dict[str, JSONValue]:
+    """Whole values in few queries; raises `parts.MissingPart`.
+
+    Equal parts are one object in all of them, so that a long conversation takes little memory: never change them.
+    """
+    return join_many((digest for digest in digests if digest), load)
+
+
+def available(digests: Iterable[str]) -> dict[str, JSONValue]:
+    """Like `payloads`, without those of which a part is missing."""
+    wanted = {digest for digest in digests if digest}
+    try:
+        return payloads(wanted)
+    except MissingPart:
+        return {digest: value for one in wanted for digest, value in _one_if_whole(one)}
+
+
+def _one_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
+    try:
+        yield digest, payload(digest)
+    except MissingPart:
+        return
+
+
+def _row(sha256: str, data: bytes, media_type: str) -> tuple[str, int, str, str, bytes | None]:
+    encoded = _compressor().compress(data) if len(data) >= _COMPRESS_FROM else data
+    encoding = "zstd" if len(encoded) < _WORTH * len(data) else ""
+    kept = encoded if encoding else data
+    if len(kept) <= INLINE:
+        return sha256, len(data), media_type, encoding, kept
+    _keep_file(_storage(), _place(sha256, encoding), kept)
+    return sha256, len(data), media_type, encoding, None
+
+
+def _keep_file(storage: Storage, place: str, data: bytes) -> None:
+    """Write once; what a crash left half-written is written again."""
+    if storage.exists(place):
+        if storage.size(place) == len(data):
+            return
+        storage.delete(place)
+    written = storage.save(place, BytesIO(data))
+    if written != place:  # another process wrote the same bytes at the same moment
+        storage.delete(written)
+
+
+def _checked(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> bytes:
+    kept = _file(sha256, encoding) if data is None else bytes(data)
+    decoded = _decoded(sha256, kept, size) if encoding == "zstd" else kept
+    if digest_bytes(decoded) != sha256:
+        raise ArtifactCorrupt(sha256, "its bytes hash to something else")
+    return decoded
+
+
+def _decoded(sha256: str, data: bytes, size: int) -> bytes:
+    if size > MAX_SIZE:
+        raise ArtifactCorrupt(sha256, f"it says that it has {size} bytes")
+    try:
+        return _decompressor().decompress(data, max_output_size=size)
+    except zstandard.ZstdError as error:
+        raise ArtifactCorrupt(sha256, str(error)) from error
+
+
+def _file(sha256: str, encoding: str) -> bytes:
+    place = _place(sha256, encoding)
+    try:
+        with _storage().open(place) as file:
+            return bytes(file.read())
+    except FileNotFoundError as error:
+        raise ArtifactCorrupt(sha256, f"the artifact storage has no {place}") from error
+
+
+def _place(sha256: str, encoding: str) -> str:
+    return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{'.zst' if encoding else ''}"
+
+
+def _storage() -> Storage:
+    return storages["artifacts"]
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """One for each thread: they are not safe to share, and dear to make."""
+    if not hasattr(_local, "compressor"):
+        _local.compressor = zstandard.ZstdCompressor(level=3, write_content_size=True)
+    made: zstandard.ZstdCompressor = _local.compressor
+    return made
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    if not hasattr(_local, "decompressor"):
+        _local.decompressor = zstandard.ZstdDecompressor()
+    made: zstandard.ZstdDecompressor = _local.decompressor
+    return made

@@ -1,0 +1,72 @@
+"""Finds which earlier texts a text repeats, in time linear in the texts."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+SHINGLE: Final = 6  # words in a row that two texts hardly share by chance
+MAX_WORDS: Final = 20_000  # of one text; the rest of a longer one is not indexed
+MAX_PRODUCERS: Final = 8  # different steps that one text is traced to
+_WORD: Final = re.compile(r"\w+")
+_SHORTEST: Final = 3
+_SHORTEST_PLAIN: Final = 8  # without a digit: shorter words are everywhere
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A text of `producer` at `path`; `whole` when the texts are equal."""
+
+    producer: int
+    path: str
+    snippet: str
+    whole: bool
+
+
+def distinctive(text: str) -> bool:
+    """Whether the same text twice is hardly chance: not `ok`, `true` or `12`."""
+    if len(text) >= _SHORTEST_PLAIN:
+        return True
+    return len(text) >= _SHORTEST and any(character.isdigit() for character in text)
+
+
+@dataclass(slots=True)
+class TextIndex:
+    """Texts by value and by their runs of words; of several producers of one the latest wins."""
+
+    _values: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _shingles: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+    def add(self, text: str, producer: int, path: str) -> None:
+        self._values[text.strip()] = (producer, path)
+        for key, _start, _end in _shingles(text):
+            self._shingles[key] = (producer, path)
+
+    def find(self, text: str) -> Iterator[Found]:
+        """The producer of an equal text, else those that share a run of words, in the order of the text."""
+        value = self._values.get(text.strip())
+        if value is not None:
+            yield Found(producer=value[0], path=value[1], snippet=text, whole=True)
+            return
+        seen: set[int] = set()
+        for key, start, end in _shingles(text):
+            shared = self._shingles.get(key)
+            if shared is None or shared[0] in seen:
+                continue
+            seen.add(shared[0])
+            yield Found(producer=shared[0], path=shared[1], snippet=text[start:end], whole=False)
+            if len(seen) >= MAX_PRODUCERS:
+                return
+
+
+def _shingles(text: str) -> Iterator[tuple[int, int, int]]:
+    """The hash and the place of every run of `SHINGLE` words."""
+    words: list[str] = []
+    places: list[tuple[int, int]] = []
+    for match in _WORD.finditer(text):
+        words.append(match.group().lower())
+        places.append(match.span())
+        if len(words) >= MAX_WORDS:
+            break
+    for at in range(len(words) - SHINGLE + 1):
+        yield hash(tuple(words[at : at + SHINGLE])), places[at][0], places[at + SHINGLE - 1][1]
