@@ -5,7 +5,6 @@ from django.core.files.storage import storages
 from django.db import connection
 from django.middleware.csrf import get_token
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -13,7 +12,15 @@ from rest_framework.views import APIView
 from cockpit import auth, tokens
 from cockpit.celery import app
 from cockpit.schemas import Access, Health, LoginRequest, Readiness
+from traces.problems import ProblemError
 from traces.schemas import Problem
+
+
+class UnknownToken(ProblemError):
+    """Nobody can log in with it."""
+
+    code = "auth_required"
+    status = 401
 
 
 def _check_database() -> None:
@@ -81,7 +88,7 @@ class LoginView(APIView):
         """Exchange an API token for a session cookie."""
         token = tokens.find(LoginRequest.model_validate(request.data).token.strip())
         if token is None:
-            raise NotAuthenticated("This token is unknown or revoked.")
+            raise UnknownToken("This token is unknown or revoked.", where="/token")
         request.session.cycle_key()
         request.session[auth.SESSION_KEY] = str(token.id)
         get_token(request)

@@ -1,6 +1,7 @@
 """Shared by all tests."""
 
 import pytest
+from pytest_django import Settings
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -9,3 +10,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         semantic = [item for item in items if item.get_closest_marker("semantic")]
         config.hook.pytest_deselected(items=semantic)
         items[:] = [item for item in items if item not in semantic]
+
+
+@pytest.fixture(autouse=True)
+def _nobody_logs_in(settings: Settings) -> None:
+    """As embedded on loopback, in both shapes; the tests of access ask for more."""
+    settings.LOGIN_REQUIRED = False

@@ -90,7 +90,9 @@ def _start_with(binaries: Path) -> str:
     data, port = base / "data", free_port()
     env = {"PATH": f"{account.binaries}:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(base)}
     init = [f"{account.binaries}/initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
-    done = subprocess.run([*account.prefix, *init], capture_output=True, text=True, env=env, cwd=base, **account.options)
+    done = subprocess.run(
+        [*account.prefix, *init], capture_output=True, text=True, env=env, cwd=base, **account.options
+    )
     if done.returncode:
         raise CannotStart(f"{binaries}: {done.stderr[-500:]}")
     url = f"postgres://postgres@127.0.0.1:{port}/postgres"

@@ -1,0 +1,65 @@
+"""What every answer of the server carries."""
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+pytestmark = pytest.mark.django_db
+
+
+def test_ready_names_each_dependency() -> None:
+    response = Client().get("/api/v1/ready")
+    assert response.json() == {"ready": True, "checks": {"database": "ok", "broker": "ok", "storage": "ok"}}
+
+
+def test_not_ready_says_what_is_wrong(settings: Settings) -> None:
+    settings.STORAGES = {**settings.STORAGES, "artifacts": {"BACKEND": "nowhere.Storage"}}
+    response = Client().get("/api/v1/ready")
+    assert response.status_code == 503
+    assert "nowhere" in response.json()["checks"]["storage"]
+
+
+def test_an_unknown_address_of_the_api_is_a_problem_with_the_callers_request_id() -> None:
+    response = Client().get("/api/v1/none", headers={"X-Request-ID": "abc-12345"})
+    assert response.status_code == 404
+    assert response["Content-Type"] == "application/problem+json"
+    assert response["X-Request-ID"] == response.json()["request_id"] == "abc-12345"
+
+
+def test_an_ill_formed_request_id_is_replaced() -> None:
+    response = Client().get("/api/v1/none", headers={"X-Request-ID": "a b\tc"})
+    assert len(response["X-Request-ID"]) == 32
+
+
+def test_broken_json_is_named() -> None:
+    response = Client().post("/api/v1/login", "{", content_type="application/json")
+    assert response.status_code == 400
+    assert response.json()["code"] == "validation_error"
+    assert "not JSON" in response.json()["detail"]
+
+
+def test_no_script_may_stand_in_a_page() -> None:
+    policy = Client().get("/")["Content-Security-Policy"]
+    assert "script-src 'self';" in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+def test_every_address_outside_the_api_is_the_browser_application(settings: Settings, tmp_path: object) -> None:
+    settings.FRONTEND_DIST = tmp_path
+    (settings.FRONTEND_DIST / "index.html").write_text("<!doctype html>cockpit")
+    response = Client().get("/runs/some/deep/address")
+    assert response.status_code == 200
+    assert b"cockpit" in response.content
+    assert response["Cache-Control"] == "no-cache"
+
+
+def test_a_missing_build_says_how_to_build(settings: Settings, tmp_path: object) -> None:
+    settings.FRONTEND_DIST = tmp_path
+    response = Client().get("/")
+    assert response.status_code == 503
+    assert b"make setup" in response.content
+
+
+def test_the_documentation_loads_nothing_from_elsewhere() -> None:
+    page = Client().get("/api/v1/docs").content.decode()
+    assert "http" not in page.replace("<!DOCTYPE html>", "")

@@ -1,0 +1,104 @@
+"""A real Chromium for the browser tests: the machine's, Playwright's, the npm package's, or Debian's."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.services.processes import CannotStart
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FOUND = ROOT / ".make" / "chromium"
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_NPM_FOLDER = ROOT / ".make" / "chromium-npm"
+_UNPACK = 'import("@sparticuz/chromium").then((m) => m.default.executablePath()).then((path) => console.log(path))'
+
+
+def _given() -> str | None:
+    return os.environ.get("BROWSER_PATH")
+
+
+def _on_path() -> str | None:
+    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+
+
+def _playwrights() -> str | None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    if not Path(path).exists():
+        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], capture_output=True, timeout=300)
+    return path if Path(path).exists() else None
+
+
+def _from_npm() -> str | None:
+    """Works without root: the package holds the browser and the libraries that it needs."""
+    with_node = str(ROOT / "scripts" / "with-node")
+    _NPM_FOLDER.mkdir(parents=True, exist_ok=True)
+    install = [
+        with_node,
+        "npm",
+        "install",
+        "--no-save",
+        "--silent",
+        "--prefix",
+        str(_NPM_FOLDER),
+        "@sparticuz/chromium",
+    ]
+    subprocess.run(install, check=True, capture_output=True, timeout=300)
+    unpack = [with_node, "node", "--input-type=module", "--eval", _UNPACK]
+    done = subprocess.run(unpack, check=True, capture_output=True, text=True, cwd=_NPM_FOLDER, timeout=120)
+    return done.stdout.strip() or None
+
+
+def _from_debian() -> str | None:
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return None
+    subprocess.run(["apt-get", "update", "-qq"], check=True, capture_output=True, timeout=300)
+    install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"]
+    subprocess.run(install, check=True, capture_output=True, timeout=600)
+    return shutil.which("chromium")
+
+
+_WAYS: tuple[Callable[[], str | None], ...] = (_given, _on_path, _playwrights, _from_npm, _from_debian)
+
+
+def _starts(path: str) -> bool:
+    version = [path, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "about:blank"]
+    return subprocess.run(version, capture_output=True, timeout=60).returncode == 0
+
+
+def find() -> str:
+    """The path of a browser that starts."""
+    failures: list[str] = []
+    for way in _WAYS:
+        name = way.__name__.strip("_").replace("_", " ")
+        try:
+            path = way()
+        except (subprocess.SubprocessError, OSError) as error:
+            failures.append(f"{name}: {error}")
+            continue
+        if path and _starts(path):
+            return path
+        failures.append(f"{name}: {'does not start' if path else 'not there'}")
+    raise CannotStart(
+        "No Chromium to test with. Install one (Debian: `apt-get install chromium`) or set BROWSER_PATH. "
+        f"Tried: {'; '.join(failures)}"
+    )
+
+
+def path() -> str:
+    """The browser that was found when this was last asked, if it is still there."""
+    if FOUND.exists() and Path(known := FOUND.read_text().strip()).exists():
+        return known
+    found = find()
+    FOUND.parent.mkdir(exist_ok=True)
+    FOUND.write_text(found)
+    return found
+
+
+if __name__ == "__main__":
+    print(path())
