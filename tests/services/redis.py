@@ -31,7 +31,19 @@ def _answers(port: int) -> bool:
 
 def _start_with(binary: Path) -> str:
     base, port = scratch_folder("fp-rd-"), free_port()
-    command = [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", base]
+    command: list[str | Path] = [
+        binary,
+        "--port",
+        str(port),
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--dir",
+        base,
+    ]
     start(command, answers=lambda: _answers(port), stop_signal=signal.SIGTERM, log=base / "log")
     return f"redis://127.0.0.1:{port}/0"
 
