@@ -101,4 +101,4 @@ def _found(steps: Sequence[Step], unchanged: set[int]) -> list[EdgeFact]:
         )
         for step in steps
     ]  # fmt: skip
-    return find_edges(facts, Splitter().part_digest, wanted=lambda no: no not in unchanged)
+    return find_edges(facts, Splitter(), wanted=lambda no: no not in unchanged)

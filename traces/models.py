@@ -65,11 +65,25 @@ class Run(models.Model):
         indexes = (
             # The runs list is in order of arrival, which the time-ordered primary key already is.
             models.Index(fields=["app", "id"], name="run_app_newest"),
+            models.Index(fields=["app", "environment", "status", "source"], name="run_facets"),  # counted without rows
             models.Index(fields=["external_id"], name="run_external"),  # permalinks by the user's own ids
         )
 
     def __str__(self) -> str:
         return f"{self.name} ({self.id})"
+
+
+class RunTag(models.Model):
+    """One tag of a run, as the filter finds it; `Run.tags` says the same in order."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="+", db_index=False)
+    tag = models.CharField(max_length=100)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["tag", "run"], name="run_tag"),)
+
+    def __str__(self) -> str:
+        return self.tag
 
 
 class Step(models.Model):

@@ -13,7 +13,7 @@ yet, each level before it references to full blocks of the level after it. So a 
 import marshal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from traces.canonical import MAX_DEPTH, NotCanonical, canonical_bytes, digest_bytes
 from traces.json_types import JSONObject, JSONValue
@@ -25,6 +25,7 @@ _BLOCKS: Final = "$blocks"
 _LITERAL: Final = "$literal"
 _RESERVED: Final = frozenset({_PART, _BLOCKS, _LITERAL})
 _JOINTS: Final = frozenset({"messages", "tools", "documents"})  # lists whose items are parts
+Cut = TypeVar("Cut")
 _SINGLE_JOINTS: Final = frozenset({"message"})  # objects that are a part
 
 
@@ -125,9 +126,11 @@ class Splitter:
 
     def __init__(self) -> None:
         self.parts: dict[str, bytes] = {}
-        self._by_identity: dict[int, tuple[object, JSONObject]] = {}
+        self._by_identity: dict[int, JSONObject] = {}
+        self._kept: list[object] = []  # all that is known by identity, lest that be given to another
         self._by_content: dict[bytes, JSONObject] = {}
-        self._blocks: dict[tuple[str, ...], JSONObject] = {}
+        self._lists: dict[int, list[JSONObject]] = {}
+        self._blocks: dict[tuple[int, ...], JSONObject] = {}
 
     def split(self, value: JSONValue) -> str:
         """The digest of `value`; raises `NotCanonical` naming the place in it."""
@@ -141,13 +144,17 @@ class Splitter:
         """The digest of one entry of a joint: of a message, a tool schema, a document."""
         return str(self._joint(item, 0)[_PART])
 
+    def part_digests(self, items: list[JSONValue]) -> list[str]:
+        """The digests of the entries of a joint."""
+        return [str(reference[_PART]) for reference in self._entries(items, 0)]
+
     def _cut(self, value: JSONValue, depth: int) -> JSONValue:
         if isinstance(value, str):
             return self._reference(value) if len(value) > LONG_TEXT else value
         if isinstance(value, dict):
             return self._cut_object(value, _deeper(depth))
         if isinstance(value, list):
-            return self._cut_items(value, _deeper(depth), self._cut)
+            return _each_with_place(value, _deeper(depth), self._cut)
         return value
 
     def _cut_object(self, value: JSONObject, depth: int) -> JSONObject:
@@ -163,53 +170,49 @@ class Splitter:
 
     def _cut_member(self, key: str, value: JSONValue, depth: int) -> JSONValue:
         if key in _JOINTS and isinstance(value, list):
-            return self._blocked(self._cut_items(value, _deeper(depth), self._joint))
+            return self._blocked(self._entries(value, _deeper(depth)))
         if key in _SINGLE_JOINTS and isinstance(value, dict):
             return self._joint(value, depth)
         return self._cut(value, depth)
 
-    def _cut_items(
-        self, items: list[JSONValue], depth: int, cut: Callable[[JSONValue, int], JSONValue]
-    ) -> list[JSONValue]:
-        done: list[JSONValue] = []
-        try:
-            for item in items:
-                done.append(cut(item, depth))  # its length says which item was refused
-        except NotCanonical as problem:
-            problem.path.append(str(len(done)))
-            raise
-        return done
+    def _entries(self, items: list[JSONValue], depth: int) -> list[JSONObject]:
+        known = self._lists.get(id(items))
+        if known is None:
+            known = self._lists[id(items)] = _each_with_place(items, depth, self._joint)
+            self._kept.append(items)
+        return known
 
     def _joint(self, item: JSONValue, depth: int) -> JSONObject:
         known = self._by_identity.get(id(item))
         if known is not None:
-            return known[1]
+            return known
         key = _content_key(item)
         reference = self._by_content.get(key) if key else None
         if reference is None:
             reference = self._reference(self._cut(item, depth))
             if key:
                 self._by_content[key] = reference
-        # The item itself is kept, lest its identity be given to another.
-        self._by_identity[id(item)] = (item, reference)
+        self._by_identity[id(item)] = reference
+        self._kept.append(item)
         return reference
 
-    def _blocked(self, items: list[JSONValue]) -> JSONValue:
+    def _blocked(self, items: list[JSONObject]) -> JSONValue:
         """A long list as levels of references to full blocks: a tree that grows at its end."""
         if len(items) <= 2 * BLOCK:
-            return items
+            return [*items]
         levels: list[JSONValue] = []
         while len(items) > BLOCK:
             full = len(items) // BLOCK * BLOCK
-            levels.append(items[full:])
+            levels.append([*items[full:]])
             items = [self._block(items[at : at + BLOCK]) for at in range(0, full, BLOCK)]
-        return {_BLOCKS: [items, *reversed(levels)]}
+        return {_BLOCKS: [[*items], *reversed(levels)]}
 
-    def _block(self, items: list[JSONValue]) -> JSONObject:
-        key = tuple([_ref(item) for item in items])
+    def _block(self, items: list[JSONObject]) -> JSONObject:
+        # Each reference is one object that lives as long as this, so identities tell blocks apart.
+        key = tuple(map(id, items))
         known = self._blocks.get(key)
         if known is None:
-            known = self._blocks[key] = self._reference(items)
+            known = self._blocks[key] = self._reference([*items])
         return known
 
     def _reference(self, cut: JSONValue) -> JSONObject:
@@ -220,6 +223,18 @@ class Splitter:
         name = digest_bytes(data)
         self.parts[name] = data
         return name
+
+
+def _each_with_place(items: list[JSONValue], depth: int, cut: Callable[[JSONValue, int], Cut]) -> list[Cut]:
+    """Cut each item; a refusal names its place."""
+    done: list[Cut] = []
+    try:
+        for item in items:
+            done.append(cut(item, depth))
+    except NotCanonical as problem:
+        problem.path.append(str(len(done)))
+        raise
+    return done
 
 
 def _content_key(item: JSONValue) -> bytes:

@@ -6,9 +6,9 @@ producer's output. By kind:
 * ``tool_call_id``  a tool step from the model step that asked for it, or a tool message of a model's input
   from the tool step that answered.
 * ``link``          the recording says so; paths are empty.
-* ``history``       a model's input begins with the whole input of the producer; `consumer_path` is the place of
-  the producer's own answer among the messages, or ``/messages`` when the answer itself is not there. Only the
-  messages after it have edges of their own, so the edges of a conversation grow with its length.
+* ``history``       a model's input begins with the whole input of the producer; `consumer_path` is the last message
+  that came that way: the producer's own answer, with its `producer_path`, or else the last one of its input.
+  Only the messages after it have edges of their own, so the edges of a conversation grow with its length.
 * ``digest``        equal messages, documents or long texts.
 * ``text``          an equal short value, or the words of a long text inside another.
 
@@ -22,6 +22,7 @@ from typing import Final
 
 from traces.canonical import escape_pointer
 from traces.json_types import JSONObject, JSONValue
+from traces.parts import Splitter
 from traces.text_index import Found, TextIndex, distinctive
 from traces.vocabulary import EdgeKind, StepType
 
@@ -71,7 +72,7 @@ class _Asked:
 class _Known:
     """What the steps so far produced."""
 
-    part_digest: Callable[[JSONValue], str]
+    splitter: Splitter
     callers: dict[str, tuple[int, str]] = field(default_factory=dict)  # call id -> model step, path of the call
     answers: dict[str, int] = field(default_factory=dict)  # call id -> tool step
     parts: dict[str, tuple[int, str]] = field(default_factory=dict)  # digest -> step, path
@@ -82,12 +83,12 @@ class _Known:
 
 def find_edges(
     steps: Sequence[StepFacts],
-    part_digest: Callable[[JSONValue], str],
+    splitter: Splitter,
     *,
     wanted: Callable[[int], bool] = lambda no: True,
 ) -> list[EdgeFact]:
-    """All edges into the `wanted` steps, of steps in sequence order; `part_digest` names a message or document."""
-    known = _Known(part_digest=part_digest)
+    """All edges into the `wanted` steps, of steps in sequence order; the splitter knows their parts."""
+    known = _Known(splitter=splitter)
     edges: list[EdgeFact] = []
     for step in steps:
         if step.type in _CONTAINERS:
@@ -135,14 +136,14 @@ def _explicit(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
 
 def _into_messages(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
     messages = _messages(step.input)
-    digests = [known.part_digest(message) for message in messages]
+    digests = known.splitter.part_digests(messages)
     start = 0
     if (before := _history(messages, digests, known)) is not None:
         earlier, answered = before
         start = len(earlier.messages) + answered
         yield EdgeFact(
             producer=earlier.no, consumer=step.no, kind=EdgeKind.HISTORY,
-            consumer_path=f"/messages/{start - 1}" if answered else "/messages",
+            consumer_path=f"/messages/{start - 1}",
             producer_path=_ANSWER if answered else "", evidence=f"{len(earlier.messages)} messages before",
         )  # fmt: skip
     for index in range(start, len(messages)):
@@ -199,7 +200,7 @@ def _into_message(no: int, message: JSONValue, digest: str, path: str, known: _K
 
 def _into_value(step: StepFacts, value: JSONValue, path: str, known: _Known) -> Iterator[EdgeFact]:
     """Edges into any value: by the parts in it, then by its texts."""
-    if isinstance(value, dict) and (part := known.parts.get(known.part_digest(value))):
+    if isinstance(value, dict) and (part := known.parts.get(known.splitter.part_digest(value))):
         yield EdgeFact(
             producer=part[0], consumer=step.no, kind=EdgeKind.DIGEST, consumer_path=path, producer_path=part[1],
             evidence="the same value",
@@ -218,7 +219,7 @@ def _into_value(step: StepFacts, value: JSONValue, path: str, known: _Known) -> 
 
 
 def _into_part(no: int, item: JSONValue, path: str, known: _Known) -> Iterator[EdgeFact]:
-    part = known.parts.get(known.part_digest(item))
+    part = known.parts.get(known.splitter.part_digest(item))
     if part is None:
         yield from _into_texts(no, item, path, known)
         return
@@ -249,7 +250,7 @@ def _remember(step: StepFacts, known: _Known) -> None:
     elif step.type is StepType.TOOL and step.call_id:
         known.answers[step.call_id] = step.no
     for path, part in _parts_of(output):
-        known.parts[known.part_digest(part)] = (step.no, path)
+        known.parts[known.splitter.part_digest(part)] = (step.no, path)
     if step.type is not StepType.OUTPUT:
         for path, text in leaves(output, ""):
             known.texts.add(text, step.no, path)
@@ -257,9 +258,9 @@ def _remember(step: StepFacts, known: _Known) -> None:
 
 def _remember_answer(step: StepFacts, known: _Known) -> None:
     message = _message(step.output)
-    digests = [known.part_digest(item) for item in _messages(step.input)]
+    digests = known.splitter.part_digests(_messages(step.input))
     asked = _Asked(
-        no=step.no, messages=digests, answer=known.part_digest(message) if message else "",
+        no=step.no, messages=digests, answer=known.splitter.part_digest(message) if message else "",
         calls=frozenset(_call_ids(message)), text=_text(message),
     )  # fmt: skip
     known.last = asked

@@ -1,14 +1,27 @@
 """Reading runs, steps and provenance."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 from uuid import UUID
 
 from django.db.models import Q
 
+from traces import bulk, store
+from traces.json_types import JSONObject
 from traces.models import Edge, Run, Step
+from traces.parts import MissingPart
+from traces.presenting import STEP_COLUMNS, StepDict, run_summary, step_dicts
 from traces.problems import Ambiguous, NotFound
+from traces.schemas import RunDetail
+from traces.vocabulary import EdgeKind
 
-_SHOWN = 5
+MAX_STEPS: Final = 20_000  # of one answer
+_SHOWN: Final = 5
+_DERIVED: Final = 200
+_DETAIL_COLUMNS: Final = (
+    "external_id", "started_at", "error", "signature", "call_id", "tokens_cached", "input_ref", "output_ref", "detail",
+)  # fmt: skip
+_EDGE_COLUMNS: Final = ("kind", "evidence", "consumer_path", "producer_path")
 
 
 def find_run(ref: str) -> Run:
@@ -58,6 +71,110 @@ def edges_at(run_id: UUID, sequence_no: int) -> Sequence[Edge]:
     """The edges into and out of one step."""
     ends = Q(consumer_no=sequence_no) | Q(producer_no=sequence_no)
     return list(Edge.objects.filter(ends, run_id=run_id).order_by("consumer_no", "producer_no"))
+
+
+def run_detail(run: Run) -> RunDetail:
+    """A run with its lineage."""
+    derived = Run.objects.filter(source_run=run).order_by("-id")[:_DERIVED]
+    source = Run.objects.only("name").get(id=run.source_run_id) if run.source_run_id else None
+    return RunDetail.model_construct(
+        **dict(run_summary(run)),
+        metadata=run.metadata,
+        source_run_name=source.name if source else None,
+        derived=[run_summary(one) for one in derived],
+    )
+
+
+def step_summaries(run: Run, *, after: int = 0, limit: int = MAX_STEPS) -> tuple[list[StepDict], int | None]:
+    """Compact steps in the shape of `StepSummary`, and what to pass as `after` for the rest."""
+    found = Step.objects.filter(run_id=run.id, sequence_no__gt=after).order_by("sequence_no")
+    rows = list(found.values_list(*STEP_COLUMNS)[: limit + 1])
+    shown = step_dicts(rows[:limit], run.started_at)
+    return shown, shown[-1]["sequence_no"] if len(rows) > limit else None
+
+
+def step_by_id(ref: str) -> Step:
+    """A step with its run; raises `NotFound`."""
+    key = as_uuid(ref)
+    step = Step.objects.select_related("run").filter(id=key).first() if key else None
+    if step is None:
+        raise NotFound(f"there is no step {ref!r}")
+    return step
+
+
+def step_by_span(span: str) -> Step:
+    """The newest step with the recording's own id; raises `NotFound`."""
+    step = Step.objects.select_related("run").filter(external_id=span).order_by("-run_id").first()
+    if step is None:
+        raise NotFound(f"no step was recorded under {span!r}")
+    return step
+
+
+def run_by_trace(trace: str) -> Run:
+    """The newest run with the recording's own id; raises `NotFound`."""
+    run = Run.objects.filter(external_id=trace).order_by("-id").first()
+    if run is None:
+        raise NotFound(f"no run was recorded under {trace!r}")
+    return run
+
+
+def step_detail(step: Step) -> StepDict:
+    """A step with its payloads and its provenance, in the shape of `StepDetail`."""
+    edges = edges_at(step.run_id, step.sequence_no)
+    payloads, unavailable = _payloads(step)
+    row = [getattr(step, name) for name in STEP_COLUMNS]
+    return {
+        **step_dicts([row], step.run.started_at)[0],
+        "run": step.run_id,
+        **{name: getattr(step, name) for name in _DETAIL_COLUMNS},
+        **payloads,
+        "attributes": payloads["attributes"] or {},
+        "unavailable": unavailable,
+        "inherited_messages": _inherited_messages(step, edges),
+        **_provenance(step, edges),
+    }
+
+
+def _payloads(step: Step) -> tuple[JSONObject, list[str]]:
+    """The payloads by field, and the fields of which a part is missing."""
+    refs = {"input": step.input_ref, "output": step.output_ref, "attributes": step.attributes_ref}
+    try:
+        values = store.payloads(refs.values())
+    except MissingPart:
+        values = store.available(refs.values())
+    missing = [field for field, ref in refs.items() if ref and ref not in values]
+    return {field: values.get(ref) for field, ref in refs.items()}, missing
+
+
+def _provenance(step: Step, edges: Sequence[Edge]) -> dict[str, list[StepDict]]:
+    numbers = {edge.producer_no for edge in edges} | {edge.consumer_no for edge in edges}
+    others = _named(step.run_id, numbers)
+    into = ((edge.producer_no, edge) for edge in edges if edge.consumer_no == step.sequence_no)
+    out_of = ((edge.consumer_no, edge) for edge in edges if edge.producer_no == step.sequence_no)
+    return {"consumed": _edge_views(into, others), "produced_for": _edge_views(out_of, others)}
+
+
+def _named(run_id: UUID, numbers: Iterable[int]) -> dict[int, StepDict]:
+    found: dict[int, StepDict] = {}
+    for chunk in bulk.chunks(numbers):
+        steps = Step.objects.filter(run_id=run_id, sequence_no__in=chunk)
+        for number, key, type, name in steps.values_list("sequence_no", "id", "type", "name"):
+            found[number] = {"step": number, "step_id": key, "type": type, "name": name}
+    return found
+
+
+def _edge_views(ends: Iterable[tuple[int, Edge]], others: Mapping[int, StepDict]) -> list[StepDict]:
+    """The edges in the shape of `EdgeView`, by the step at their other end."""
+    return [{**others[number], **{name: getattr(edge, name) for name in _EDGE_COLUMNS}} for number, edge in ends]
+
+
+def _inherited_messages(step: Step, edges: Sequence[Edge]) -> int:
+    """How many messages of the input the call before it had: all up to the answer of that call."""
+    for edge in edges:
+        if edge.kind == EdgeKind.HISTORY and edge.consumer_no == step.sequence_no:
+            last = int(edge.consumer_path.rpartition("/")[2])
+            return last if edge.producer_path else last + 1
+    return 0
 
 
 def as_uuid(text: str) -> UUID | None:

@@ -110,7 +110,10 @@ class StepList(Schema):
 
 
 class EdgeView(Schema):
-    """`step` is the other end: the producer among `consumed`, the consumer among `produced_for`."""
+    """`step` is the other end: the producer among `consumed`, the consumer among `produced_for`.
+
+    The paths are JSON pointers into the consumer's input and the producer's output.
+    """
 
     step: int
     step_id: UUID
@@ -118,6 +121,8 @@ class EdgeView(Schema):
     name: str
     kind: EdgeKind
     evidence: str
+    consumer_path: str
+    producer_path: str
 
 
 class StepDetail(StepSummary):

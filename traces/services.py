@@ -14,7 +14,7 @@ from traces import bulk, checking, lineage, live, rows, store, summaries
 from traces.canonical import NotCanonical, digest
 from traces.ids import new_id
 from traces.json_types import JSONObject, JSONValue
-from traces.models import Edge, RetentionPass, Run, Step
+from traces.models import Edge, RetentionPass, Run, RunTag, Step
 from traces.parts import Splitter
 from traces.problems import InvalidRecording, NotFound, RunConflict, RunSealed
 from traces.provenance import EdgeFact, StepFacts, find_edges
@@ -48,7 +48,7 @@ def record(run: RecordedRun) -> Recorded:
     run_values = _run_values(run, step_rows)
     numbers = {step.key: row.sequence_no for step, row in zip(steps, step_rows, strict=True)}
     facts = [_facts(step, row, numbers) for step, row in zip(steps, step_rows, strict=True)]
-    edges = find_edges(facts, splitter.part_digest)
+    edges = find_edges(facts, splitter)
     with transaction.atomic():
         if (known := _known(run, run_values["content_digest"])) is not None:
             return Recorded(run_id=known, created=False)
@@ -56,6 +56,7 @@ def record(run: RecordedRun) -> Recorded:
         stored = Run.objects.create(**run_values)
         _insert_steps(stored.id, step_rows)
         insert_edges(stored.id, edges)
+        insert_tags(stored.id, run.tags)
         Run.objects.filter(id=stored.id).update(sealed_at=datetime.now(UTC))
         live.touch("runs")
     return Recorded(run_id=stored.id, created=True)
@@ -84,6 +85,7 @@ def open_run(
         started_at=datetime.now(UTC), tags=list(tags), metadata=metadata or {}, source_run=source_run,
         fork_sequence_no=fork_sequence_no, session_id=session_id, search=_derived_search(name, app, key, source_run),
     )  # fmt: skip
+    insert_tags(run.id, tags)
     live.touch("runs")
     return run
 
@@ -139,6 +141,12 @@ def retention() -> Iterator[None]:
         granted = RetentionPass.objects.create(run_id=new_id())
         yield
         granted.delete()
+
+
+def insert_tags(run_id: UUID, tags: Iterable[str]) -> None:
+    """Make a run found by its tags."""
+    rows_of_tags = [(run_id, tag) for tag in dict.fromkeys(tag[:100] for tag in tags)]
+    bulk.insert(RunTag, ("run", "tag"), rows_of_tags)
 
 
 def insert_edges(run_id: UUID, edges: Iterable[EdgeFact]) -> None:
