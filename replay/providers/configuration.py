@@ -40,17 +40,20 @@ def unregister(name: str) -> None:
 def provider_for(step_provider: str, model: str, override: str | None) -> Provider | None:
     """The provider that answers a model step, or None: nothing that was configured can.
 
-    An override is taken by its name alone. Otherwise the recorded provider, then one that lists the model,
-    then the home of the model's family, because many recordings name no provider.
+    An override is taken by its name alone. Otherwise the one of this process that serves the model, then the
+    recorded one, then one that lists the model, then the home of the model's family, because many recordings
+    name no provider.
     """
     known = configured()
     if override:
         return known.get(override)
+    listing = [provider for provider in known.values() if model in provider.models]
+    if here := next((provider for provider in listing if provider.local), None):
+        return here
     recorded = known.get(step_provider) or known.get(step_provider.lower())
-    if recorded is not None and (not recorded.models or model in recorded.models):
+    if recorded is not None and (not recorded.models or recorded in listing):
         return recorded
-    listing = next((provider for provider in known.values() if model in provider.models), None)
-    return listing or recorded or (None if step_provider else _family_home(model, known))
+    return next(iter(listing), None) or recorded or (None if step_provider else _family_home(model, known))
 
 
 def api_key(provider: Provider) -> str:
