@@ -8,6 +8,7 @@ from pydantic import Field
 
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
+from traces.json_types import JSONValue
 from traces.schemas import LabelCounts, Schema
 from traces.vocabulary import Label, StepType
 
@@ -92,6 +93,24 @@ class AttemptView(Schema):
     retry_at: datetime | None
 
 
+class OperatorQuestion(Schema):
+    """A tool call that no recording answers, and that the policy wants the operator to answer."""
+
+    sequence_no: int
+    tool_name: str
+    arguments: JSONValue
+    text: str
+
+
+class OperatorAnswer(Schema):
+    """What a waiting session gets: the tool's answer, or `fallback` to go on as the policy says."""
+
+    sequence_no: int
+    action: Literal["answer", "fallback"]
+    output: JSONValue = None
+    status: Literal["ok", "error", "timeout", "partial"] = "ok"
+
+
 class SessionView(Schema):
     id: UUID
     status: SessionStatus
@@ -112,6 +131,7 @@ class SessionView(Schema):
     determinism: Determinism
     divergences: list[str]  # where execution differed from the plan
     unused_calls: list[int]  # recorded tool calls that nobody asked for any more
+    question: OperatorQuestion | None  # set while awaiting_operator
     error_code: str
     error: str
     error_sequence_no: int | None

@@ -1,0 +1,262 @@
+"""Which overrides apply to which step, refused where they make no sense, and applied to a call. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Final
+
+from replay.graph import Graph, Node
+from replay.overrides import MessageEdit, ModelOverride, Override, OverrideProfile, PromptOverride, RetrievalOverride
+from replay.overrides import ToolOverride
+from replay.schemas import PlanRefusal
+from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import StepType
+
+# Which kinds of step a category can change; `output` fits every step.
+_FITS: Final[dict[str, frozenset[StepType]]] = {
+    "prompt": frozenset({StepType.PROMPT, StepType.MODEL}),
+    "messages": frozenset({StepType.MODEL}),
+    "model": frozenset({StepType.MODEL}),
+    "retrieval": frozenset({StepType.RETRIEVAL}),
+    "tool": frozenset({StepType.TOOL}),
+}
+_PARAMETERS: Final = ("temperature", "top_p", "max_tokens", "seed", "stop")
+# Names under which recordings carry the same parameter.
+_SPELLINGS: Final = {"max_tokens": ("max_tokens", "max_completion_tokens"), "stop": ("stop", "stop_sequences")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """A value that an operator gave: present even when it is null."""
+
+    value: JSONValue
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edits:
+    """Everything the profile sets on one step; absent fields are not overridden."""
+
+    entries: tuple[int, ...] = ()
+    prompt: JSONObject = field(default_factory=dict)
+    model: JSONObject = field(default_factory=dict)
+    retrieval: JSONObject = field(default_factory=dict)
+    messages: tuple[MessageEdit, ...] = ()
+    tool: ToolOverride | None = None
+    output: Given | None = None
+
+    @property
+    def changes_request(self) -> bool:
+        return bool(self.prompt or self.model or self.retrieval or self.messages)
+
+
+NO_EDITS: Final = Edits()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppliedProfile:
+    """The edits by step number, what is refused, and the entries for steps that the recording does not have."""
+
+    by_step: Mapping[int, Edits]
+    refusals: tuple[PlanRefusal, ...]
+    profile: OverrideProfile
+
+    def of(self, node: Node) -> Edits:
+        return self.by_step.get(node.no, NO_EDITS)
+
+    def of_new(self, *, type: StepType, name: str, model: str = "") -> Edits:
+        """What entries that match by type set on a step that the recording does not have."""
+        found = [
+            (index, entry)
+            for index, entry in enumerate(self.profile.overrides)
+            if entry.match.step is None and entry.match.type is type and _globs(entry, name, model)
+        ]
+        return _merged(found, type) if found else NO_EDITS
+
+
+def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
+    """Match every entry against the steps from the fork on."""
+    refusals: list[PlanRefusal] = []
+    found: dict[int, list[tuple[int, Override]]] = {}
+    for index, entry in enumerate(profile.overrides):
+        matched = _matched(index, entry, graph, refusals)
+        for node in matched:
+            found.setdefault(node.no, []).append((index, entry))
+    for no, entries in found.items():
+        _refuse_conflicts(no, entries, refusals)
+    by_step = {no: _merged(entries, graph.by_no[no].type) for no, entries in found.items()}
+    return AppliedProfile(by_step=by_step, refusals=tuple(refusals), profile=profile)
+
+
+def pointer(index: int, *path: str | int) -> str:
+    """The JSON pointer of an entry, or of a field in it, in a replay request."""
+    return "/".join(["/overrides/overrides", str(index), *map(str, path)])
+
+
+def _matched(index: int, entry: Override, graph: Graph, refusals: list[PlanRefusal]) -> list[Node]:
+    nodes = _named(index, entry, graph, refusals) if entry.match.step is not None else _typed(entry, graph)
+    if nodes is None:
+        return []
+    fitting = [node for node in nodes if all(node.type in _FITS.get(name, (node.type,)) for name in entry.sets)]
+    if fitting:
+        return fitting
+    refusals.append(_nothing(index, entry, nodes))
+    return []
+
+
+def _named(index: int, entry: Override, graph: Graph, refusals: list[PlanRefusal]) -> list[Node] | None:
+    """The step that the entry names, or None when that was refused here already."""
+    ref = str(entry.match.step)
+    for node in graph.nodes:
+        if ref in {str(node.no), str(node.id), node.id.hex}:
+            return [node]
+    earlier = next((node for node in graph.by_no.values() if ref in {str(node.id), node.id.hex}), None)
+    if earlier is None and not (ref.isdecimal() and 0 < int(ref) < graph.fork):
+        return []
+    refusals.append(
+        PlanRefusal(
+            code="override_before_fork",
+            detail=f"step {earlier.no if earlier else ref} lies before the fork at step {graph.fork}",
+            where=pointer(index, "match", "step"),
+            step=earlier.no if earlier else int(ref),
+        )
+    )
+    return None
+
+
+def _typed(entry: Override, graph: Graph) -> list[Node]:
+    return [
+        node
+        for node in graph.nodes
+        if node.type is entry.match.type and _globs(entry, node.called if node.tool_name else node.name, node.model)
+    ]
+
+
+def _globs(entry: Override, name: str, model: str) -> bool:
+    match = entry.match
+    named = match.name is None or fnmatchcase(name, match.name)
+    return named and (match.model is None or fnmatchcase(model, match.model))
+
+
+def _nothing(index: int, entry: Override, nodes: list[Node]) -> PlanRefusal:
+    if nodes:
+        node = nodes[0]
+        wrong = next(name for name in entry.sets if node.type not in _FITS.get(name, (node.type,)))
+        detail = f"`{wrong}` does not apply to step {node.no}, which is a {node.type} step"
+        return PlanRefusal(
+            code="override_matches_nothing", detail=detail, where=pointer(index, wrong), step=node.no
+        )
+    said = entry.match.model_dump(mode="json", exclude_none=True)
+    return PlanRefusal(
+        code="override_matches_nothing",
+        detail=f"no step from the fork on matches {said}",
+        where=pointer(index, "match"),
+    )
+
+
+def _refuse_conflicts(no: int, entries: list[tuple[int, Override]], refusals: list[PlanRefusal]) -> None:
+    seen: dict[str, int] = {}
+    for index, entry in entries:
+        for name, where in _fields(index, entry):
+            if name in seen:
+                detail = f"step {no}: `{name}` is set by entry {seen[name]} and by entry {index}"
+                refusals.append(PlanRefusal(code="override_conflict", detail=detail, where=where, step=no))
+            seen.setdefault(name, index)
+
+
+def _fields(index: int, entry: Override) -> Iterable[tuple[str, str]]:
+    """The fields that an entry sets, each with its pointer. `tool` and `output` both set the output."""
+    for category in entry.sets:
+        value = getattr(entry, category)
+        if category in {"tool", "output"}:
+            yield "output", pointer(index, category)
+        elif category == "messages":
+            for at, edit in enumerate(value):
+                if edit.op != "insert":
+                    yield f"messages[{edit.index}]", pointer(index, category, at)
+        elif value is not None:
+            for name in sorted(value.model_fields_set):
+                yield f"{category}.{name}", pointer(index, category, name)
+
+
+def _merged(entries: list[tuple[int, Override]], type: StepType) -> Edits:
+    prompt: JSONObject = {}
+    model: JSONObject = {}
+    retrieval: JSONObject = {}
+    messages: list[MessageEdit] = []
+    tool: ToolOverride | None = None
+    output: Given | None = None
+    for _, entry in entries:
+        prompt |= _set_fields(entry.prompt, only="system" if type is StepType.MODEL else None)
+        model |= _set_fields(entry.model)
+        retrieval |= _set_fields(entry.retrieval)
+        messages += entry.messages or []
+        tool = entry.tool or tool
+        output = Given(value=entry.output) if "output" in entry.sets else output
+    indexes = tuple(index for index, _ in entries)
+    return Edits(
+        entries=indexes, prompt=prompt, model=model, retrieval=retrieval, messages=tuple(messages), tool=tool,
+        output=output,
+    )  # fmt: skip
+
+
+def _set_fields(
+    value: PromptOverride | ModelOverride | RetrievalOverride | None, only: str | None = None
+) -> JSONObject:
+    """What was written down, 0 and empty among it; null means not overridden."""
+    if value is None:
+        return {}
+    return {
+        name: item
+        for name, item in value.model_dump(mode="json", exclude_unset=True).items()
+        if item is not None and only in {None, name}
+    }
+
+
+def edited_parameters(input: JSONObject, model: JSONObject) -> JSONObject:
+    """A model input with overridden sampling parameters, under the spelling that the recording uses."""
+    given = {name: model[name] for name in _PARAMETERS if name in model}
+    if not given:
+        return input
+    recorded = input.get("parameters")
+    parameters: JSONObject = dict(recorded) if isinstance(recorded, dict) else {}
+    for name, value in given.items():
+        spelled = next((known for known in _SPELLINGS.get(name, ()) if known in parameters), name)
+        parameters[spelled] = value
+    return {**input, "parameters": parameters}
+
+
+def with_system(messages: list[JSONValue], text: str) -> list[JSONValue]:
+    """The messages with their first system prompt replaced, or one put in front where there was none."""
+    for at, message in enumerate(messages):
+        if isinstance(message, dict) and message.get("role") in {"system", "developer"}:
+            return [*messages[:at], {**message, "content": text}, *messages[at + 1 :]]
+    return [{"role": "system", "content": text}, *messages]
+
+
+def edit_slots(slots: list[list[JSONValue]], edits: Iterable[MessageEdit]) -> list[list[JSONValue]]:
+    """Message edits by recorded index; a slot holds what stands in one recorded message's place.
+
+    An insertion at an index stands before that message; an index past the end appends.
+    """
+    edited = [list(slot) for slot in slots] + [[]]
+    inserted: dict[int, list[JSONValue]] = {}
+    for edit in edits:
+        at = min(edit.index, len(slots))
+        if edit.op == "insert":
+            inserted.setdefault(at, []).append({"role": edit.role or "user", "content": edit.content})
+        elif edit.op == "delete":
+            edited[at] = []
+        else:
+            edited[at] = [_replaced(edited[at], edit)]
+    return [[*inserted.get(at, []), *slot] for at, slot in enumerate(edited)]
+
+
+def out_of_range(edits: Iterable[MessageEdit], count: int) -> MessageEdit | None:
+    """The first edit whose index names no recorded message."""
+    return next((edit for edit in edits if edit.index >= count + (edit.op == "insert")), None)
+
+
+def _replaced(slot: list[JSONValue], edit: MessageEdit) -> JSONValue:
+    old = slot[0] if slot and isinstance(slot[0], dict) else {}
+    role = edit.role or old.get("role", "user")
+    return {**old, "role": role, "content": edit.content}

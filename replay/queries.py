@@ -1,0 +1,93 @@
+"""Reading replay sessions."""
+
+from collections.abc import Iterable
+from typing import Final
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from replay.models import ReplaySession, SessionMessage
+from replay.overrides import OverrideProfile
+from replay.policy import Policy
+from replay.schemas import (
+    AttemptChanged,
+    Determinism,
+    OperatorQuestion,
+    SessionChanged,
+    SessionList,
+    SessionView,
+    StepsResolved,
+    TextStreamed,
+)
+from traces.problems import NotFound
+from traces.queries import as_uuid
+from traces.schemas import LabelCounts
+
+Message = SessionChanged | StepsResolved | TextStreamed | AttemptChanged
+_MOST: Final = 500
+_KINDS: Final[dict[str, type[StepsResolved] | type[TextStreamed] | type[AttemptChanged]]] = {
+    "steps": StepsResolved, "text": TextStreamed, "attempt": AttemptChanged,
+}  # fmt: skip
+
+
+def find_session(ref: str | UUID) -> ReplaySession:
+    """A session by id; raises `NotFound`."""
+    key = ref if isinstance(ref, UUID) else as_uuid(ref)
+    found = _sessions().filter(id=key).first() if key is not None else None
+    if found is None:
+        raise NotFound(f"there is no replay session {str(ref)!r}")
+    return found
+
+
+def session_view(session_id: UUID) -> SessionView:
+    """What a session looks like now; raises `NotFound`."""
+    return view_of(find_session(session_id))
+
+
+def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> SessionList:
+    """The newest sessions, of one source run or of all."""
+    sessions = _sessions().order_by("-created_at", "-id")
+    if source_run is not None:
+        sessions = sessions.filter(source_run_id=source_run)
+    return SessionList(sessions=[view_of(session) for session in sessions[:limit]])
+
+
+def messages_after(session_id: UUID, after: int) -> list[Message]:
+    """What a watcher who has seen everything up to `after` has not seen yet, in order.
+
+    Of several changes of the session itself only the last is sent: it says how the session is now.
+    """
+    rows = list(SessionMessage.objects.filter(session_id=session_id, seq__gt=after).order_by("seq")[:_MOST])
+    last = max((row.seq for row in rows if row.type == "session"), default=None)
+    shown: Iterable[SessionMessage] = (row for row in rows if row.type != "session" or row.seq == last)
+    return [_message(row) for row in shown]
+
+
+def view_of(session: ReplaySession) -> SessionView:
+    counts = LabelCounts(
+        exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count
+    )  # fmt: skip
+    return SessionView(
+        id=session.id, status=session.status, source_run=session.source_run_id,  # type: ignore[arg-type]  # a choice of the field
+        source_name=session.source_run.name, run=session.run_id, diff=session.diff_id,
+        fork_sequence_no=session.fork_sequence_no,
+        overrides=OverrideProfile.model_validate(session.profile.profile),
+        policy=Policy.model_validate(session.policy), counts=counts, planned_steps=session.planned_steps,
+        resolved_steps=session.resolved_steps, current=session.current,
+        cost_usd=None if session.cost_usd is None else float(session.cost_usd), live_calls=session.live_calls,
+        replay_type=session.plan["replay_type"], determinism=Determinism.model_validate(session.plan["determinism"]),
+        divergences=session.divergences, unused_calls=session.unused_calls,
+        question=None if session.question is None else OperatorQuestion.model_validate(session.question),
+        error_code=session.error_code, error=session.error, error_sequence_no=session.error_sequence_no,
+        created_at=session.created_at, started_at=session.started_at, ended_at=session.ended_at,
+    )  # fmt: skip
+
+
+def _sessions() -> QuerySet[ReplaySession]:
+    return ReplaySession.objects.select_related("source_run", "profile")
+
+
+def _message(row: SessionMessage) -> Message:
+    if row.type == "session":
+        return SessionChanged(seq=row.seq, session=session_view(row.session_id))
+    return _KINDS[row.type].model_validate({**row.body, "seq": row.seq})

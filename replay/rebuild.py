@@ -1,0 +1,289 @@
+"""Rebuilding a step's input: the recorded one, with changed upstream outputs put in their places. Pure.
+
+Places come from the provenance links. A link to a whole message, document or value puts the new one there; a link
+to a text inside a longer one replaces just that text.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from replay.graph import Link, Node
+from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import EdgeKind, StepType
+
+Slots = list[list[JSONValue]]
+
+# How agents turn a tool's result into the text of a message.
+_RENDERINGS: Final[tuple[Callable[[JSONValue], str], ...]] = (
+    lambda value: value if isinstance(value, str) else json.dumps(value),
+    lambda value: json.dumps(value, ensure_ascii=False),
+    lambda value: json.dumps(value, separators=(",", ":")),
+    lambda value: orjson.dumps(value).decode(),
+    lambda value: json.dumps(value, indent=2),
+    lambda value: json.dumps(value, indent=2, ensure_ascii=False),
+    lambda value: json.dumps(value, sort_keys=True),
+    str,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A step whose output is no longer the recorded one.
+
+    `answered` is false for a placeholder: then the step's calls are taken to be the recorded ones.
+    """
+
+    node: Node
+    recorded: JSONValue
+    current: JSONValue
+    answered: bool = True
+
+
+Incoming = Sequence[tuple[Link, Change]]
+
+
+def rebuilt_value(recorded: JSONValue, incoming: Incoming) -> JSONValue:
+    """Any input but a model's, with the changes put in their places."""
+    value = recorded
+    for path, group in _by_place(incoming).items():
+        value = replaced_at(value, path, lambda old, group=group: _placed(old, group))  # type: ignore[misc]  # mypy cannot type a default of a lambda
+    return value
+
+
+def rebuilt_slots(messages: Sequence[JSONValue], prefix: Slots | None, incoming: Incoming) -> Slots:
+    """A model's messages; each slot holds what stands in one recorded message's place.
+
+    `prefix` are the slots of the call whose history this one continues, when that was rebuilt.
+    """
+    slots: Slots = [[message] for message in messages]
+    if prefix is not None:
+        slots[: len(prefix)] = [list(slot) for slot in prefix]
+    for path, group in _by_place(incoming).items():
+        index, rest = _message_place(path)
+        if index is None or index >= len(slots):
+            slots = [[_in_message(message, group) for message in slot] for slot in slots]
+        elif rest:
+            slots[index] = [replaced_at(message, rest, lambda old: _content(old, group)) for message in slots[index]]
+        else:
+            slots[index] = [_message(messages[index], group[-1][1])]
+    return slots
+
+
+def flat(slots: Slots) -> list[JSONValue]:
+    return [message for slot in slots for message in slot]
+
+
+def with_recorded_calls(change: Change, message: JSONObject) -> JSONObject:
+    """A placeholder asks for nothing, so in a history it keeps the recorded calls, which tool messages answer."""
+    recorded = answer_of(change.recorded)
+    if change.answered or "tool_calls" not in recorded:
+        return message
+    return {**message, "tool_calls": recorded["tool_calls"]}
+
+
+def answer_of(output: JSONValue) -> JSONObject:
+    """The message of a model's output."""
+    message = output.get("message") if isinstance(output, dict) else None
+    return message if isinstance(message, dict) else {}
+
+
+def calls_of(message: JSONObject) -> list[JSONObject]:
+    calls = message.get("tool_calls")
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def rendered(recorded: JSONValue, text: str, current: JSONValue) -> str:
+    """`current` as text, the way in which `recorded` became `text`; plainly when that way is not known."""
+    for render in _RENDERINGS:
+        if render(recorded) == text:
+            return render(current)
+    return _RENDERINGS[1](current) if not isinstance(current, str) else current
+
+
+def value_at(value: JSONValue, path: str) -> JSONValue:
+    """What a JSON pointer names; raises `LookupError`."""
+    for token in _tokens(path):
+        if isinstance(value, list) and token.isdecimal():
+            value = value[int(token)]
+        elif isinstance(value, dict):
+            value = value[token]
+        else:
+            raise LookupError(path)
+    return value
+
+
+def replaced_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSONValue]) -> JSONValue:
+    """A copy of `value` with `replace` applied at a JSON pointer; unchanged where nothing is there."""
+    tokens = _tokens(path)
+    if not tokens:
+        return replace(value)
+    head, rest = tokens[0], path[len(path.split("/", 2)[1]) + 1 :]
+    if isinstance(value, dict) and head in value:
+        return {**value, head: replaced_at(value[head], rest, replace)}
+    if isinstance(value, list) and head.isdecimal() and int(head) < len(value):
+        at = int(head)
+        return [*value[:at], replaced_at(value[at], rest, replace), *value[at + 1 :]]
+    return value
+
+
+def replaced_in(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
+    """`value` with every appearance of a changed output, or of its text, replaced."""
+    for change in changes:
+        value = _everywhere(value, change, _pairs(change))
+    return value
+
+
+def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
+    """The links by place, the history of a model step first, so that later messages stand on it."""
+    places: dict[str, list[tuple[Link, Change]]] = {}
+    for link, change in incoming:
+        places.setdefault(link.consumer_path, []).append((link, change))
+    return places
+
+
+def _message_place(path: str) -> tuple[int | None, str]:
+    tokens = _tokens(path)
+    if len(tokens) < 2 or tokens[0] != "messages" or not tokens[1].isdecimal():
+        return None, ""
+    return int(tokens[1]), "".join(f"/{token}" for token in path.split("/")[3:])
+
+
+def _message(recorded: JSONValue, change: Change) -> JSONValue:
+    """The new message in the place of a recorded one."""
+    if change.node.type is StepType.MODEL:
+        return with_recorded_calls(change, answer_of(change.current)) or recorded
+    return _everywhere(recorded, change, _pairs(change))
+
+
+def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSONValue:
+    if not isinstance(message, dict) or "content" not in message:
+        return message
+    return {**message, "content": _content(message["content"], group)}
+
+
+def _content(old: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSONValue:
+    """A message's content: a tool's whole result, or texts inside it."""
+    for link, change in _once_each(group):
+        if link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.TOOL:
+            old = _tool_content(old, change)
+        else:
+            old = _everywhere(old, change, _pairs(change))
+    return old
+
+
+def _tool_content(old: JSONValue, change: Change) -> JSONValue:
+    if isinstance(old, str) or old is None:
+        return rendered(change.recorded, old or "", change.current)
+    if isinstance(old, list) and all(isinstance(block, dict) and block.get("type") == "text" for block in old):
+        before = "".join(str(block.get("text", "")) for block in old if isinstance(block, dict))
+        return [{"type": "text", "text": rendered(change.recorded, before, change.current)}]
+    return change.current
+
+
+def _placed(old: JSONValue, group: list[tuple[Link, Change]]) -> JSONValue:
+    for link, change in _once_each(group):
+        old = _placed_one(old, link, change)
+    return old
+
+
+def _placed_one(old: JSONValue, link: Link, change: Change) -> JSONValue:
+    asked = link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.MODEL
+    if asked and not change.answered:
+        return old
+    try:
+        before, after = value_at(change.recorded, link.producer_path), value_at(change.current, link.producer_path)
+    except LookupError:
+        return old if asked else _everywhere(old, change, _pairs(change))
+    if asked:
+        return after if _same_tool(link, change) else old
+    return after if before == old else _everywhere(old, change, _pairs(change))
+
+
+def _same_tool(link: Link, change: Change) -> bool:
+    """Whether the new answer asks for the same tool in the place of the recorded call."""
+    path = f"{link.producer_path.removesuffix('/arguments')}/name"
+    try:
+        return value_at(change.recorded, path) == value_at(change.current, path)
+    except LookupError:
+        return False
+
+
+def _once_each(group: Iterable[tuple[Link, Change]]) -> list[tuple[Link, Change]]:
+    """One link for each producer: the change is put in place as a whole."""
+    return list({link.producer: (link, change) for link, change in group}.values())
+
+
+def _pairs(change: Change) -> dict[str, str]:
+    """The recorded texts of a changed output, with what stands in their place now."""
+    before, after = change.recorded, change.current
+    if change.node.type is StepType.RETRIEVAL:
+        pairs = _document_pairs(_documents(before), _documents(after))
+    elif change.node.type is StepType.MODEL:
+        pairs = [(_text(answer_of(before)), _text(answer_of(after)))]
+    elif isinstance(before, dict) and isinstance(after, dict):
+        pairs = [(str(before[key]), str(after.get(key, ""))) for key in before if isinstance(before[key], str)]
+    else:
+        pairs = []
+    pairs += [(render(before), render(after)) for render in _RENDERINGS[:6] if change.node.type is not StepType.MODEL]
+    return {old: new for old, new in reversed(pairs) if old.strip() and old != new}
+
+
+def _document_pairs(before: list[str], after: list[str]) -> list[tuple[str, str]]:
+    """Documents by rank: what is too many goes, what is more follows the last recorded one."""
+    pairs = [(old, after[at] if at < len(after) else "") for at, old in enumerate(before)]
+    if before and len(after) > len(before):
+        pairs[-1] = (before[-1], "\n".join(after[len(before) - 1 :]))
+    return pairs
+
+
+def _documents(output: JSONValue) -> list[str]:
+    documents = output.get("documents") if isinstance(output, dict) else None
+    found = documents if isinstance(documents, list) else []
+    return [_text(document) for document in found if isinstance(document, dict)]
+
+
+def _text(message: JSONObject) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        texts = [str(block.get("text", "")) for block in content if isinstance(block, dict)]
+        return "".join(texts)
+    return content.strip() if isinstance(content, str) else ""
+
+
+def _everywhere(value: JSONValue, change: Change, pairs: dict[str, str]) -> JSONValue:
+    if value == change.recorded and value not in (None, "", [], {}):
+        return change.current
+    if change.node.type is StepType.MODEL and value and value == answer_of(change.recorded):
+        return answer_of(change.current)
+    if isinstance(value, str):
+        return _replaced_text(value, pairs)
+    if isinstance(value, list):
+        return [_everywhere(item, change, pairs) for item in value]
+    if isinstance(value, dict):
+        return _replaced_object(value, change, pairs)
+    return value
+
+
+def _replaced_object(value: JSONObject, change: Change, pairs: dict[str, str]) -> JSONValue:
+    recorded = change.recorded
+    if isinstance(recorded, dict) and isinstance(change.current, dict) and "documents" in recorded:
+        if value.get("documents") == recorded["documents"]:
+            value = {**value, "documents": change.current.get("documents")}
+    return {key: _everywhere(item, change, pairs) for key, item in value.items()}
+
+
+def _replaced_text(text: str, pairs: dict[str, str]) -> str:
+    """All replacements in one pass, the longest first, so that no replacement is replaced again."""
+    if not pairs or not any(old in text for old in pairs):
+        return text
+    pattern = "|".join(re.escape(old) for old in sorted(pairs, key=len, reverse=True))
+    return re.sub(pattern, lambda match: pairs[match.group()], text)
+
+
+def _tokens(path: str) -> list[str]:
+    return [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]

@@ -1,0 +1,226 @@
+"""The resolver chain: one call at a time, the first resolver that answers decides label and reason. Pure."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from replay.policy import Policy
+from replay.prompts import render
+from replay.side_effects import blocked_message, suggest
+from replay.world import Answer, Call, Hit, World, label_key
+from fnmatch import fnmatchcase
+from traces.canonical import digest
+from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import Label, Reason, StepStatus, StepType
+
+Resolver = Callable[[Call], Answer | None]
+_KINDS: Final = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}
+PLACEHOLDER: Final = "placeholder"
+
+
+class Resolvers:
+    """The chain for one replay. Duplicates are suppressed before it, because they are never made."""
+
+    def __init__(self, policy: Policy, world: World) -> None:
+        self.policy = policy
+        self.world = world
+
+    def resolve(self, call: Call) -> Answer:
+        """The answer to `call`, with its label's key in the detail; the last resolver always answers."""
+        if (resumed := self.world.resumed(call.no)) is not None:
+            return resumed
+        for resolver in self._chain(call):
+            if (answer := resolver(call)) is not None:
+                return replace(answer, detail={**label_key(), **_why(call, answer), **answer.detail})
+        raise AssertionError("the fallback answers every call")
+
+    def _chain(self, call: Call) -> Iterator[Resolver]:
+        yield self._operator
+        if self.policy.order == "reexecute":
+            yield self._live
+        yield self._recorded
+        yield self._cached
+        if self.policy.order == "reuse":
+            yield self._live
+        if call.type is StepType.TOOL:
+            yield self._asked
+            yield self._blocked
+        yield self._fallback
+
+    def _operator(self, call: Call) -> Answer | None:
+        """What the operator gave, unless it is what the recording has anyway."""
+        given = operator_output(call, self.world)
+        if given is None or (not call.changed and call.node is not None and self._is_recorded(call, given)):
+            return None
+        return replace(given, action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
+
+    def _is_recorded(self, call: Call, given: Answer) -> bool:
+        node = call.node
+        if node is None or not node.output_ref or given.status is not node.status:
+            return False
+        recorded = self.world.payload(node.output_ref)
+        if call.type is StepType.MODEL and isinstance(recorded, dict) and isinstance(given.output, dict):
+            return digest(recorded.get("message")) == digest(given.output.get("message"))
+        return digest(recorded) == digest(given.output)
+
+    def _recorded(self, call: Call) -> Answer | None:
+        node = call.node
+        if call.changed or node is None:
+            return None
+        return Answer(
+            action="reuse", label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED, source=node,
+            output=self.world.payload(node.output_ref) if node.output_ref else None, output_ref=node.output_ref,
+            status=node.status, tokens_in=node.tokens_in, tokens_out=node.tokens_out,
+            tokens_cached=node.tokens_cached, duration_ms=node.duration_ms,
+        )  # fmt: skip
+
+    def _cached(self, call: Call) -> Answer | None:
+        if not call.signature or not call.complete:
+            return None
+        exclude = () if call.node is None else (call.node.id,)
+        hit = self.world.cached(call.signature, exclude=exclude)
+        return None if hit is None else from_cache(hit, call)
+
+    def _live(self, call: Call) -> Answer | None:
+        """Only models go live; tools and retrievers have no executor yet."""
+        kind = _KINDS.get(call.type)
+        if kind != "model" or kind not in self.policy.allow or not call.complete:
+            return None
+        provider = self.world.provider(call.provider, call.model, call.override_provider)
+        return None if provider is None else self.world.live(call, provider)
+
+    def _asked(self, call: Call) -> Answer | None:
+        if not _any_glob(self.policy.tools.ask, call.called):
+            return None
+        said = self.world.ask(call)
+        if said is None:
+            note = "the operator will be asked for this tool's answer"
+            return Answer(
+                action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, known=False, note=note,
+                output=placeholder(call, note),
+            )  # fmt: skip
+        if said.fallback:
+            return None
+        return Answer(
+            action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, output=said.output,
+            status=said.status, detail={"asked": True},
+        )  # fmt: skip
+
+    def _blocked(self, call: Call) -> Answer | None:
+        """A blocklisted call is denied; one that looks like a side effect is answered with a message."""
+        listed = _any_glob(self.policy.tools.block, call.called)
+        suggestion = suggest(call.called)
+        if not listed and suggestion.safe:
+            return None
+        why = "on the blocklist" if listed else f"not reviewed, and its name {suggestion.reason}"
+        return Answer(
+            action="simulate", label=Label.SIMULATED, reason=Reason.SIDE_EFFECT_BLOCKED,
+            output=blocked_message(call.called), status=StepStatus.DENIED if listed else StepStatus.OK,
+            note=f"tool {call.called!r} is {why}", detail={"blocked": why},
+        )  # fmt: skip
+
+    def _fallback(self, call: Call) -> Answer:
+        note = self._reason_for_fallback(call)
+        if self.policy.fallback == "fail":
+            return Answer(
+                action="blocked", label=None, reason=None, known=False, note=note, output=placeholder(call, note)
+            )
+        return Answer(
+            action="simulate", label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK, known=False, note=note,
+            output=placeholder(call, note),
+        )  # fmt: skip
+
+    def _reason_for_fallback(self, call: Call) -> str:
+        if not call.complete:
+            return "the recording does not hold this step's input"
+        if call.type is StepType.MODEL and "model" not in self.policy.allow:
+            return "the policy allows no live model calls"
+        if call.type is StepType.MODEL:
+            return f"no configured provider serves {call.model or 'this model'}"
+        if call.type in _KINDS:
+            return f"no recorded or cached answer to this {call.type} call, and none goes live"
+        return f"a {call.type} step cannot be computed from a changed input"
+
+
+def from_cache(hit: Hit, call: Call) -> Answer:
+    return Answer(
+        action="cache", label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, output=hit.output,
+        output_ref=hit.output_ref, status=hit.status, detail={"matched": hit.where},
+    )  # fmt: skip
+
+
+def operator_output(call: Call, world: World) -> Answer | None:
+    """The output that the overrides of this step give it: what was said, or what follows from it without a call."""
+    edits = call.edits
+    base = Answer(action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
+    if edits.tool is not None:
+        return replace(base, output=edits.tool.output, status=StepStatus(edits.tool.status))
+    if edits.output is not None:
+        return replace(base, output=said(call.type, edits.output.value))
+    if call.type is StepType.RETRIEVAL and edits.retrieval:
+        documents = _operator_documents(call, world)
+        return None if documents is None else replace(base, **documents)
+    if call.type is StepType.PROMPT and (edits.prompt or call.changed):
+        return _rendered(call, base, world)
+    return None
+
+
+def said(type: StepType, value: JSONValue) -> JSONValue:
+    """A what-if output in the shape of its step type: a text said by a model is its message."""
+    if type is not StepType.MODEL:
+        return value
+    if isinstance(value, dict) and "message" in value:
+        return value
+    if isinstance(value, dict) and ("content" in value or "tool_calls" in value):
+        return {"message": {"role": "assistant", **value}}
+    content = value if isinstance(value, str) or value is None else str(value)
+    return {"message": {"role": "assistant", "content": content}}
+
+
+def placeholder(call: Call, note: str) -> JSONValue:
+    """A value of the step's shape that says it is not an answer."""
+    text = f"[Forkpoint] No answer for this {call.type} step: {note}."
+    if call.type is StepType.MODEL:
+        return {"message": {"role": "assistant", "content": text}, "finish_reason": PLACEHOLDER}
+    if call.type is StepType.RETRIEVAL:
+        return {"documents": [{"id": "forkpoint-placeholder", "content": text}]}
+    return text
+
+
+def _operator_documents(call: Call, world: World) -> JSONObject | None:
+    """The given candidate list, or the head of the recorded one where only `top_k` was lowered."""
+    edits = call.edits.retrieval
+    if "documents" in edits:
+        return {"output": {"documents": edits["documents"]}}
+    if set(edits) != {"top_k"} or call.node is None or not call.node.output_ref or call.differs != ("top_k",):
+        return None
+    recorded = world.payload(call.node.output_ref)
+    documents = recorded.get("documents") if isinstance(recorded, dict) else None
+    kept = edits["top_k"]
+    if not isinstance(documents, list) or not isinstance(kept, int) or kept > len(documents):
+        return None
+    detail: JSONObject = {"from": "the recorded candidates", "kept": kept}
+    return {"output": {**recorded, "documents": documents[:kept]}, "detail": detail}  # type: ignore[dict-item]  # recorded is an object here
+
+
+def _rendered(call: Call, base: Answer, world: World) -> Answer | None:
+    node = call.node
+    if node is None or not node.input_ref or not node.output_ref:
+        return None
+    output = render(world.payload(node.input_ref), world.payload(node.output_ref), call.input)
+    return None if output is None else replace(base, output=output, detail={"rendered": True})
+
+
+def _why(call: Call, answer: Answer) -> JSONObject:
+    """Why a step is not exact: its call differs from the recorded one, or the recording lacks it."""
+    if answer.label is Label.EXACT:
+        return {}
+    if not call.complete or (call.node is not None and not call.node.input_ref and not call.node.output_ref):
+        return {"why": "artifact_missing"}
+    if call.changed and call.node is not None:
+        return {"why": "signature_mismatch", "differs": list(call.differs)}
+    return {}
+
+
+def _any_glob(patterns: list[str], name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,31 @@
+"""Whether a tool looks safe to run, from the words of its name and description. Unsafe wins; unknown is unsafe."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+UNSAFE_WORDS: Final = ("update", "send", "write", "delete", "email", "payment", "purchase", "post", "create")
+SAFE_WORDS: Final = ("read", "get", "search", "find", "list", "fetch")
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """What the words suggest; a person decides."""
+
+    safe: bool
+    reason: str
+
+
+def suggest(name: str, description: str = "") -> Suggestion:
+    """Look for the words among the parts of snake_case, camelCase and plain text."""
+    words = {part.lower() for part in _PARTS.findall(f"{name} {description}")}
+    if unsafe := [word for word in UNSAFE_WORDS if word in words]:
+        return Suggestion(safe=False, reason=f"says {', '.join(unsafe)}")
+    if safe := [word for word in SAFE_WORDS if word in words]:
+        return Suggestion(safe=True, reason=f"says {', '.join(safe)}")
+    return Suggestion(safe=False, reason="says nothing about what it does")
+
+
+def blocked_message(tool: str) -> str:
+    return f"[Forkpoint] Tool '{tool}' blocked (side effect, no cache available)"

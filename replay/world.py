@@ -1,0 +1,171 @@
+"""What the replay engine asks of the world, and what it says of each step. Planning and execution are two worlds
+of one engine: a plan is a walk in which live calls stay unknown."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final, Protocol
+from uuid import UUID
+
+from replay.edits import NO_EDITS, Edits
+from replay.graph import Node
+from replay.schemas import PlanAction
+from traces.json_types import JSONObject, JSONValue
+from traces.signatures import DEFAULT_IGNORED, VERSION
+from traces.vocabulary import Label, Reason, StepStatus, StepType
+
+LIVE_REASONS: Final = frozenset({Reason.LIVE_MODEL, Reason.LIVE_TOOL, Reason.LIVE_RETRIEVAL})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One step to resolve, as it would be made now. `node` is the source step; None: the recording has none.
+
+    `no` and `parent` are numbers in the derived run. `complete` is false where the recorded input is missing.
+    """
+
+    no: int
+    parent: int | None
+    type: StepType
+    name: str
+    input: JSONValue
+    node: Node | None = None
+    complete: bool = True
+    changed: bool = False
+    differs: tuple[str, ...] = ()
+    because: tuple[int, ...] = ()
+    provider: str = ""
+    model: str = ""
+    override_provider: str | None = None
+    tool_name: str = ""
+    call_id: str = ""
+    signature: str = ""
+    edits: Edits = NO_EDITS
+
+    @property
+    def called(self) -> str:
+        return self.tool_name or self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """How a step was resolved. `known` is false for a placeholder and for what only a live call can tell.
+
+    `output_ref` names the output where it is stored already; `source` is the step whose recording answered.
+    """
+
+    action: PlanAction
+    label: Label | None
+    reason: Reason | None
+    output: JSONValue = None
+    output_ref: str = ""
+    status: StepStatus = StepStatus.OK
+    error: str = ""
+    known: bool = True
+    source: Node | None = None
+    detail: JSONObject = field(default_factory=dict)
+    note: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    cost_usd: Decimal | None = None
+    duration_ms: float | None = None
+    retries: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """A recorded answer found in another place; `where` says which run and step."""
+
+    output_ref: str
+    output: JSONValue
+    status: StepStatus
+    where: JSONObject
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorAnswer:
+    """What the operator said when asked: an output, or to go on by policy (`output` None and `fallback` set)."""
+
+    fallback: bool
+    output: JSONValue = None
+    status: StepStatus = StepStatus.OK
+
+
+class World(Protocol):
+    """Recorded payloads, caches, providers and live calls."""
+
+    def payload(self, ref: str) -> JSONValue:
+        """A recorded value; raises `MissingPart`."""
+
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+        """A recorded answer to the same call in any sealed run of the app, but for the excluded steps."""
+
+    def provider(self, provider: str, model: str, override: str | None) -> str | None:
+        """The name of the configured provider that would answer, if any."""
+
+    def live(self, call: Call, provider: str) -> Answer:
+        """Ask the provider; in a plan the answer stays unknown."""
+
+    def ask(self, call: Call) -> OperatorAnswer | None:
+        """Ask the operator for a tool's answer; None in a plan. Raises when the session has to wait for it."""
+
+    def resumed(self, no: int) -> Answer | None:
+        """The answer that an earlier worker committed for this step."""
+
+
+# What a walk says, in order.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """Source steps `first` to `last` that no change reaches; the derived numbers are `offset` higher."""
+
+    first: int
+    last: int
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    call: Call
+    answer: Answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gone:
+    """A source step that the replay does not come to any more."""
+
+    node: Node
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closed:
+    """A container whose output is no longer the recorded one, because that of step `output_from` changed.
+
+    `inherited`: it was open at the fork, and its label speaks of what lay before.
+    """
+
+    node: Node
+    no: int
+    output: JSONValue
+    label: Label
+    reason: Reason
+    output_from: int
+    inherited: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diverged:
+    """Something that the recording did not have."""
+
+    text: str
+
+
+Event = Kept | Resolved | Gone | Closed | Diverged
+
+
+def label_key() -> JSONObject:
+    """The key that a label carries: the signature version, and what it leaves out."""
+    return {"signature": VERSION, "ignored": sorted(DEFAULT_IGNORED)}
