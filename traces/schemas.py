@@ -169,6 +169,12 @@ class ImportReport(Schema):
     skipped: list[SkippedFile]
 
 
+class BundleRequest(Schema):
+    """Which run to export: an id, a unique beginning of one, an external id, or `last`."""
+
+    run: str
+
+
 ErrorCode = Literal[
     "validation_error", "auth_required", "auth_forbidden", "not_found", "conflict", "rate_limited",
     "payload_too_large", "dependency_unavailable", "internal_error",

@@ -54,7 +54,7 @@ def record(run: RecordedRun) -> Recorded:
             return Recorded(run_id=known, created=False)
         store.put_many(splitter.parts)
         stored = Run.objects.create(**run_values)
-        _insert_steps(stored.id, step_rows)
+        insert_steps(stored.id, step_rows)
         insert_edges(stored.id, edges)
         insert_tags(stored.id, run.tags)
         Run.objects.filter(id=stored.id).update(sealed_at=datetime.now(UTC))
@@ -94,7 +94,7 @@ def append_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
     """Add steps to a run that is being written; raises `RunSealed`."""
     with transaction.atomic():
         _require_open(run_id)
-        _insert_steps(run_id, step_rows)
+        insert_steps(run_id, step_rows)
         live.touch(f"run.{run_id}")
 
 
@@ -171,7 +171,8 @@ def said_of_run(run: Any) -> JSONObject:
     }  # fmt: skip
 
 
-def _insert_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
+def insert_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
+    """Insert rows; callers hold the run and wake who watches."""
     bulk.insert(Step, _STEP_COLUMNS, [(run_id, *rows.values_of(row)) for row in step_rows])
 
 
@@ -272,7 +273,7 @@ def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any
         "source": run.source, "format": run.format, "status": run.status, "tags": list(run.tags),
         "metadata": run.metadata, "started_at": started, "ended_at": ended, "search": summaries.search_text(run),
         "content_digest": rows.content_digest(said_of_run(replace(run, started_at=started, ended_at=ended)), step_rows),
-        **_totals_columns(sums, started, ended),
+        **totals_columns(sums, started, ended),
     }  # fmt: skip
 
 
@@ -285,7 +286,8 @@ def _metadata(run: RecordedRun) -> JSONObject:
     return kept if isinstance(kept, dict) else {}
 
 
-def _totals_columns(sums: rows.Totals, started: datetime | None, ended: datetime | None) -> dict[str, Any]:
+def totals_columns(sums: rows.Totals, started: datetime | None, ended: datetime | None) -> dict[str, Any]:
+    """The columns of a run that sum up its steps."""
     return {
         "step_count": sums.step_count, "error_count": sums.error_count, "tokens_in": sums.tokens_in,
         "tokens_out": sums.tokens_out, "cost_usd": sums.cost_usd, "exact_count": sums.exact_count,
@@ -295,7 +297,7 @@ def _totals_columns(sums: rows.Totals, started: datetime | None, ended: datetime
 
 
 def _take_totals(run: Run, steps: Sequence[Step]) -> None:
-    for column, value in _totals_columns(rows.totals(steps), run.started_at, run.ended_at).items():
+    for column, value in totals_columns(rows.totals(steps), run.started_at, run.ended_at).items():
         setattr(run, column, value)
     run.content_digest = rows.content_digest(said_of_run(run), steps)
 

@@ -1,0 +1,206 @@
+"""Portable runs: out of one store, into another, equal on both sides."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Final
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+
+from traces import bundle_files, live, queries, rows, services, store
+from traces.bundle_files import BadBundle, Bundle
+from traces.bundle_lines import EdgeLine, Origin, RunLine, StepLine, parsed
+from traces.json_types import JSONObject, JSONValue
+from traces.models import Run, Step
+from traces.parts import MissingPart, Splitter, join_many, references
+from traces.problems import ArtifactMissing, RunConflict, RunSealed
+from traces.provenance import EdgeFact
+from traces.rows import StepRow
+from traces.services import Recorded
+from traces.signatures import signature
+from traces.vocabulary import RunSource
+
+_IN_MEMORY: Final = 16 * 1024 * 1024
+_REFS: Final = ("input_ref", "output_ref", "attributes_ref")
+
+
+def export(run: Run) -> IO[bytes]:
+    """A bundle of a sealed run, from its start; raises `ArtifactMissing` when a payload is gone."""
+    if run.sealed_at is None:
+        raise RunSealed(f"run {run.id} is still being written: a bundle holds a finished run")
+    steps = queries.steps(run.id)
+    tables = {
+        "run.json": orjson.dumps(_run_line(run)),
+        "steps.jsonl": bundle_files.lines(_step_lines(run, steps)),
+        "edges.jsonl": bundle_files.lines(_edge_lines(run)),
+    }
+    file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the caller sends and closes it
+    bundle_files.write(file, content_digest=run.content_digest, tables=tables, artifacts=_artifacts(steps))
+    file.seek(0)
+    return file
+
+
+def import_bundle(file: IO[bytes]) -> Recorded:
+    """Store the run of a bundle, equal to the exported one; twice gives it once.
+
+    Raises `BadBundle`, and `RunConflict` when another run is here under its identity.
+    """
+    bundle = bundle_files.read(file)
+    run = parsed(RunLine, bundle.run, "run.json")
+    lines = [parsed(StepLine, value, f"steps.jsonl:{at}") for at, value in enumerate(bundle.steps, 1)]
+    edges = [parsed(EdgeLine, value, f"edges.jsonl:{at}") for at, value in enumerate(bundle.edges, 1)]
+    _check_order(lines, edges)
+    values = _payloads(bundle, lines)
+    with transaction.atomic():
+        return _store(bundle, run, lines, edges, values)
+
+
+def _store(
+    bundle: Bundle,
+    run: RunLine,
+    lines: Sequence[StepLine],
+    edges: Sequence[EdgeLine],
+    values: Mapping[str, JSONValue],
+) -> Recorded:
+    store.put_many(bundle.artifacts)
+    origin = _origin(run)
+    step_rows = _step_rows(lines, origin, values)
+    content_digest = rows.content_digest(services.said_of_run(run), step_rows)
+    if content_digest != bundle.content_digest:
+        raise BadBundle("the run does not hash to what the manifest says: the bundle is damaged", where="manifest.json")
+    known = Run.objects.filter(app=run.app, external_id=run.external_id).first()
+    if known is not None:
+        return _known(known, content_digest)
+    stored = Run.objects.create(**_columns(run, step_rows), source_run=origin, content_digest=content_digest)
+    services.insert_steps(stored.id, step_rows)
+    services.insert_edges(stored.id, (EdgeFact(**dict(edge)) for edge in edges))
+    services.insert_tags(stored.id, run.tags)
+    Run.objects.filter(id=stored.id).update(sealed_at=datetime.now(UTC))
+    live.touch("runs")
+    return Recorded(run_id=stored.id, created=True)
+
+
+def _known(run: Run, content_digest: str) -> Recorded:
+    if run.content_digest != content_digest:
+        raise RunConflict(
+            app=run.app, external_id=run.external_id, run_id=run.id, stored=run.content_digest, given=content_digest
+        )
+    return Recorded(run_id=run.id, created=False)
+
+
+def _run_line(run: Run) -> JSONObject:
+    origin = Run.objects.filter(id=run.source_run_id).first() if run.source_run_id else None
+    line = RunLine.model_construct(
+        **{name: getattr(run, name) for name in RunLine.model_fields if name != "derived_from"},
+        derived_from=None
+        if origin is None
+        else Origin(app=origin.app, external_id=origin.external_id, content_digest=origin.content_digest),
+    )
+    return line.model_dump(mode="json", warnings=False)
+
+
+def _step_lines(run: Run, steps: Sequence[Step]) -> Iterator[JSONObject]:
+    numbers = (
+        dict(Step.objects.filter(run_id=run.source_run_id).values_list("id", "sequence_no"))
+        if run.source_run_id
+        else {}
+    )
+    names = [name for name in StepLine.model_fields if name != "source_no"]
+    for step in steps:
+        values = {name: getattr(step, name) for name in names}
+        source_no = numbers.get(step.source_step) if step.source_step else None
+        line = StepLine.model_construct(**values, source_no=source_no)
+        yield line.model_dump(mode="json", warnings=False)
+
+
+def _edge_lines(run: Run) -> Iterator[JSONObject]:
+    for edge in queries.edges(run.id):
+        yield {
+            "producer": edge.producer_no, "consumer": edge.consumer_no, "kind": edge.kind,
+            "consumer_path": edge.consumer_path, "producer_path": edge.producer_path, "evidence": edge.evidence,
+        }  # fmt: skip
+
+
+def _artifacts(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    """Every artifact that the steps need, by name, level by level."""
+    seen: set[str] = set()
+    wanted = _all_refs(steps)
+    while wanted:
+        seen |= wanted
+        inner: set[str] = set()
+        found = {one.sha256: one.data for one in store.read(sorted(wanted))}
+        for sha256 in sorted(wanted):
+            if sha256 not in found:
+                raise ArtifactMissing(sha256)
+            yield sha256, found[sha256]
+            inner.update(references(orjson.loads(found[sha256])))
+        wanted = inner - seen
+
+
+def _all_refs(steps: Sequence[Any]) -> set[str]:
+    return {ref for step in steps for name in _REFS if (ref := getattr(step, name))}
+
+
+def _check_order(lines: Sequence[StepLine], edges: Iterable[EdgeLine]) -> None:
+    """Steps are numbered from 1, parents and producers come first."""
+    for number, line in enumerate(lines, 1):
+        if line.sequence_no != number:
+            raise BadBundle(f"step {number} says that it is number {line.sequence_no}", where=f"steps.jsonl:{number}")
+        if line.parent_no is not None and line.parent_no >= number:
+            raise BadBundle(f"step {number} comes before its parent", where=f"steps.jsonl:{number}")
+    for at, edge in enumerate(edges, 1):
+        if not edge.producer < edge.consumer <= len(lines):
+            raise BadBundle(f"edge {at} goes from {edge.producer} to {edge.consumer}", where=f"edges.jsonl:{at}")
+
+
+def _payloads(bundle: Bundle, lines: Sequence[StepLine]) -> dict[str, JSONValue]:
+    """All payloads of the steps; raises `BadBundle` for a part that the bundle does not hold."""
+
+    def load(digests: Iterable[str]) -> dict[str, JSONValue]:
+        return {digest: orjson.loads(bundle.artifacts[digest]) for digest in digests if digest in bundle.artifacts}
+
+    try:
+        return join_many(_all_refs(lines), load)
+    except MissingPart as error:
+        raise BadBundle(f"the bundle lacks artifact {error.digest}", where=f"artifacts/{error.digest}") from error
+
+
+def _origin(run: RunLine) -> Run | None:
+    """The run that it was derived from, when that is here."""
+    said = run.derived_from
+    if said is None:
+        return None
+    return Run.objects.filter(
+        app=said.app, external_id=said.external_id, content_digest=said.content_digest, sealed_at__isnull=False
+    ).first()
+
+
+def _step_rows(lines: Sequence[StepLine], origin: Run | None, values: Mapping[str, JSONValue]) -> list[StepRow]:
+    """The rows of the steps. Signatures are worked out anew: a bundle could claim the answer of any call."""
+    sources: dict[int, UUID] = {}
+    if origin is not None:
+        sources = dict(Step.objects.filter(run=origin).values_list("sequence_no", "id"))
+    splitter = Splitter()
+    return [
+        StepRow(
+            **{name: value for name, value in line if name != "source_no"},
+            signature=_signature(line, values.get(line.input_ref), splitter),
+            source_step=sources.get(line.source_no) if line.source_no else None,
+        )
+        for line in lines
+    ]
+
+
+def _signature(line: StepLine, input: JSONValue, splitter: Splitter) -> str:
+    return signature(
+        type=line.type, name=line.name, input=input, provider=line.provider, model=line.model,
+        tool_name=line.tool_name, digest_of=splitter.digest,
+    )  # fmt: skip
+
+
+def _columns(run: RunLine, step_rows: Sequence[StepRow]) -> dict[str, Any]:
+    columns = {name: value for name, value in run if name != "derived_from"}
+    sums = services.totals_columns(rows.totals(step_rows), run.started_at, run.ended_at)
+    return columns | sums | {"source": RunSource.BUNDLE}

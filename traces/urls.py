@@ -1,0 +1,15 @@
+from django.urls import path
+
+from traces import api
+
+urlpatterns = [
+    path("runs", api.RunListView.as_view()),
+    path("runs/facets", api.RunFacetsView.as_view()),
+    path("runs/<str:id>", api.RunView.as_view()),
+    path("runs/<str:id>/steps", api.StepListView.as_view()),
+    path("runs/<str:id>/steps/<str:step>", api.RunStepView.as_view()),
+    path("steps/<str:id>", api.StepView.as_view()),
+    path("artifacts/<str:sha256>", api.ArtifactView.as_view()),
+    path("redirects/traces/<path:trace>", api.TraceRedirectView.as_view()),
+    path("redirects/spans/<path:span>", api.SpanRedirectView.as_view()),
+]
