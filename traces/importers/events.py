@@ -1,0 +1,287 @@
+"""Canonical events: what the capture SDK writes, one event on a line, the runs of a file by their `run_id`.
+
+A step is told in two events (`model_called` and `model_result`, `tool_called` and `tool_result`, `step_started` and
+`step_finished`) or in one (`retrieval_executed`, `prompt_rendered`, the decisions, `final_output`), and stands where
+its first event stands. The same event twice counts once; a step that never ended was cut off.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from traces.importers.building import RunFacts, finish
+from traces.importers.calls import answer_of, model_input, parameters_of, usage_of
+from traces.importers.messages import messages_of, tools_of
+from traces.importers.problems import BadFile
+from traces.importers.reading import first, items, obj, required_object, text
+from traces.importers.source import Source
+from traces.importers.times import after, instant
+from traces.json_types import JSONObject, JSONValue
+from traces.recording import RecordedRun, RecordedStep
+from traces.vocabulary import StepStatus, StepType
+
+FORMAT: Final = "forkpoint"
+_TYPES: Final = {
+    "model_called": StepType.MODEL,
+    "model_result": StepType.MODEL,
+    "tool_called": StepType.TOOL,
+    "tool_result": StepType.TOOL,
+    "retrieval_executed": StepType.RETRIEVAL,
+    "prompt_rendered": StepType.PROMPT,
+    "validator_decision": StepType.VALIDATOR,
+    "safety_decision": StepType.SAFETY,
+    "final_output": StepType.OUTPUT,
+}
+_GROUPS: Final = frozenset({"step_started", "step_finished"})
+_RUN_EVENTS: Final = frozenset({"run_started", "input_received", "run_completed", "run_failed"})
+_BEGINNINGS: Final = frozenset({"model_called", "tool_called", "step_started"})
+_STATUS: Final = {
+    "success": StepStatus.OK,
+    "ok": StepStatus.OK,
+    "error": StepStatus.ERROR,
+    "timeout": StepStatus.TIMEOUT,
+    "partial": StepStatus.PARTIAL,
+    "denied": StepStatus.DENIED,
+}
+# What a payload says that has a place of its own in a step; the rest is kept as attributes.
+_PLACED: Final = frozenset(
+    ["name", "type", "input", "output", "status", "error", "latency_ms", "retries", "links", "attributes", "started_at"]
+    + ["provider", "model_id", "request", "response", "token_usage", "tool_name", "call_id", "args", "result"]
+    + ["retriever_id", "candidate_list", "candidate_count", "query", "top_k", "filters", "embedding_profile"]
+    + ["prompt_template_id", "prompt_template_version", "prompt_template", "prompt_variables", "rendered_prompt"]
+    + ["decision", "reasons", "citations", "response_channel"]
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Event:
+    run_id: str
+    step_id: str
+    parent: str
+    number: int
+    type: str
+    at: datetime | None
+    payload: JSONObject
+    raw: JSONObject
+    where: str
+
+
+@dataclass(kw_only=True, slots=True)
+class _Told:
+    """One step as far as its events told it: what began it and what ended it."""
+
+    begun: _Event
+    payload: JSONObject = field(default_factory=dict)
+    last: _Event | None = None
+
+
+def recognises(value: JSONValue) -> bool:
+    """Whether a record looks like one of these events."""
+    event = obj(value)
+    known = text(event.get("event_type")) in {*_TYPES, *_GROUPS, *_RUN_EVENTS}
+    return known and "run_id" in event and "payload" in event
+
+
+def parse(source: Source) -> Iterator[RecordedRun]:
+    """The runs of a file; a run that contradicts itself is noted and left out."""
+    by_run: dict[str, list[_Event]] = {}
+    for record, where in source.objects():
+        try:
+            event = _event(record, where)
+        except BadFile as problem:
+            source.skipped.append(problem)
+        else:
+            by_run.setdefault(event.run_id, []).append(event)
+    for events in by_run.values():
+        try:
+            yield _run(_in_order(events))
+        except BadFile as problem:
+            source.skipped.append(problem)
+
+
+def _event(record: JSONObject, where: str) -> _Event:
+    number, kind = record.get("sequence_no"), text(record.get("event_type"))
+    if kind not in _TYPES and kind not in _GROUPS and kind not in _RUN_EVENTS:
+        raise BadFile(f"{kind[:60]!r} is not an event type", f"{where}/event_type")
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise BadFile("a sequence number from 0 was expected", f"{where}/sequence_no")
+    if not text(record.get("run_id")):
+        raise BadFile("the event names no run", f"{where}/run_id")
+    if kind not in _RUN_EVENTS and not text(record.get("step_id")):
+        raise BadFile("the event names no step", f"{where}/step_id")
+    return _Event(
+        run_id=text(record.get("run_id")),
+        step_id=text(record.get("step_id")),
+        parent=text(record.get("parent_step_id")),
+        number=number,
+        type=kind,
+        at=instant(record.get("timestamp_utc"), f"{where}/timestamp_utc"),
+        payload=required_object(record.get("payload"), f"{where}/payload"),
+        raw=record,
+        where=where,
+    )
+
+
+def _in_order(events: Iterable[_Event]) -> list[_Event]:
+    """By number, the same event once; two different events under one number contradict each other."""
+    known: dict[int, _Event] = {}
+    for event in events:
+        other = known.setdefault(event.number, event)
+        if other.raw != event.raw:
+            raise BadFile(f"event {event.number} of run {event.run_id} is told twice, differently", event.where)
+    return [known[number] for number in sorted(known)]
+
+
+def _run(events: list[_Event]) -> RecordedRun:
+    begun = next((event for event in events if event.type == "run_started"), None)
+    ended = next((event for event in reversed(events) if event.type in {"run_completed", "run_failed"}), None)
+    asked = next((event.payload.get("input") for event in events if event.type == "input_received"), None)
+    said, end = begun.payload if begun else {}, ended.payload if ended else {}
+    facts = RunFacts(
+        external_id=events[0].run_id,
+        app=text(said.get("app_id")),
+        format=FORMAT,
+        name=text(said.get("name")),
+        environment=text(said.get("environment")),
+        failed=ended is None or ended.type == "run_failed",
+        tags=[text(tag) for tag in items(said.get("tags"))],
+        metadata=_metadata(said, end, asked, cut_off=ended is None),
+        started_at=begun.at if begun else events[0].at,
+        ended_at=ended.at if ended else events[-1].at,
+    )
+    return finish(facts, [_step(told) for told in _steps(events)], where=events[0].where)
+
+
+def _metadata(said: JSONObject, end: JSONObject, asked: JSONValue, *, cut_off: bool) -> JSONObject:
+    return {
+        **obj(said.get("metadata")),
+        "input": asked,
+        "output": end.get("output"),
+        "error": "the recording ends before the run did" if cut_off else end.get("error"),
+        "dropped_events": end.get("dropped_events"),
+    }
+
+
+def _steps(events: list[_Event]) -> list[_Told]:
+    """The steps in the order of their first events; what an ending says comes after what a beginning said."""
+    told: dict[str, _Told] = {}
+    for event in events:
+        if event.type in _RUN_EVENTS:
+            continue
+        step = told.setdefault(event.step_id, _Told(begun=event))
+        step.payload |= event.payload
+        if event.type not in _BEGINNINGS:
+            step.last = event
+    return list(told.values())
+
+
+def _step(told: _Told) -> RecordedStep:
+    event, payload = told.begun, told.payload
+    kind = _TYPES.get(event.type) or _group_type(payload, event.where)
+    given, output = _payloads(kind, payload)
+    usage = usage_of(obj(payload.get("token_usage")), f"{event.where}/payload/token_usage")
+    answer = answer_of(payload.get("response")) if kind is StepType.MODEL else None
+    counted = answer.usage if answer and usage.tokens_in is None and usage.tokens_out is None else usage
+    started = instant(payload.get("started_at"), event.where) or event.at
+    return RecordedStep(
+        key=event.step_id,
+        type=kind,
+        name=_name(kind, payload),
+        parent=event.parent or None,
+        status=_status(told),
+        started_at=started,
+        ended_at=after(started, payload.get("latency_ms")),
+        input=given,
+        output=answer.output if answer else output,
+        error=text(payload.get("error")),
+        provider=text(payload.get("provider")),
+        model=text(payload.get("model_id")),
+        tool_name=text(payload.get("tool_name")) if kind is StepType.TOOL else "",
+        call_id=text(payload.get("call_id")),
+        tokens_in=counted.tokens_in,
+        tokens_out=counted.tokens_out,
+        tokens_cached=counted.tokens_cached,
+        retries=_retries(payload.get("retries")),
+        links=tuple(text(link) for link in items(payload.get("links"))),
+        attributes={**obj(payload.get("attributes")), **{key: payload[key] for key in payload if key not in _PLACED}},
+    )
+
+
+def _group_type(payload: JSONObject, where: str) -> StepType:
+    """The type of a step that only groups others; a name that is none of ours is an agent's own."""
+    given = text(payload.get("type"))
+    if not given:
+        raise BadFile("the step has no type", f"{where}/payload/type")
+    return StepType(given) if given in StepType.__members__.values() else StepType.AGENT
+
+
+def _payloads(kind: StepType, payload: JSONObject) -> tuple[JSONValue, JSONValue]:
+    """A step's input and output in their common shapes."""
+    if kind is StepType.MODEL:
+        return _request(payload.get("request")), None
+    if kind is StepType.TOOL:
+        return payload.get("args"), payload.get("result")
+    if kind is StepType.RETRIEVAL:
+        asked: JSONObject = {
+            key: payload[key] for key in ("query", "top_k", "filters", "embedding_profile") if key in payload
+        }
+        return asked, {"documents": [_document(item) for item in items(payload.get("candidate_list"))]}
+    if kind is StepType.PROMPT:
+        return _template(payload), {"text": payload.get("rendered_prompt")}
+    if kind is StepType.OUTPUT and "decision" not in payload and "response_channel" in payload:
+        return payload.get("input"), _said(payload)
+    if "decision" in payload:
+        return payload.get("input"), _decision(payload)
+    return payload.get("input"), payload.get("output")
+
+
+def _request(request: JSONValue) -> JSONValue:
+    given = obj(request)
+    if "messages" not in given:
+        return request
+    parameters = parameters_of(obj(given.get("parameters")))
+    return model_input(
+        messages_of(given["messages"]), tools_of(given.get("tools") or []), parameters, given.get("response_format")
+    )
+
+
+def _template(payload: JSONObject) -> JSONObject:
+    named = {
+        "template": payload.get("prompt_template"),
+        "template_id": payload.get("prompt_template_id"),
+        "version": payload.get("prompt_template_version"),
+        "variables": payload.get("prompt_variables"),
+    }
+    return {key: value for key, value in named.items() if value not in (None, "", {})}
+
+
+def _document(item: JSONValue) -> JSONValue:
+    """A retrieved document: `{id, content, score?, metadata?}`; a bare text is its content."""
+    return {"content": item} if isinstance(item, str) else item
+
+
+def _said(payload: JSONObject) -> JSONValue:
+    output, citations = payload.get("output"), payload.get("citations")
+    said: JSONValue = {"text": output} if isinstance(output, str) else output
+    return {**said, "citations": citations} if citations and isinstance(said, dict) else said
+
+
+def _decision(payload: JSONObject) -> JSONObject:
+    decided: JSONObject = {"decision": payload.get("decision"), "reasons": payload.get("reasons") or []}
+    return {**decided, "output": payload["output"]} if "output" in payload else decided
+
+
+def _name(kind: StepType, payload: JSONObject) -> str:
+    given = first(payload, "name", "tool_name", "retriever_id", "prompt_template_id")
+    return text(given) or kind.value
+
+
+def _status(told: _Told) -> StepStatus:
+    if told.last is None:
+        return StepStatus.PARTIAL
+    return _STATUS.get(text(told.payload.get("status")) or "success", StepStatus.ERROR)
+
+
+def _retries(value: JSONValue) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**15 else 0

@@ -1,0 +1,162 @@
+"""The kinds of steps, and the events that tell of each."""
+
+from collections.abc import Callable
+from typing import Any
+
+from traces.sdk.scopes import Scope, StepScope
+
+Told = tuple[str, dict[str, Any]]
+
+
+class Step(StepScope):
+    """Any step that only groups others: agent, turn, planner, or a kind of its own."""
+
+    def __init__(self, recorder: Any, make: Callable[[], Scope], kind: str, name: str, input: Any) -> None:
+        super().__init__(recorder, make, name, input)
+        self.kind = kind
+
+
+class ModelStep(StepScope):
+    """A model call. Give `answered` whatever the client returned: the answer and its usage are found in it."""
+
+    kind = "model"
+
+    def __init__(
+        self, recorder: Any, make: Callable[[], Scope], name: str, input: Any, provider: str, model: str
+    ) -> None:
+        super().__init__(recorder, make, name, input)
+        self.provider = provider
+        self.model = model
+        self._usage: dict[str, int] = {}
+
+    def answered(self, response: Any) -> None:
+        self.output = response
+
+    def used(
+        self, *, tokens_in: int | None = None, tokens_out: int | None = None, tokens_cached: int | None = None
+    ) -> None:
+        """The token counts, where the response does not carry them; `tokens_in` counts the cached ones too."""
+        given = {"input_tokens": tokens_in, "output_tokens": tokens_out, "cached_tokens": tokens_cached}
+        self._usage = {name: count for name, count in given.items() if count is not None}
+
+    def started(self) -> Told:
+        return "model_called", {
+            "provider": self.provider,
+            "model_id": self.model,
+            "name": self.name,
+            "request": self.input,
+        }
+
+    def ended(self) -> Told:
+        known = {"provider": self.provider, "model_id": self.model, "response": self.output}
+        return "model_result", {**known, "token_usage": self._usage}
+
+
+class ToolStep(StepScope):
+    kind = "tool"
+
+    def __init__(
+        self, recorder: Any, make: Callable[[], Scope], name: str, input: Any, call_id: str, version: str
+    ) -> None:
+        super().__init__(recorder, make, name, input)
+        self.call_id = call_id
+        self.version = version
+
+    def started(self) -> Told:
+        known = {"tool_name": self.name, "tool_version": self.version, "call_id": self.call_id}
+        return "tool_called", {**known, "args": {} if self.input is None else self.input}
+
+    def ended(self) -> Told:
+        return "tool_result", {"tool_name": self.name, "result": self.output}
+
+
+class RetrievalStep(StepScope):
+    """A search. Its output is a list of documents: `{id, content, score?, metadata?}`."""
+
+    kind = "retrieval"
+
+    def called_with(self, arguments: dict[str, Any]) -> None:
+        self.input = {**arguments, **{key: value for key, value in (self.input or {}).items() if value is not None}}
+
+    def started(self) -> None:
+        return None
+
+    def ended(self) -> Told:
+        found = self.output.get("documents") if isinstance(self.output, dict) else self.output
+        documents = list(found or [])
+        given = self.input if isinstance(self.input, dict) else {"query": self.input}
+        known = {"retriever_id": self.name, "candidate_count": len(documents), "candidate_list": documents}
+        return "retrieval_executed", {**given, **known}
+
+
+class PromptStep(StepScope):
+    """A template filled in. Its output is the text."""
+
+    kind = "prompt"
+
+    def called_with(self, arguments: dict[str, Any]) -> None:
+        self.input = {**self.input, "variables": self.input.get("variables") or arguments}
+
+    def started(self) -> None:
+        return None
+
+    def ended(self) -> Told:
+        given = {key: value for key, value in self.input.items() if value is not None}
+        named = {
+            "prompt_template_id": given.get("template_id", self.name),
+            "prompt_template_version": given.get("version", ""),
+            "prompt_template": given.get("template", ""),
+            "prompt_variables": given.get("variables", {}),
+        }
+        return "prompt_rendered", {"name": self.name, **named, "rendered_prompt": self.output}
+
+
+class DecisionStep(StepScope):
+    """A validator's or a safety check's decision. A decorated function's falsy result means that it failed."""
+
+    def __init__(self, recorder: Any, make: Callable[[], Scope], kind: str, name: str, input: Any) -> None:
+        super().__init__(recorder, make, name, input)
+        self.kind = kind
+        self._reasons: list[str] = []
+
+    def decide(self, passed: bool, *reasons: str) -> None:
+        self.output = passed
+        self._reasons = list(reasons)
+
+    def started(self) -> None:
+        return None
+
+    def ended(self) -> Told:
+        passed = bool(self.output) and not self.status
+        if not passed and not self.status:
+            self.failed("; ".join(self._reasons) or f"{self.name} did not pass")
+        decision = {"decision": "pass" if passed else "fail", "reasons": self._reasons}
+        detail = {} if isinstance(self.output, bool | None) else {"output": self.output}
+        return f"{self.kind}_decision", {"name": self.name, "input": self.input, **decision, **detail}
+
+
+class OutputStep(StepScope):
+    """What the run finally said."""
+
+    kind = "output"
+
+    def __init__(
+        self, recorder: Any, make: Callable[[], Scope], name: str, text: Any, citations: list[Any] | None
+    ) -> None:
+        super().__init__(recorder, make, name)
+        self.output = text
+        self._citations = citations
+
+    def started(self) -> None:
+        return None
+
+    def ended(self) -> Told:
+        cited = {"citations": self._citations} if self._citations else {}
+        given = {} if self.input is None else {"input": self.input}
+        return "final_output", {
+            "name": self.name,
+            "output": self.output,
+            "response_channel": "return",
+            **given,
+            **cited,
+        }
