@@ -1,6 +1,7 @@
 """Derived runs: steps copied from their source, and provenance that goes on where the source's holds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -55,50 +56,71 @@ def _uuid(value: UUID) -> object:
 def edges_of(run: Run, steps: Sequence[Step]) -> list[EdgeFact]:
     """The provenance of a run that is being sealed.
 
-    An edge of the source holds where both of its ends are the source's steps with the same payloads under the
-    same numbers; edges into every other step are found anew.
+    An edge of the source holds where both of its ends were taken over with their payloads, and a link of the
+    recording wherever its ends are. Edges into every other step are found anew.
     """
-    unchanged = _unchanged(run, steps)
-    inherited = list(_source_edges(run, unchanged))
-    if len(unchanged) == len(steps):
+    taken, unchanged = _taken_over(run, steps)
+    inherited: list[EdgeFact] = []
+    stale: set[int] = set()
+    for edge in _source_edges(run):
+        producer, consumer = taken.get(edge.producer), taken.get(edge.consumer)
+        if consumer is None:
+            continue
+        if producer is not None and (edge.kind is EdgeKind.LINK or {producer, consumer} <= unchanged):
+            inherited.append(replace(edge, producer=producer, consumer=consumer))
+        else:
+            stale.add(consumer)
+    wanted = {step.sequence_no for step in steps} - (unchanged - stale)
+    if not wanted:
         return inherited
-    return inherited + _found(steps, unchanged)
+    return _merged(inherited, _found(steps, wanted))
 
 
-def _unchanged(run: Run, steps: Sequence[Step]) -> set[int]:
-    """The numbers of steps that are a source's step with the same number and payloads."""
+def _taken_over(run: Run, steps: Sequence[Step]) -> tuple[dict[int, int], set[int]]:
+    """The numbers of steps by those of the source's steps that they replay, and those whose payloads are the same."""
     if run.source_run_id is None:
-        return set()
-    columns = ("sequence_no", "id", "input_ref", "output_ref")
-    source = {no: rest for no, *rest in Step.objects.filter(run_id=run.source_run_id).values_list(*columns)}
-    return {
-        step.sequence_no
-        for step in steps
-        if source.get(step.sequence_no) == [step.source_step, step.input_ref, step.output_ref]
-    }
+        return {}, set()
+    columns = ("id", "sequence_no", "input_ref", "output_ref")
+    source = {key: rest for key, *rest in Step.objects.filter(run_id=run.source_run_id).values_list(*columns)}
+    taken: dict[int, int] = {}
+    unchanged: set[int] = set()
+    for step in steps:
+        if step.source_step not in source:
+            continue
+        number, *refs = source[step.source_step]
+        taken[number] = step.sequence_no
+        if refs == [step.input_ref, step.output_ref]:
+            unchanged.add(step.sequence_no)
+    return taken, unchanged
 
 
-def _source_edges(run: Run, unchanged: set[int]) -> Iterator[EdgeFact]:
-    if run.source_run_id is None or not unchanged:
+def _source_edges(run: Run) -> Iterator[EdgeFact]:
+    if run.source_run_id is None:
         return
     columns = ("producer_no", "consumer_no", "kind", "consumer_path", "producer_path", "evidence")
     for producer, consumer, kind, consumer_path, producer_path, evidence in Edge.objects.filter(
         run_id=run.source_run_id
     ).values_list(*columns):
-        if producer in unchanged and consumer in unchanged:
-            yield EdgeFact(
-                producer=producer, consumer=consumer, kind=EdgeKind(kind), consumer_path=consumer_path,
-                producer_path=producer_path, evidence=evidence,
-            )  # fmt: skip
+        yield EdgeFact(
+            producer=producer, consumer=consumer, kind=EdgeKind(kind), consumer_path=consumer_path,
+            producer_path=producer_path, evidence=evidence,
+        )  # fmt: skip
 
 
-def _found(steps: Sequence[Step], unchanged: set[int]) -> list[EdgeFact]:
+def _found(steps: Sequence[Step], wanted: Container[int]) -> list[EdgeFact]:
     values = store.available(ref for step in steps for ref in (step.input_ref, step.output_ref) if ref)
     facts = [
         StepFacts(
             no=step.sequence_no, type=StepType(step.type), input=values.get(step.input_ref),
-            output=values.get(step.output_ref), call_id=step.call_id,
+            output=values.get(step.output_ref), input_ref=step.input_ref, output_ref=step.output_ref,
+            call_id=step.call_id,
         )
         for step in steps
     ]  # fmt: skip
-    return find_edges(facts, Splitter(), wanted=lambda no: no not in unchanged)
+    return find_edges(facts, Splitter(), wanted=lambda no: no in wanted)
+
+
+def _merged(inherited: Iterable[EdgeFact], found: Iterable[EdgeFact]) -> list[EdgeFact]:
+    """Both, each edge once."""
+    edges = {(edge.producer, edge.consumer, edge.kind, edge.consumer_path): edge for edge in (*found, *inherited)}
+    return list(edges.values())

@@ -31,16 +31,19 @@ MAX_PATH: Final = 200
 SNIPPET: Final = 120
 _CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
 _ANSWER: Final = "/message"
+_LISTS_OF_PARTS: Final = ("messages", "documents")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepFacts:
-    """What provenance needs of a step. `links` are sequence numbers."""
+    """What provenance needs of a step: its payloads and their digests; `links` are sequence numbers."""
 
     no: int
     type: StepType
     input: JSONValue
     output: JSONValue
+    input_ref: str = ""
+    output_ref: str = ""
     call_id: str = ""
     links: tuple[int, ...] = ()
 
@@ -118,9 +121,9 @@ def _into(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
     if step.type is StepType.MODEL:
         yield from _into_messages(step, known)
     elif step.type is StepType.OUTPUT and step.input is None:
-        yield from _into_value(step, step.output, "", known)
+        yield from _into_value(step.no, step.output, step.output_ref, known)
     elif not explicit:
-        yield from _into_value(step, step.input, "", known)
+        yield from _into_value(step.no, step.input, step.input_ref, known)
 
 
 def _explicit(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
@@ -198,24 +201,22 @@ def _into_message(no: int, message: JSONValue, digest: str, path: str, known: _K
         yield from _into_texts(no, message.get("content"), f"{path}/content", known)
 
 
-def _into_value(step: StepFacts, value: JSONValue, path: str, known: _Known) -> Iterator[EdgeFact]:
-    """Edges into any value: by the parts in it, then by its texts."""
-    if isinstance(value, dict) and (part := known.parts.get(known.splitter.part_digest(value))):
+def _into_value(no: int, value: JSONValue, ref: str, known: _Known) -> Iterator[EdgeFact]:
+    """Edges into any value: whole, else by the parts in it and by its texts."""
+    whole = known.parts.get(ref) if ref else None
+    if whole is not None and isinstance(value, dict):
         yield EdgeFact(
-            producer=part[0], consumer=step.no, kind=EdgeKind.DIGEST, consumer_path=path, producer_path=part[1],
-            evidence="the same value",
-        )  # fmt: skip
+            producer=whole[0], consumer=no, kind=EdgeKind.DIGEST, producer_path=whole[1], evidence="the same value"
+        )
         return
-    for key in ("messages", "documents"):
-        items = value.get(key) if isinstance(value, dict) else None
-        for index, item in enumerate(items if isinstance(items, list) else ()):
-            yield from _into_part(step.no, item, f"{path}/{key}/{index}", known)
-    rest = (
-        {key: item for key, item in value.items() if key not in ("messages", "documents")}
-        if isinstance(value, dict)
-        else value
-    )
-    yield from _into_texts(step.no, rest, path, known)
+    rest = value
+    if isinstance(value, dict):
+        for key in _LISTS_OF_PARTS:
+            items = value.get(key)
+            for index, item in enumerate(items if isinstance(items, list) else ()):
+                yield from _into_part(no, item, f"/{key}/{index}", known)
+        rest = {key: item for key, item in value.items() if key not in _LISTS_OF_PARTS}
+    yield from _into_texts(no, rest, "", known)
 
 
 def _into_part(no: int, item: JSONValue, path: str, known: _Known) -> Iterator[EdgeFact]:
@@ -249,6 +250,8 @@ def _remember(step: StepFacts, known: _Known) -> None:
         _remember_answer(step, known)
     elif step.type is StepType.TOOL and step.call_id:
         known.answers[step.call_id] = step.no
+    if step.output_ref:
+        known.parts[step.output_ref] = (step.no, "")
     for path, part in _parts_of(output):
         known.parts[known.splitter.part_digest(part)] = (step.no, path)
     if step.type is not StepType.OUTPUT:
@@ -274,11 +277,9 @@ def _parts_of(output: JSONValue) -> Iterator[tuple[str, JSONValue]]:
     """The parts of an output that can appear in a later input as they are."""
     if not isinstance(output, dict):
         return
-    if output:
-        yield "", output
     if message := _message(output):
         yield _ANSWER, message
-    for key in ("messages", "documents"):
+    for key in _LISTS_OF_PARTS:
         items = output.get(key)
         for index, item in enumerate(items if isinstance(items, list) else ()):
             yield f"/{key}/{index}", item

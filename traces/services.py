@@ -166,8 +166,7 @@ def said_of_run(run: Any) -> JSONObject:
     return {
         "external_id": run.external_id, "name": run.name, "app": run.app, "environment": run.environment,
         "format": run.format, "status": str(run.status), "tags": list(run.tags), "metadata": run.metadata,
-        "started_at": run.started_at.timestamp() if run.started_at else None,
-        "ended_at": run.ended_at.timestamp() if run.ended_at else None,
+        "started_at": rows.plain(run.started_at), "ended_at": rows.plain(run.ended_at),
     }  # fmt: skip
 
 
@@ -258,7 +257,8 @@ def _signature(step: RecordedStep, splitter: Splitter) -> str:
 
 def _facts(step: RecordedStep, row: StepRow, numbers: dict[str, int]) -> StepFacts:
     return StepFacts(
-        no=row.sequence_no, type=step.type, input=step.input, output=step.output, call_id=step.call_id,
+        no=row.sequence_no, type=step.type, input=step.input, output=step.output, input_ref=row.input_ref,
+        output_ref=row.output_ref, call_id=step.call_id,
         links=tuple(numbers[link] for link in step.links),
     )  # fmt: skip
 
