@@ -1,15 +1,25 @@
 // Every link of the cockpit is made here, as options for <Link {...}> and navigate(...).
 import { linkOptions } from "@tanstack/react-router";
+import type { CompareSearch } from "./pages/compare/search";
+import type { DiffSearch } from "./pages/diff/search";
+import type { LoginSearch } from "./pages/login/search";
 import type { RunsSearch } from "./pages/runs/search";
 import type { RunSearch } from "./pages/run/search";
 
 export const paths = {
   runs: (search: RunsSearch = {}) => linkOptions({ to: "/", search }),
   run: (run: string, search: RunSearch = {}) => linkOptions({ to: "/runs/$run", params: { run }, search }),
+  replays: () => linkOptions({ to: "/replays" }),
+  replay: (session: string) => linkOptions({ to: "/replays/$session", params: { session } }),
+  diffs: () => linkOptions({ to: "/diffs" }),
+  diff: (diff: string, search: DiffSearch = {}) => linkOptions({ to: "/diffs/$diff", params: { diff }, search }),
+  compare: (search: CompareSearch = {}) => linkOptions({ to: "/compare", search }),
+  login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),
 };
 
 /** Pages that the server answers itself. */
 export const serverPaths = {
   apiDocs: "/api/v1/docs",
+  diffFile: (diff: string, format: "html" | "md" | "json") => `/api/v1/diffs/${encodeURIComponent(diff)}?format=${format}`,
   runJson: (run: string) => `/api/v1/runs/${encodeURIComponent(run)}`,
 };

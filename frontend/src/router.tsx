@@ -2,12 +2,29 @@ import { createRouter } from "@tanstack/react-router";
 import { queryClient } from "./api/client";
 import { ErrorState } from "./components/ErrorState";
 import { NotFound } from "./components/NotFound";
+import { compareRoute } from "./pages/compare/route";
+import { diffRoute } from "./pages/diff/route";
+import { diffsRoute } from "./pages/diffs/route";
+import { loginRoute } from "./pages/login/route";
+import { replaysRoute } from "./pages/replays/route";
 import { runRoute } from "./pages/run/route";
 import { runsRoute } from "./pages/runs/route";
+import { sessionRoute } from "./pages/session/route";
+import { shareRoute } from "./pages/share/route";
 import { rootRoute } from "./root";
 
 // A page adds its route here: one line, its code stays in its own lazy chunk.
-const routeTree = rootRoute.addChildren([runsRoute, runRoute]);
+const routeTree = rootRoute.addChildren([
+  runsRoute,
+  runRoute,
+  replaysRoute,
+  sessionRoute,
+  diffsRoute,
+  diffRoute,
+  compareRoute,
+  shareRoute,
+  loginRoute,
+]);
 
 export const router = createRouter({
   routeTree,

@@ -3,54 +3,15 @@ type AnyJson = string | number | boolean | null | AnyJson[] | {
     [key: string]: AnyJson;
 };
 export interface paths {
-    "/api/v1/runs": {
+    "/api/v1/access": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get: {
-            parameters: {
-                query?: {
-                    q?: string;
-                    app?: string;
-                    environment?: string;
-                    status?: string;
-                    source?: string;
-                    tag?: string;
-                    label?: string;
-                    since?: string;
-                    until?: string;
-                    min_cost?: string;
-                    max_cost?: string;
-                    cursor?: string;
-                    limit?: string;
-                };
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["RunList"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
+        /** @description Who the caller is. Also sets the CSRF cookie. */
+        get: operations["access"];
         put?: never;
         post?: never;
         delete?: never;
@@ -59,40 +20,192 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/runs/facets": {
+    "/api/v1/artifacts/{sha256}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["RunFacets"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
+        /** @description The bytes that hash to this name. They never change. */
+        get: operations["get_artifact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/diffs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
+        /** @description The newest reports. */
+        get: operations["diffs_list"];
+        put?: never;
+        /**
+         * @description Compare two runs. The same question gives the same report.
+         *
+         *     Without embeddings the answer is the report itself. With them (the extra `semantic` is installed and
+         *     `similarity` is `auto`) a worker makes it: 202 with its id.
+         */
+        post: operations["diffs_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/diffs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A report as JSON, Markdown, or one HTML file that opens offline. */
+        get: operations["diffs_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/diffs/{id}/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description All links, without their tokens. */
+        get: operations["shares_list"];
+        put?: never;
+        /** @description A new link. Its address is in this answer only. */
+        post: operations["shares_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The process is alive. */
+        get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Exchange an API token for a session cookie. */
+        post: operations["login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description End the session. */
+        post: operations["logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The database, the broker and the artifact storage answer. */
+        get: operations["ready"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/redirects/spans/{span}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description To the step on the page of its run. */
+        get: operations["redirect_span"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/redirects/traces/{trace}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description To the page of the run. */
+        get: operations["redirect_trace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Runs in the order in which they arrived, the newest first. */
+        get: operations["list_runs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -108,35 +221,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["RunDetail"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
+        /** @description One run, with the runs derived from it. */
+        get: operations["get_run"];
         put?: never;
         post?: never;
         delete?: never;
@@ -152,41 +238,79 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get: {
-            parameters: {
-                query?: {
-                    after?: string;
-                    limit?: string;
-                };
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["StepList"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
+        /** @description Compact steps in sequence order, without payloads. */
+        get: operations["list_steps"];
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/steps/{step}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One step by its place in the run. */
+        get: operations["get_step_of_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The values that the filters of the list offer. */
+        get: operations["run_facets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The report of a share link, for whoever has it. Nothing else can be reached through it. */
+        get: operations["share_retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shares/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Revoke a link. */
+        delete: operations["shares_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -199,35 +323,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["StepDetail"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
+        /** @description One step with its payloads and its provenance. */
+        get: operations["get_step"];
         put?: never;
         post?: never;
         delete?: never;
@@ -484,288 +581,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/diffs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["DiffList"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["DiffRequest"];
-                };
-            };
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["DiffReport"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/diffs/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["DiffReport"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/diffs/{id}/shares": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["ShareList"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["ShareRequest"];
-                };
-            };
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["ShareView"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/shares/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/share/{token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    token: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["DiffReport"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Access
+         * @description Who the caller is. On loopback, embedded, nobody needs to log in and everybody is admin.
+         */
+        Access: {
+            /** Login Required */
+            login_required: boolean;
+            /** Name */
+            name: string;
+            /** Role */
+            role: ("viewer" | "debugger" | "admin") | null;
+        };
         /**
          * AlignedPair
          * @description `changes` names what differs: input, output, status, model, parameters, tokens, cost, duration.
@@ -773,16 +604,10 @@ export interface components {
         AlignedPair: {
             base: components["schemas"]["StepRef"] | null;
             candidate: components["schemas"]["StepRef"] | null;
-            /**
-             * Relation
-             * @enum {string}
-             */
-            relation: "same" | "changed" | "moved" | "added" | "removed";
-            /**
-             * Found By
-             * @enum {string}
-             */
-            found_by: "lineage" | "signature" | "sequence" | "similarity" | "none";
+            /** Relation */
+            relation: components["schemas"]["RelationEnum"];
+            /** Found By */
+            found_by: components["schemas"]["FoundByEnum"];
             /** Confidence */
             confidence: number;
             /** Changes */
@@ -791,9 +616,8 @@ export interface components {
         /** AttemptChanged */
         AttemptChanged: {
             /**
-             * Type
-             * @default attempt
-             * @constant
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
             type: "attempt";
             /** Seq */
@@ -835,11 +659,8 @@ export interface components {
         };
         /** Attribution */
         Attribution: {
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "cause" | "no_difference" | "no_effect" | "noise" | "inconclusive";
+            /** Verdict */
+            verdict: components["schemas"]["VerdictEnum"];
             /** Sentence */
             sentence: string;
             primary: components["schemas"]["Cause"] | null;
@@ -879,16 +700,15 @@ export interface components {
              */
             deadline_s: number | null;
         };
+        /** @enum {string} */
+        CategoryEnum: "prompt" | "retrieval" | "tool" | "model" | "output" | "upstream" | "structure";
         /**
          * Cause
          * @description One suspected cause. `category` follows the order of the replay-fork-diff document.
          */
         Cause: {
-            /**
-             * Category
-             * @enum {string}
-             */
-            category: "prompt" | "retrieval" | "tool" | "model" | "output" | "upstream" | "structure";
+            /** Category */
+            category: components["schemas"]["CategoryEnum"];
             /** Title */
             title: string;
             /** Description */
@@ -896,6 +716,8 @@ export interface components {
             base: components["schemas"]["StepRef"] | null;
             candidate: components["schemas"]["StepRef"] | null;
         };
+        /** @enum {string} */
+        CodeEnum: "validation_error" | "auth_required" | "auth_forbidden" | "not_found" | "conflict" | "rate_limited" | "payload_too_large" | "dependency_unavailable" | "internal_error" | "override_before_fork" | "override_conflict" | "structural_change" | "override_matches_nothing" | "policy_conflict" | "artifact_missing" | "privacy_blocked" | "source_not_sealed" | "tool_review_required";
         /**
          * Deltas
          * @description Candidate minus base; null when one side is unknown.
@@ -951,9 +773,23 @@ export interface components {
             /**
              * Similarity
              * @default auto
-             * @enum {string}
              */
-            similarity: "auto" | "lexical";
+            similarity: components["schemas"]["SimilarityEnum"];
+        };
+        /**
+         * DiffPending
+         * @description A report that is not there yet: ask for it again. `failed` says why; requesting the diff again tries again.
+         */
+        DiffPending: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Status */
+            status: components["schemas"]["StatusEnum"];
+            /** Error */
+            error: string;
         };
         /**
          * DiffReport
@@ -1018,6 +854,24 @@ export interface components {
             confidence: ("high" | "medium" | "low" | "noise") | null;
         };
         /**
+         * DiffTouched
+         * @description A diff report got new evidence; the client fetches again.
+         */
+        DiffTouched: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "diff";
+            /** Seq */
+            seq: number;
+            /**
+             * Diff
+             * Format: uuid
+             */
+            diff: string;
+        };
+        /**
          * EdgeKind
          * @description How it is known that a later step consumed what an earlier one produced, strongest first.
          * @enum {string}
@@ -1026,6 +880,8 @@ export interface components {
         /**
          * EdgeView
          * @description `step` is the other end: the producer among `consumed`, the consumer among `produced_for`.
+         *
+         *     The paths are JSON pointers into the consumer's input and the producer's output.
          */
         EdgeView: {
             /** Step */
@@ -1041,7 +897,13 @@ export interface components {
             kind: components["schemas"]["EdgeKind"];
             /** Evidence */
             evidence: string;
+            /** Consumer Path */
+            consumer_path: string;
+            /** Producer Path */
+            producer_path: string;
         };
+        /** @enum {string} */
+        EvidenceEnum: "tested" | "inferred";
         /** Facet */
         Facet: {
             /** Value */
@@ -1049,33 +911,17 @@ export interface components {
             /** Count */
             count: number;
         };
-        /** ImportReport */
-        ImportReport: {
-            /** Runs */
-            runs: components["schemas"]["ImportedRun"][];
-            /** Skipped */
-            skipped: components["schemas"]["SkippedFile"][];
-        };
-        /** ImportedRun */
-        ImportedRun: {
+        /** @enum {string} */
+        FoundByEnum: "lineage" | "signature" | "sequence" | "similarity" | "none";
+        /** Health */
+        Health: {
             /**
-             * Id
-             * Format: uuid
+             * Status
+             * @constant
              */
-            id: string;
-            /** External Id */
-            external_id: string;
-            /** Name */
-            name: string;
-            /** App */
-            app: string;
-            status: components["schemas"]["RunStatus"];
-            /** Steps */
-            steps: number;
-            /** Format */
-            format: string;
-            /** Created */
-            created: boolean;
+            status: "ok";
+            /** Version */
+            version: string;
         };
         JSONValue: AnyJson;
         /**
@@ -1108,6 +954,16 @@ export interface components {
             simulated: number;
         };
         /**
+         * LiveMessage
+         * @description Anything that `/ws/live` sends.
+         */
+        LiveMessage: components["schemas"]["SessionChanged"] | components["schemas"]["StepsResolved"] | components["schemas"]["TextStreamed"] | components["schemas"]["AttemptChanged"] | components["schemas"]["RunsTouched"] | components["schemas"]["DiffTouched"];
+        /** LoginRequest */
+        LoginRequest: {
+            /** Token */
+            token: string;
+        };
+        /**
          * Match
          * @description Which steps an entry applies to: one step by id or number, or a type with name and model globs.
          */
@@ -1135,11 +991,8 @@ export interface components {
          * @description One entry of a message-list diff; `index` counts on the side(s) that have the message.
          */
         MessageChange: {
-            /**
-             * Op
-             * @enum {string}
-             */
-            op: "added" | "removed" | "changed";
+            /** Op */
+            op: components["schemas"]["Op57dEnum"];
             /** Role */
             role: string;
             /** Base Index */
@@ -1168,6 +1021,8 @@ export interface components {
              */
             role: string | null;
         };
+        /** @enum {string} */
+        MethodEnum: "identical" | "embeddings" | "difflib" | "jaccard" | "empty";
         /** ModelOverride */
         ModelOverride: {
             /**
@@ -1206,6 +1061,23 @@ export interface components {
              */
             stop: string[] | null;
         };
+        /** @enum {string} */
+        NameEnum: "prompt" | "retrieval" | "tool" | "model" | "output" | "run";
+        /** @enum {string} */
+        Op57dEnum: "added" | "removed" | "changed";
+        /**
+         * OperatorQuestion
+         * @description A tool call that no recording answers, and that the policy wants the operator to answer.
+         */
+        OperatorQuestion: {
+            /** Sequence No */
+            sequence_no: number;
+            /** Tool Name */
+            tool_name: string;
+            arguments: components["schemas"]["JSONValue"];
+            /** Text */
+            text: string;
+        };
         /**
          * Override
          * @description One entry. A field that is absent is not overridden; 0 and empty are values.
@@ -1239,95 +1111,14 @@ export interface components {
          */
         PathLink: {
             step: components["schemas"]["StepRef"];
-            /**
-             * Side
-             * @enum {string}
-             */
-            side: "base" | "candidate";
+            /** Side */
+            side: components["schemas"]["SideEnum"];
             /** Via */
             via: components["schemas"]["EdgeKind"] | "cause";
             /** Text */
             text: string;
-            /**
-             * Evidence
-             * @enum {string}
-             */
-            evidence: "tested" | "inferred";
-        };
-        /**
-         * Plan
-         * @description What a replay would do with every step from the fork on, and what it would cost.
-         *
-         *     `steps` leaves out inherited ones (all before the fork); they count in `counts` and `actions`.
-         */
-        Plan: {
-            /** Fork Sequence No */
-            fork_sequence_no: number;
-            /** Steps */
-            steps: components["schemas"]["PlannedStep"][];
-            /** Actions */
-            actions: {
-                [key: string]: number;
-            };
-            counts: components["schemas"]["LabelCounts"];
-            /** Live Calls */
-            live_calls: number;
-            /** Cost Usd */
-            cost_usd: number | null;
-            /** Tokens */
-            tokens: number;
-            /** Duration Ms */
-            duration_ms: number | null;
-            /**
-             * Replay Type
-             * @enum {string}
-             */
-            replay_type: "A" | "B";
-            determinism: components["schemas"]["Determinism"];
-            /** Loop */
-            loop: string;
-            /** Refusals */
-            refusals: components["schemas"]["PlanRefusal"][];
-            /** Warnings */
-            warnings: string[];
-        };
-        /** PlanRefusal */
-        PlanRefusal: {
-            /** Code */
-            code: string;
-            /** Detail */
-            detail: string;
-            /** Where */
-            where: string;
-            /**
-             * Step
-             * @default null
-             */
-            step: number | null;
-        };
-        /** PlannedStep */
-        PlannedStep: {
-            /** Sequence No */
-            sequence_no: number;
-            type: components["schemas"]["StepType"];
-            /** Name */
-            name: string;
-            /**
-             * Action
-             * @enum {string}
-             */
-            action: "inherited" | "reuse" | "cache" | "live" | "simulate" | "blocked" | "unreached";
-            label: components["schemas"]["Label"] | null;
-            /** Reason */
-            reason: string;
-            /** Differs */
-            differs: string[];
-            /** Because */
-            because: number[];
-            /** Cost Usd */
-            cost_usd: number | null;
-            /** Note */
-            note: string;
+            /** Evidence */
+            evidence: components["schemas"]["EvidenceEnum"];
         };
         /** Policy */
         Policy: {
@@ -1388,11 +1179,8 @@ export interface components {
             title: string;
             /** Status */
             status: number;
-            /**
-             * Code
-             * @enum {string}
-             */
-            code: "validation_error" | "auth_required" | "auth_forbidden" | "not_found" | "conflict" | "rate_limited" | "payload_too_large" | "dependency_unavailable" | "internal_error" | "override_before_fork" | "override_conflict" | "structural_change" | "override_matches_nothing" | "policy_conflict" | "artifact_missing" | "privacy_blocked" | "source_not_sealed" | "tool_review_required";
+            /** Code */
+            code: components["schemas"]["CodeEnum"];
             /** Detail */
             detail: string;
             /**
@@ -1441,43 +1229,14 @@ export interface components {
                 [key: string]: components["schemas"]["JSONValue"];
             } | null;
         };
-        /** ProviderList */
-        ProviderList: {
-            /** Providers */
-            providers: components["schemas"]["ProviderView"][];
-        };
-        /**
-         * ProviderView
-         * @description A configured model provider; keys never leave the server.
-         */
-        ProviderView: {
-            /** Name */
-            name: string;
-            /**
-             * Protocol
-             * @enum {string}
-             */
-            protocol: "openai" | "anthropic";
-            /** Base Url */
-            base_url: string;
-            /** Models */
-            models: string[];
-            /** Local */
-            local: boolean;
-            /** Description */
-            description: string;
-        };
         /** RankChange */
         RankChange: {
             /** Document */
             document: string;
             /** Title */
             title: string;
-            /**
-             * Op
-             * @enum {string}
-             */
-            op: "added" | "removed" | "moved" | "same" | "rescored";
+            /** Op */
+            op: components["schemas"]["RankChangeOpEnum"];
             /** Base Rank */
             base_rank: number | null;
             /** Candidate Rank */
@@ -1487,6 +1246,8 @@ export interface components {
             /** Candidate Score */
             candidate_score: number | null;
         };
+        /** @enum {string} */
+        RankChangeOpEnum: "added" | "removed" | "moved" | "same" | "rescored";
         /** RankComparison */
         RankComparison: {
             /** Changes */
@@ -1497,20 +1258,19 @@ export interface components {
             kendall_tau: number | null;
         };
         /**
-         * ReplayRequest
-         * @description `fork_step` is a step id or a sequence number; null forks at the run's start.
+         * Readiness
+         * @description `checks` names each dependency with "ok" or what is wrong with it.
          */
-        ReplayRequest: {
-            /** Run */
-            run: string;
-            /**
-             * Fork Step
-             * @default null
-             */
-            fork_step: string | number | null;
-            overrides: components["schemas"]["OverrideProfile"];
-            policy: components["schemas"]["Policy"];
+        Readiness: {
+            /** Ready */
+            ready: boolean;
+            /** Checks */
+            checks: {
+                [key: string]: string;
+            };
         };
+        /** @enum {string} */
+        RelationEnum: "same" | "changed" | "moved" | "added" | "removed";
         /**
          * Retries
          * @description Attempt n waits min(initial_s * base^(n-1), cap_s); `Retry-After` wins.
@@ -1752,18 +1512,14 @@ export interface components {
          */
         RunsTouched: {
             /**
-             * Type
-             * @default runs
-             * @constant
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
             type: "runs";
             /** Seq */
             seq: number;
-            /**
-             * Run
-             * Format: uuid
-             */
-            run: string;
+            /** Run */
+            run: string | null;
         };
         /**
          * Scores
@@ -1790,11 +1546,8 @@ export interface components {
         };
         /** Section */
         Section: {
-            /**
-             * Name
-             * @enum {string}
-             */
-            name: "prompt" | "retrieval" | "tool" | "model" | "output" | "run";
+            /** Name */
+            name: components["schemas"]["NameEnum"];
             /** Summary */
             summary: string;
             /** Items */
@@ -1811,11 +1564,8 @@ export interface components {
             kind: string;
             /** Title */
             title: string;
-            /**
-             * Relation
-             * @enum {string}
-             */
-            relation: "same" | "changed" | "moved" | "added" | "removed";
+            /** Relation */
+            relation: components["schemas"]["RelationEnum"];
             base: components["schemas"]["StepRef"] | null;
             candidate: components["schemas"]["StepRef"] | null;
             /**
@@ -1850,19 +1600,13 @@ export interface components {
         /** SessionChanged */
         SessionChanged: {
             /**
-             * Type
-             * @default session
-             * @constant
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
             type: "session";
             /** Seq */
             seq: number;
             session: components["schemas"]["SessionView"];
-        };
-        /** SessionList */
-        SessionList: {
-            /** Sessions */
-            sessions: components["schemas"]["SessionView"][];
         };
         /** SessionView */
         SessionView: {
@@ -1912,6 +1656,7 @@ export interface components {
             divergences: string[];
             /** Unused Calls */
             unused_calls: number[];
+            question: components["schemas"]["OperatorQuestion"] | null;
             /** Error Code */
             error_code: string;
             /** Error */
@@ -1970,18 +1715,12 @@ export interface components {
             /** Views */
             views: number;
         };
-        /** SkippedFile */
-        SkippedFile: {
-            /** Path */
-            path: string;
-            /** Reason */
-            reason: string;
-            /**
-             * Where
-             * @default
-             */
-            where: string;
-        };
+        /** @enum {string} */
+        SideEnum: "base" | "candidate";
+        /** @enum {string} */
+        SimilarityEnum: "auto" | "lexical";
+        /** @enum {string} */
+        StatusEnum: "pending" | "failed";
         /**
          * StepDetail
          * @description One step with its payloads and its provenance.
@@ -2155,9 +1894,8 @@ export interface components {
          */
         StepsResolved: {
             /**
-             * Type
-             * @default steps
-             * @constant
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
             type: "steps";
             /** Seq */
@@ -2176,11 +1914,8 @@ export interface components {
             spans: components["schemas"]["TextSpan"][];
             /** Similarity */
             similarity: number;
-            /**
-             * Method
-             * @enum {string}
-             */
-            method: "identical" | "embeddings" | "difflib" | "jaccard" | "empty";
+            /** Method */
+            method: components["schemas"]["MethodEnum"];
             /**
              * Truncated
              * @default false
@@ -2189,23 +1924,21 @@ export interface components {
         };
         /** TextSpan */
         TextSpan: {
-            /**
-             * Op
-             * @enum {string}
-             */
-            op: "equal" | "insert" | "delete";
+            /** Op */
+            op: components["schemas"]["TextSpanOpEnum"];
             /** Text */
             text: string;
         };
+        /** @enum {string} */
+        TextSpanOpEnum: "equal" | "insert" | "delete";
         /**
          * TextStreamed
          * @description More text of the live model call of one step; `offset` tells a repeat from what is new.
          */
         TextStreamed: {
             /**
-             * Type
-             * @default text
-             * @constant
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
             type: "text";
             /** Seq */
@@ -2280,15 +2013,196 @@ export interface components {
         ValueChange: {
             /** Path */
             path: string;
-            /**
-             * Op
-             * @enum {string}
-             */
-            op: "added" | "removed" | "changed";
+            /** Op */
+            op: components["schemas"]["Op57dEnum"];
             /** @default null */
             base: components["schemas"]["JSONValue"];
             /** @default null */
             candidate: components["schemas"]["JSONValue"];
+        };
+        /** @enum {string} */
+        VerdictEnum: "cause" | "no_difference" | "no_effect" | "noise" | "inconclusive";
+        /** ImportReport */
+        ImportReport: {
+            /** Runs */
+            runs: components["schemas"]["ImportedRun"][];
+            /** Skipped */
+            skipped: components["schemas"]["SkippedFile"][];
+        };
+        /** ImportedRun */
+        ImportedRun: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** External Id */
+            external_id: string;
+            /** Name */
+            name: string;
+            /** App */
+            app: string;
+            status: components["schemas"]["RunStatus"];
+            /** Steps */
+            steps: number;
+            /** Format */
+            format: string;
+            /** Created */
+            created: boolean;
+        };
+        /**
+         * OperatorAnswer
+         * @description What a waiting session gets: the tool's answer, or `fallback` to go on as the policy says.
+         */
+        OperatorAnswer: {
+            /** Sequence No */
+            sequence_no: number;
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "answer" | "fallback";
+            /** @default null */
+            output: components["schemas"]["JSONValue"];
+            /**
+             * Status
+             * @default ok
+             * @enum {string}
+             */
+            status: "ok" | "error" | "timeout" | "partial";
+        };
+        /**
+         * Plan
+         * @description What a replay would do with every step from the fork on, and what it would cost.
+         *
+         *     `steps` leaves out inherited ones (all before the fork); they count in `counts` and `actions`.
+         */
+        Plan: {
+            /** Fork Sequence No */
+            fork_sequence_no: number;
+            /** Steps */
+            steps: components["schemas"]["PlannedStep"][];
+            /** Actions */
+            actions: {
+                [key: string]: number;
+            };
+            counts: components["schemas"]["LabelCounts"];
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Tokens */
+            tokens: number;
+            /** Duration Ms */
+            duration_ms: number | null;
+            /**
+             * Replay Type
+             * @enum {string}
+             */
+            replay_type: "A" | "B";
+            determinism: components["schemas"]["Determinism"];
+            /** Loop */
+            loop: string;
+            /** Refusals */
+            refusals: components["schemas"]["PlanRefusal"][];
+            /** Warnings */
+            warnings: string[];
+        };
+        /** PlanRefusal */
+        PlanRefusal: {
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
+            /** Where */
+            where: string;
+            /**
+             * Step
+             * @default null
+             */
+            step: number | null;
+        };
+        /** PlannedStep */
+        PlannedStep: {
+            /** Sequence No */
+            sequence_no: number;
+            type: components["schemas"]["StepType"];
+            /** Name */
+            name: string;
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "inherited" | "reuse" | "cache" | "live" | "simulate" | "blocked" | "unreached";
+            label: components["schemas"]["Label"] | null;
+            /** Reason */
+            reason: string;
+            /** Differs */
+            differs: string[];
+            /** Because */
+            because: number[];
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Note */
+            note: string;
+        };
+        /** ProviderList */
+        ProviderList: {
+            /** Providers */
+            providers: components["schemas"]["ProviderView"][];
+        };
+        /**
+         * ProviderView
+         * @description A configured model provider; keys never leave the server.
+         */
+        ProviderView: {
+            /** Name */
+            name: string;
+            /**
+             * Protocol
+             * @enum {string}
+             */
+            protocol: "openai" | "anthropic";
+            /** Base Url */
+            base_url: string;
+            /** Models */
+            models: string[];
+            /** Local */
+            local: boolean;
+            /** Description */
+            description: string;
+        };
+        /**
+         * ReplayRequest
+         * @description `fork_step` is a step id or a sequence number; null forks at the run's start.
+         */
+        ReplayRequest: {
+            /** Run */
+            run: string;
+            /**
+             * Fork Step
+             * @default null
+             */
+            fork_step: string | number | null;
+            overrides: components["schemas"]["OverrideProfile"];
+            policy: components["schemas"]["Policy"];
+        };
+        /** SessionList */
+        SessionList: {
+            /** Sessions */
+            sessions: components["schemas"]["SessionView"][];
+        };
+        /** SkippedFile */
+        SkippedFile: {
+            /** Path */
+            path: string;
+            /** Reason */
+            reason: string;
+            /**
+             * Where
+             * @default
+             */
+            where: string;
         };
     };
     responses: never;
@@ -2297,45 +2211,54 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type Access = components['schemas']['Access'];
 export type AlignedPair = components['schemas']['AlignedPair'];
 export type AttemptChanged = components['schemas']['AttemptChanged'];
 export type AttemptView = components['schemas']['AttemptView'];
 export type Attribution = components['schemas']['Attribution'];
 export type Budget = components['schemas']['Budget'];
+export type CategoryEnum = components['schemas']['CategoryEnum'];
 export type Cause = components['schemas']['Cause'];
+export type CodeEnum = components['schemas']['CodeEnum'];
 export type Deltas = components['schemas']['Deltas'];
 export type Determinism = components['schemas']['Determinism'];
 export type DiffList = components['schemas']['DiffList'];
 export type DiffOptions = components['schemas']['DiffOptions'];
+export type DiffPending = components['schemas']['DiffPending'];
 export type DiffReport = components['schemas']['DiffReport'];
 export type DiffRequest = components['schemas']['DiffRequest'];
 export type DiffSummary = components['schemas']['DiffSummary'];
+export type DiffTouched = components['schemas']['DiffTouched'];
 export type EdgeKind = components['schemas']['EdgeKind'];
 export type EdgeView = components['schemas']['EdgeView'];
+export type EvidenceEnum = components['schemas']['EvidenceEnum'];
 export type Facet = components['schemas']['Facet'];
-export type ImportReport = components['schemas']['ImportReport'];
-export type ImportedRun = components['schemas']['ImportedRun'];
+export type FoundByEnum = components['schemas']['FoundByEnum'];
+export type Health = components['schemas']['Health'];
 export type JsonValue = components['schemas']['JSONValue'];
 export type Label = components['schemas']['Label'];
 export type LabelCounts = components['schemas']['LabelCounts'];
+export type LiveMessage = components['schemas']['LiveMessage'];
+export type LoginRequest = components['schemas']['LoginRequest'];
 export type Match = components['schemas']['Match'];
 export type MessageChange = components['schemas']['MessageChange'];
 export type MessageEdit = components['schemas']['MessageEdit'];
+export type MethodEnum = components['schemas']['MethodEnum'];
 export type ModelOverride = components['schemas']['ModelOverride'];
+export type NameEnum = components['schemas']['NameEnum'];
+export type Op57dEnum = components['schemas']['Op57dEnum'];
+export type OperatorQuestion = components['schemas']['OperatorQuestion'];
 export type Override = components['schemas']['Override'];
 export type OverrideProfile = components['schemas']['OverrideProfile'];
 export type PathLink = components['schemas']['PathLink'];
-export type Plan = components['schemas']['Plan'];
-export type PlanRefusal = components['schemas']['PlanRefusal'];
-export type PlannedStep = components['schemas']['PlannedStep'];
 export type Policy = components['schemas']['Policy'];
 export type Problem = components['schemas']['Problem'];
 export type PromptOverride = components['schemas']['PromptOverride'];
-export type ProviderList = components['schemas']['ProviderList'];
-export type ProviderView = components['schemas']['ProviderView'];
 export type RankChange = components['schemas']['RankChange'];
+export type RankChangeOpEnum = components['schemas']['RankChangeOpEnum'];
 export type RankComparison = components['schemas']['RankComparison'];
-export type ReplayRequest = components['schemas']['ReplayRequest'];
+export type Readiness = components['schemas']['Readiness'];
+export type RelationEnum = components['schemas']['RelationEnum'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
 export type RunDetail = components['schemas']['RunDetail'];
@@ -2351,12 +2274,13 @@ export type Section = components['schemas']['Section'];
 export type SectionItem = components['schemas']['SectionItem'];
 export type Sections = components['schemas']['Sections'];
 export type SessionChanged = components['schemas']['SessionChanged'];
-export type SessionList = components['schemas']['SessionList'];
 export type SessionView = components['schemas']['SessionView'];
 export type ShareList = components['schemas']['ShareList'];
 export type ShareRequest = components['schemas']['ShareRequest'];
 export type ShareView = components['schemas']['ShareView'];
-export type SkippedFile = components['schemas']['SkippedFile'];
+export type SideEnum = components['schemas']['SideEnum'];
+export type SimilarityEnum = components['schemas']['SimilarityEnum'];
+export type StatusEnum = components['schemas']['StatusEnum'];
 export type StepDetail = components['schemas']['StepDetail'];
 export type StepList = components['schemas']['StepList'];
 export type StepRef = components['schemas']['StepRef'];
@@ -2366,11 +2290,831 @@ export type StepType = components['schemas']['StepType'];
 export type StepsResolved = components['schemas']['StepsResolved'];
 export type TextDiff = components['schemas']['TextDiff'];
 export type TextSpan = components['schemas']['TextSpan'];
+export type TextSpanOpEnum = components['schemas']['TextSpanOpEnum'];
 export type TextStreamed = components['schemas']['TextStreamed'];
 export type ToolAccuracy = components['schemas']['ToolAccuracy'];
 export type ToolOverride = components['schemas']['ToolOverride'];
 export type ToolRules = components['schemas']['ToolRules'];
 export type Unavailable = components['schemas']['Unavailable'];
 export type ValueChange = components['schemas']['ValueChange'];
+export type VerdictEnum = components['schemas']['VerdictEnum'];
+export type ImportReport = components['schemas']['ImportReport'];
+export type ImportedRun = components['schemas']['ImportedRun'];
+export type OperatorAnswer = components['schemas']['OperatorAnswer'];
+export type Plan = components['schemas']['Plan'];
+export type PlanRefusal = components['schemas']['PlanRefusal'];
+export type PlannedStep = components['schemas']['PlannedStep'];
+export type ProviderList = components['schemas']['ProviderList'];
+export type ProviderView = components['schemas']['ProviderView'];
+export type ReplayRequest = components['schemas']['ReplayRequest'];
+export type SessionList = components['schemas']['SessionList'];
+export type SkippedFile = components['schemas']['SkippedFile'];
 export type $defs = Record<string, never>;
-export type operations = Record<string, never>;
+export interface operations {
+    access: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Access"];
+                };
+            };
+        };
+    };
+    get_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the artifact. */
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description No response body */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diffs_list: {
+        parameters: {
+            query?: {
+                /** @description only reports of this run */
+                run?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffList"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diffs_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DiffRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffReport"];
+                };
+            };
+            /** @description A worker makes the report; ask for it at `/diffs/{id}`. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffPending"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diffs_retrieve: {
+        parameters: {
+            query?: {
+                /** @description `html` is one self-contained file. */
+                format?: "html" | "json" | "md";
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffReport"];
+                    "text/markdown": string;
+                    "text/html": string;
+                };
+            };
+            /** @description Not there yet: ask again, or wait for the `diff` socket to wake. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffPending"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shares_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shares_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShareRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareView"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Access"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    ready: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    redirect_span: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id under which the step was recorded. */
+                span: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    redirect_trace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id under which the run was recorded. */
+                trace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_runs: {
+        parameters: {
+            query?: {
+                /** @description Runs of these apps. Several values are joined by commas. */
+                app?: string;
+                /** @description `next` of the page before. */
+                cursor?: string;
+                /** @description Several values are joined by commas. */
+                environment?: string;
+                /** @description Runs with a step of any of these labels. Several values are joined by commas. */
+                label?: string;
+                /** @description How many; at most 200. */
+                limit?: string;
+                /** @description Runs that cost at most this. */
+                max_cost?: string;
+                /** @description Runs that cost at least this, in US dollars. */
+                min_cost?: string;
+                /** @description Words that all occur in the run's name, ids, app, models, tags or first input. */
+                q?: string;
+                /** @description Runs that started at this time or later. */
+                since?: string;
+                /** @description `live`, `import`, `replay`, `bundle`. Several values are joined by commas. */
+                source?: string;
+                /** @description `running`, `completed`, `failed`. Several values are joined by commas. */
+                status?: string;
+                /** @description Runs with any of these tags. Several values are joined by commas. */
+                tag?: string;
+                /** @description Runs that started at this time or earlier. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_steps: {
+        parameters: {
+            query?: {
+                /** @description Only steps after this sequence number. */
+                after?: string;
+                /** @description How many; at most 20000. */
+                limit?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_step_of_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+                /** @description The step's sequence number, id or external id. */
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepDetail"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_facets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunFacets"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    share_retrieve: {
+        parameters: {
+            query?: {
+                /** @description `html` is one self-contained file. */
+                format?: "html" | "json" | "md";
+            };
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffReport"];
+                    "text/html": string;
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shares_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareView"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The step's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepDetail"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+}

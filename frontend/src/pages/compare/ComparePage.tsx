@@ -1,0 +1,85 @@
+import { useDocumentTitle } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
+import { IconX } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import { compare } from "@/api/diffs";
+import { runQuery } from "@/api/runs";
+import { ErrorState } from "@/components/ErrorState";
+import { Making } from "@/components/Making";
+import { paths } from "@/paths";
+import { RunPicker } from "./RunPicker";
+import classes from "./ComparePage.module.css";
+
+const route = getRouteApi("/compare");
+
+/** Compares two runs; asks for the side that is missing. */
+export function ComparePage(): ReactElement {
+  const { base, candidate } = route.useSearch();
+  const navigate = route.useNavigate();
+  useDocumentTitle("Compare two runs");
+  if (base && candidate) return <Comparing key={`${base} ${candidate}`} base={base} candidate={candidate} />;
+  const choose = (side: "base" | "candidate", run: string | undefined) =>
+    void navigate({ search: (before) => ({ ...before, [side]: run }), replace: true });
+  return (
+    <div className={classes.page}>
+      <header>
+        <nav className={classes.crumbs} aria-label="Breadcrumb">
+          <Link {...paths.diffs()}>Diffs</Link> / new
+        </nav>
+        <h1>Compare two runs</h1>
+        <p className="muted">
+          The base is how it was, the candidate how it became. The report says what changed and why.
+        </p>
+      </header>
+      <div className={classes.sides}>
+        <SideChoice name="Base" run={base} other={candidate} onChoose={(run) => choose("base", run)} />
+        <SideChoice name="Candidate" run={candidate} other={base} onChoose={(run) => choose("candidate", run)} />
+      </div>
+    </div>
+  );
+}
+
+interface SideProps {
+  name: string;
+  run: string | undefined;
+  other: string | undefined;
+  onChoose: (run: string | undefined) => void;
+}
+
+function SideChoice({ name, run, other, onChoose }: SideProps): ReactElement {
+  return (
+    <section className={`panel ${classes.side}`} aria-label={name}>
+      <h2>{name}</h2>
+      {run ? (
+        <Chosen run={run} onClear={() => onChoose(undefined)} />
+      ) : (
+        <RunPicker label={name} without={other} onChoose={onChoose} />
+      )}
+    </section>
+  );
+}
+
+function Chosen({ run, onClear }: { run: string; onClear: () => void }): ReactElement {
+  const { data, error } = useQuery(runQuery(run));
+  return (
+    <div className={classes.chosen}>
+      <b className="grow">{data?.name ?? (error ? error.message : run)}</b>
+      <button type="button" className={classes.clear} onClick={onClear} aria-label="Choose another run">
+        <IconX size={14} />
+      </button>
+    </div>
+  );
+}
+
+/** The same two runs always give the same report, so asking again costs nothing. */
+function Comparing({ base, candidate }: { base: string; candidate: string }): ReactElement {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["compare", base, candidate],
+    queryFn: () => compare({ base, candidate, options: { similarity: "auto" } }),
+    staleTime: Infinity,
+  });
+  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (data) return <Navigate {...paths.diff(data.id)} replace />;
+  return <Making />;
+}

@@ -1,0 +1,61 @@
+import { Loader, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { IconSearch } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import { runsQuery } from "@/api/runs";
+import type { RunSummary } from "@/api/schema";
+import { EmptyState } from "@/components/EmptyState";
+import { ErrorState } from "@/components/ErrorState";
+import { ago, counted } from "@/components/format";
+import classes from "./RunPicker.module.css";
+
+interface Props {
+  label: string;
+  /** The run on the other side, which cannot be chosen again. */
+  without: string | undefined;
+  onChoose: (run: string) => void;
+}
+
+/** Finds a run by name, app or id. */
+export function RunPicker({ label, without, onChoose }: Props): ReactElement {
+  const [query, setQuery] = useState("");
+  const [asked] = useDebouncedValue(query.trim(), 150);
+  const { data, error, refetch } = useInfiniteQuery(runsQuery(asked ? { q: asked } : {}));
+  const runs = data?.pages[0]?.runs.filter((run) => run.id !== without);
+  return (
+    <>
+      <TextInput
+        aria-label={`Search runs for the ${label.toLowerCase()}`}
+        placeholder="Search runs by name, app or id"
+        leftSection={<IconSearch size={14} />}
+        value={query}
+        onChange={(event) => setQuery(event.currentTarget.value)}
+      />
+      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {!runs && !error && <Loader size="sm" m="md" />}
+      {runs?.length === 0 && (
+        <EmptyState title="No run matches">Try another word, or import a recording on the runs page.</EmptyState>
+      )}
+      <ul className={classes.list}>
+        {runs?.map((run) => (
+          <li key={run.id}>
+            <Choice run={run} onChoose={onChoose} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Choice({ run, onChoose }: { run: RunSummary; onChoose: (run: string) => void }): ReactElement {
+  return (
+    <button type="button" className={classes.run} onClick={() => onChoose(run.id)}>
+      <b>{run.name}</b>
+      <span className="muted">
+        {[run.app, counted(run.steps, "step"), ago(run.started_at ?? run.created_at)].filter(Boolean).join(" · ")}
+        {run.fork_sequence_no !== null && ` · fork from step ${run.fork_sequence_no}`}
+      </span>
+    </button>
+  );
+}

@@ -1,0 +1,129 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { Cause, PathLink } from "@/api/schema";
+import { paths } from "@/paths";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import { LongText } from "@/components/TextView";
+import { markOf } from "@/components/labels";
+import { useReport } from "./report";
+import classes from "./Attribution.module.css";
+
+/** From the root of the difference along the data flow to the answer, and what else it could have been. */
+export function AttributionPanel(): ReactElement {
+  const { attribution } = useReport().report;
+  const { primary, path, supporting, alternatives } = attribution;
+  return (
+    <section className={`panel ${classes.panel}`} aria-labelledby="cause-to-effect">
+      <header className={classes.head}>
+        <h2 id="cause-to-effect">From cause to effect</h2>
+      </header>
+      <div className={classes.body}>
+        {path.length > 0 ? <Path path={path} primary={primary} /> : <NoPath verdict={attribution.verdict} />}
+        <Causes title="Also played a part" causes={supporting} />
+        <Causes title="Not ruled out" causes={alternatives} />
+        {attribution.cheapest_experiment && (
+          <div className={classes.experiment}>
+            <h3>What would settle it</h3>
+            <p>{attribution.cheapest_experiment}</p>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function NoPath({ verdict }: { verdict: string }): ReactElement {
+  const nothing = verdict === "no_difference";
+  return (
+    <p className={classes.none}>
+      {nothing
+        ? "Both runs give the same answer: there is nothing to explain."
+        : "The recordings do not connect a change with the answer, so no path is drawn."}
+    </p>
+  );
+}
+
+function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | null }): ReactElement {
+  return (
+    <ol className={classes.path}>
+      {path.map((link, index) => (
+        <li key={index}>
+          <Node link={link} number={index + 1} name={index === 0 ? primary?.title : undefined} />
+          {link.text && (
+            <blockquote className={classes.carried}>
+              <LongText text={link.text} limit={240} />
+            </blockquote>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Node({ link, number, name }: { link: PathLink; number: number; name: string | undefined }): ReactElement {
+  const { report, linked } = useReport();
+  const { step, side } = link;
+  const where = `${side} step ${step.sequence_no}`;
+  return (
+    <div className={classes.node}>
+      <span className={classes.number} aria-hidden>
+        {number}
+      </span>
+      <div className={classes.what}>
+        {name && <b>{name}</b>}
+        <span className={name ? classes.where : classes.lead}>
+          <LabelGlyph mark={markOf(step)} silent size={9} />
+          {linked ? (
+            <Link {...paths.run(report[side].id, { step: step.sequence_no })}>{where}</Link>
+          ) : (
+            <span>{where}</span>
+          )}
+          <span className={classes.kind}>
+            {step.type}
+            {step.name && step.name !== step.type ? ` · ${step.name}` : ""}
+          </span>
+        </span>
+      </div>
+      <span
+        className={link.evidence === "tested" ? "chip exact" : "chip"}
+        title={link.evidence === "tested" ? "Shown by replaying" : `Known from the recordings: ${VIA[link.via]}`}
+      >
+        {link.evidence}
+      </span>
+    </div>
+  );
+}
+
+const VIA: Record<PathLink["via"], string> = {
+  cause: "this is where the difference begins",
+  tool_call_id: "the answer names the call",
+  link: "the recording links the two",
+  history: "the next request carries it in its history",
+  digest: "the same content appears again",
+  text: "the same words appear again",
+};
+
+function Causes({ title, causes }: { title: string; causes: readonly Cause[] }): ReactElement | null {
+  const { report, linked } = useReport();
+  if (causes.length === 0) return null;
+  return (
+    <div className={classes.causes}>
+      <h3>{title}</h3>
+      <ul>
+        {causes.map((cause, index) => (
+          <li key={index}>
+            <b>{cause.title}</b> <span className="muted">{cause.description}</span>
+            {linked && cause.candidate && (
+              <>
+                {" "}
+                <Link {...paths.run(report.candidate.id, { step: cause.candidate.sequence_no })}>
+                  candidate step {cause.candidate.sequence_no}
+                </Link>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,113 @@
+import { Button, Menu, Skeleton } from "@mantine/core";
+import { useDisclosure, useDocumentTitle } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { IconArrowRight, IconDownload, IconShare2 } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { DiffReport } from "@/api/schema";
+import { diffQuery, isReport } from "@/api/diffs";
+import { ErrorState } from "@/components/ErrorState";
+import { paths, serverPaths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+import { Making } from "@/components/Making";
+import { DiffView } from "./DiffView";
+import { ShareDialog } from "./ShareDialog";
+import type { DiffSearch } from "./search";
+import classes from "./DiffPage.module.css";
+
+const route = getRouteApi("/diffs/$diff");
+
+export function DiffPage(): ReactElement {
+  const { diff } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: made, error, refetch } = useQuery(diffQuery(diff));
+  const report = isReport(made) ? made : null;
+  useDocumentTitle(report ? `${report.base.name}: what changed and why` : "Diff");
+  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!made) return <Loading />;
+  if (!report) return <Making />;
+  const onSearch = (change: Partial<DiffSearch>) =>
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false });
+  return (
+    <div className={classes.page}>
+      <Header report={report} />
+      <DiffView report={report} linked search={search} onSearch={onSearch} />
+    </div>
+  );
+}
+
+function Header({ report }: { report: DiffReport }): ReactElement {
+  const [sharing, share] = useDisclosure(false);
+  useShortcuts("Report", [{ keys: "s", does: "Share this report", run: share.open }]);
+  return (
+    <header className={classes.header}>
+      <div className={classes.titles}>
+        <nav className={classes.crumbs} aria-label="Breadcrumb">
+          <Link {...paths.diffs()}>Diffs</Link> / <span>{report.base.app}</span>
+        </nav>
+        <h1 className={classes.title}>
+          <Link {...paths.run(report.base.id)}>{report.base.name}</Link>
+          <IconArrowRight size={15} stroke={1.8} aria-label="compared with" role="img" />
+          <Link {...paths.run(report.candidate.id)} className={classes.candidate}>
+            {candidateName(report)}
+          </Link>
+        </h1>
+      </div>
+      <div className={classes.actions}>
+        <ExportMenu diff={report.id} />
+        <Button leftSection={<IconShare2 size={14} stroke={2} />} onClick={share.open}>
+          Share
+        </Button>
+      </div>
+      {sharing && <ShareDialog diff={report.id} onClose={share.close} />}
+    </header>
+  );
+}
+
+/** A fork says where it forked; its name alone would repeat that of the base. */
+function candidateName({ base, candidate }: DiffReport): string {
+  const isFork = candidate.source_run === base.id && candidate.fork_sequence_no !== null;
+  return isFork ? `fork from step ${candidate.fork_sequence_no}` : candidate.name;
+}
+
+const FORMATS = [
+  { format: "html", label: "HTML, one file that opens anywhere" },
+  { format: "md", label: "Markdown, for an issue or a review" },
+  { format: "json", label: "JSON, everything in it" },
+] as const;
+
+function ExportMenu({ diff }: { diff: string }): ReactElement {
+  return (
+    <Menu position="bottom-end" shadow="md">
+      <Menu.Target>
+        <Button variant="default" leftSection={<IconDownload size={14} stroke={2} />}>
+          Export
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {FORMATS.map(({ format, label }) => (
+          <Menu.Item
+            key={format}
+            component="a"
+            href={serverPaths.diffFile(diff, format)}
+            download={`diff-${diff}.${format}`}
+          >
+            {label}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Loading(): ReactElement {
+  return (
+    <div className={classes.page} aria-busy="true" aria-label="The report is being read">
+      <Skeleton height={38} width={420} radius="md" />
+      <Skeleton height={118} radius="md" />
+      <Skeleton height={320} radius="md" />
+      <Skeleton height={240} radius="md" />
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { useMemo, type ReactElement } from "react";
+import type { DiffReport } from "@/api/schema";
+import { AlignedSteps } from "./AlignedSteps";
+import { AttributionPanel } from "./Attribution";
+import { ReportContext } from "./report";
+import { SectionTabs } from "./SectionTabs";
+import type { DiffSearch } from "./search";
+import { Verdict } from "./Verdict";
+import classes from "./DiffView.module.css";
+
+interface Props {
+  report: DiffReport;
+  linked: boolean;
+  search: DiffSearch;
+  onSearch: (change: Partial<DiffSearch>) => void;
+}
+
+/** The report itself, the same for its owner and for whoever got a share link. */
+export function DiffView({ report, linked, search, onSearch }: Props): ReactElement {
+  const frame = useMemo(() => ({ report, linked }), [report, linked]);
+  return (
+    <ReportContext value={frame}>
+      <Verdict />
+      <div className={classes.two}>
+        <AlignedSteps search={search} onSearch={onSearch} />
+        <AttributionPanel />
+      </div>
+      <SectionTabs search={search} onSearch={onSearch} />
+    </ReportContext>
+  );
+}

@@ -1,0 +1,48 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import type { ReactElement } from "react";
+import type { SectionItem } from "@/api/schema";
+import { score } from "./deltas";
+import { MessageList } from "./MessageList";
+import { RankTable } from "./RankTable";
+import { RawDialog } from "./RawDialog";
+import { useReport } from "./report";
+import { BothSteps } from "./StepLink";
+import { TextDiffView } from "./TextDiffView";
+import { ValueTable } from "./ValueTable";
+import { RELATION } from "./words";
+import classes from "./SectionItemCard.module.css";
+
+/** One thing that changed, with every comparison that applies to it. */
+export function SectionItemCard({ item, unified }: { item: SectionItem; unified: boolean }): ReactElement {
+  const { linked } = useReport();
+  const [raw, rawDialog] = useDisclosure(false);
+  const relation = RELATION[item.relation];
+  return (
+    <article className={classes.item}>
+      <header className={classes.head}>
+        <span className={classes.relation} data-relation={item.relation} title={relation.words}>
+          <span aria-hidden>{relation.sign}</span>
+          <span className={classes.hidden}>{relation.words}</span>
+        </span>
+        <h3 className={classes.title}>{item.title || item.kind}</h3>
+        {item.title !== item.kind && <span className="chip">{item.kind}</span>}
+        {item.similarity !== null && <span className={classes.similarity}>{score(item.similarity)} similar</span>}
+        <span className="grow" />
+        {linked && item.base && item.candidate && (
+          <Button variant="subtle" color="gray" onClick={rawDialog.open} className={classes.raw}>
+            Raw
+          </Button>
+        )}
+        <BothSteps base={item.base} candidate={item.candidate} />
+      </header>
+      {item.text && <TextDiffView diff={item.text} unified={unified} />}
+      {item.messages.length > 0 && <MessageList changes={item.messages} unified={unified} />}
+      {item.values.length > 0 && <ValueTable changes={item.values} />}
+      {item.ranks && <RankTable ranks={item.ranks} />}
+      {raw && item.base && item.candidate && (
+        <RawDialog kind={item.kind} base={item.base} candidate={item.candidate} onClose={rawDialog.close} />
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,50 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { StepRef } from "@/api/schema";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import { markOf, markWord } from "@/components/labels";
+import { paths } from "@/paths";
+import { useReport, type Side } from "./report";
+import classes from "./StepLink.module.css";
+
+/** One side's step by its number; a link where the run can be reached. */
+export function StepLink({ step, side }: { step: StepRef; side: Side }): ReactElement {
+  const { report, linked } = useReport();
+  const mark = markOf(step);
+  const content = (
+    <>
+      <LabelGlyph mark={mark} silent size={9} />
+      <span className="num">
+        {side} {step.sequence_no}
+      </span>
+    </>
+  );
+  const words = `${side} step ${step.sequence_no}, ${step.type} ${step.name}, ${markWord[mark]}`;
+  if (!linked) {
+    return (
+      <span className={classes.step} title={words}>
+        {content}
+      </span>
+    );
+  }
+  return (
+    <Link
+      {...paths.run(report[side].id, { step: step.sequence_no })}
+      className={classes.step}
+      aria-label={`Open ${words}`}
+      title={`Open ${words}`}
+    >
+      {content}
+    </Link>
+  );
+}
+
+/** Both sides of an item, whichever there are. */
+export function BothSteps({ base, candidate }: { base: StepRef | null; candidate: StepRef | null }): ReactElement {
+  return (
+    <span className={classes.both}>
+      {base && <StepLink step={base} side="base" />}
+      {candidate && <StepLink step={candidate} side="candidate" />}
+    </span>
+  );
+}

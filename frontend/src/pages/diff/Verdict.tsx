@@ -1,0 +1,118 @@
+import { Tooltip } from "@mantine/core";
+import type { ReactElement } from "react";
+import type { Attribution, Deltas, Scores } from "@/api/schema";
+import { counted } from "@/components/format";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import { costDelta, durationDelta, score, tokenDelta, type Delta } from "./deltas";
+import { useReport } from "./report";
+import { CONFIDENCE, emphasised, VERDICT_TITLES } from "./words";
+import classes from "./Verdict.module.css";
+
+/** What changed and why, in one sentence, with what speaks for it and the figures beside it. */
+export function Verdict(): ReactElement {
+  const { attribution, summary, scores, deltas } = useReport().report;
+  return (
+    <section className={`panel ${classes.verdict}`} aria-label="Verdict">
+      <div className={classes.words}>
+        <h2>{VERDICT_TITLES[attribution.verdict]}</h2>
+        <Sentence attribution={attribution} summary={summary} />
+        <Evidence attribution={attribution} />
+      </div>
+      <Figures scores={scores} deltas={deltas} />
+    </section>
+  );
+}
+
+function Sentence({ attribution, summary }: { attribution: Attribution; summary: string }): ReactElement {
+  const { before, strong, after } = emphasised(attribution.sentence || summary, attribution.primary?.title ?? null);
+  return (
+    <>
+      <p className={classes.sentence}>
+        {before}
+        {strong && <b>{strong}</b>}
+        {after}
+      </p>
+      {attribution.sentence && summary && summary !== attribution.sentence && (
+        <p className={classes.summary}>{summary}</p>
+      )}
+    </>
+  );
+}
+
+function Evidence({ attribution }: { attribution: Attribution }): ReactElement | null {
+  const confidence = attribution.confidence && CONFIDENCE[attribution.confidence];
+  if (!confidence && attribution.evidence.length === 0) return null;
+  return (
+    <div className={classes.evidence}>
+      {confidence && (
+        <Tooltip label={confidence.means}>
+          <span className={`chip ${confidence.mark}`} tabIndex={0}>
+            <LabelGlyph mark={confidence.mark} silent />
+            {confidence.words}
+          </span>
+        </Tooltip>
+      )}
+      {attribution.evidence.length > 0 && (
+        <ul aria-label="Evidence">
+          {attribution.evidence.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Figures({ scores, deltas }: { scores: Scores; deltas: Deltas }): ReactElement {
+  const { tools } = scores;
+  return (
+    <dl className={`${classes.figures} num`}>
+      <Figure
+        name="ARS"
+        value={score(scores.ars)}
+        note={scores.ars_reading}
+        hint={`${scores.ars_reading}. 0.7 × output similarity + 0.3 × tool accuracy.`}
+      />
+      <Figure
+        name="output"
+        value={score(scores.output_similarity)}
+        note={scores.similarity_method}
+        hint={`Similarity of the outputs, by ${scores.similarity_method}.`}
+      />
+      <Figure
+        name="tools"
+        value={score(scores.tool_accuracy)}
+        note={`${tools.used_original} of ${tools.total_original}`}
+        hint={`${tools.used_original} of ${counted(tools.total_original, "original tool call")} used, ${tools.new} new, ${tools.unused} unused.`}
+      />
+      <Change name="tokens" delta={tokenDelta(deltas.tokens)} />
+      <Change name="cost" delta={costDelta(deltas.cost_usd)} />
+      <Change name="time" delta={durationDelta(deltas.duration_ms)} />
+    </dl>
+  );
+}
+
+function Figure(props: { name: string; value: string; note: string; hint: string }): ReactElement {
+  return (
+    <Tooltip label={props.hint}>
+      <div tabIndex={0}>
+        <dt>{props.name}</dt>
+        <dd>{props.value}</dd>
+        <dd className={classes.note}>{props.note}</dd>
+      </div>
+    </Tooltip>
+  );
+}
+
+const DIRECTION = { better: "less than the base", worse: "more than the base", none: "" };
+
+function Change({ name, delta }: { name: string; delta: Delta }): ReactElement {
+  const unknown = delta.text === "unknown";
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd className={unknown ? classes.unknown : classes[delta.direction]}>{delta.text}</dd>
+      <dd className={classes.note}>{DIRECTION[delta.direction]}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,139 @@
+/** The aligned step lists as rows: moves split in two ends, unchanged stretches folded. */
+import type { AlignedPair, SectionItem, StepRef } from "@/api/schema";
+
+export type PairRow =
+  | { kind: "pair"; pair: AlignedPair; base: StepRef | null; candidate: StepRef | null }
+  | { kind: "moved-from"; pair: AlignedPair; base: StepRef; candidate: null }
+  | { kind: "moved-to"; pair: AlignedPair; base: null; candidate: StepRef }
+  | { kind: "fold"; count: number; pairs: AlignedPair[] };
+
+/** Names a pair by the numbers of its steps: `5-5`, `7-`, `-8`. Stable, short, and fit for a URL. */
+export function pairKey(pair: { base: StepRef | null; candidate: StepRef | null }): string {
+  return `${pair.base?.sequence_no ?? ""}-${pair.candidate?.sequence_no ?? ""}`;
+}
+
+export function isDifference(pair: AlignedPair): boolean {
+  return pair.relation !== "same";
+}
+
+/** Rows in the order of both runs. A moved pair has a row at either end, joined by a connector. */
+export function pairRows(pairs: readonly AlignedPair[], changedOnly: boolean, opened: ReadonlySet<string>): PairRow[] {
+  const rows = withMoves(pairs);
+  return changedOnly ? foldSame(rows, opened) : rows;
+}
+
+function withMoves(pairs: readonly AlignedPair[]): PairRow[] {
+  const moved = pairs.filter((pair) => pair.relation === "moved" && pair.base && pair.candidate);
+  const sources = [...moved].sort((a, b) => number(a.base) - number(b.base));
+  const targets = [...moved].sort((a, b) => number(a.candidate) - number(b.candidate));
+  const rows: PairRow[] = [];
+  const put = (before: StepRef | null, queue: AlignedPair[], side: "base" | "candidate") => {
+    while (queue[0] && (!before || number(queue[0][side]) < before.sequence_no))
+      rows.push(end(queue.shift() as AlignedPair, side));
+  };
+  for (const pair of pairs) {
+    if (moved.includes(pair)) continue;
+    if (pair.base) put(pair.base, sources, "base");
+    if (pair.candidate) put(pair.candidate, targets, "candidate");
+    rows.push({ kind: "pair", pair, base: pair.base, candidate: pair.candidate });
+  }
+  put(null, sources, "base");
+  put(null, targets, "candidate");
+  return rows;
+}
+
+function end(pair: AlignedPair, side: "base" | "candidate"): PairRow {
+  return side === "base"
+    ? { kind: "moved-from", pair, base: pair.base as StepRef, candidate: null }
+    : { kind: "moved-to", pair, base: null, candidate: pair.candidate as StepRef };
+}
+
+function number(step: StepRef | null): number {
+  return step?.sequence_no ?? 0;
+}
+
+/** Same pairs kept in sight on either side of a difference. */
+const CONTEXT = 1;
+
+function foldSame(rows: readonly PairRow[], opened: ReadonlySet<string>): PairRow[] {
+  const near = rows.map(() => false);
+  rows.forEach((row, index) => {
+    if (row.kind !== "pair" || isDifference(row.pair))
+      near.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
+  });
+  const folded: PairRow[] = [];
+  let hidden: PairRow[] = [];
+  const flush = () => {
+    const pairs = hidden.flatMap((row) => (row.kind === "fold" ? [] : [row.pair]));
+    const first = pairs[0];
+    if (hidden.length < 2 || (first && opened.has(pairKey(first)))) folded.push(...hidden);
+    else folded.push({ kind: "fold", count: pairs.length, pairs });
+    hidden = [];
+  };
+  rows.forEach((row, index) => {
+    if (!near[index]) return hidden.push(row);
+    flush();
+    return folded.push(row);
+  });
+  flush();
+  return folded;
+}
+
+export function rowKey(row: PairRow): string {
+  if (row.kind === "fold") return `fold ${row.pairs[0] ? pairKey(row.pairs[0]) : ""}`;
+  return `${row.kind} ${pairKey(row.pair)}`;
+}
+
+/** The pairs that differ, each once, in the order of their rows. */
+export function differences(rows: readonly PairRow[]): string[] {
+  const keys = rows.flatMap((row) => (row.kind !== "fold" && isDifference(row.pair) ? [pairKey(row.pair)] : []));
+  return [...new Set(keys)];
+}
+
+/** The difference after (or before) the selected one, going round at the end. */
+export function nextDifference(keys: readonly string[], current: string | null, step: 1 | -1): string | null {
+  if (keys.length === 0) return null;
+  const at = current === null ? -1 : keys.indexOf(current);
+  if (at < 0) return (step === 1 ? keys[0] : keys.at(-1)) ?? null;
+  return keys[(at + step + keys.length) % keys.length] ?? null;
+}
+
+export interface Connector {
+  key: string;
+  from: number;
+  to: number;
+}
+
+/** Both ends of every move, as row numbers. */
+export function connectors(rows: readonly PairRow[]): Connector[] {
+  const starts = new Map<string, number>();
+  rows.forEach((row, index) => row.kind === "moved-from" && starts.set(pairKey(row.pair), index));
+  return rows.flatMap((row, index) => {
+    if (row.kind !== "moved-to") return [];
+    const key = pairKey(row.pair);
+    const from = starts.get(key);
+    return from === undefined ? [] : [{ key, from, to: index }];
+  });
+}
+
+/** Whether an item of a section speaks about this pair. */
+export function concerns(item: SectionItem, key: string): boolean {
+  const [base, candidate] = key.split("-");
+  const isBase = item.base !== null && String(item.base.sequence_no) === base;
+  const isCandidate = item.candidate !== null && String(item.candidate.sequence_no) === candidate;
+  return (isBase || item.base === null) && (isCandidate || item.candidate === null) && (isBase || isCandidate);
+}
+
+export function relationCounts(pairs: readonly AlignedPair[]): Record<AlignedPair["relation"], number> {
+  const counts = { same: 0, changed: 0, moved: 0, added: 0, removed: 0 };
+  for (const pair of pairs) counts[pair.relation] += 1;
+  return counts;
+}
+
+export const FOUND_BY: Record<AlignedPair["found_by"], string> = {
+  lineage: "derived from each other",
+  signature: "the same call",
+  sequence: "type, name and order",
+  similarity: "similar content",
+  none: "no partner",
+};

@@ -1,0 +1,19 @@
+/** What every part of a report needs to know about it. */
+import { createContext, useContext } from "react";
+import type { DiffReport } from "@/api/schema";
+
+interface ReportFrame {
+  report: DiffReport;
+  /** Whether steps and runs can be opened: not from a shared report, which reaches nothing else. */
+  linked: boolean;
+}
+
+export const ReportContext = createContext<ReportFrame | null>(null);
+
+export function useReport(): ReportFrame {
+  const frame = useContext(ReportContext);
+  if (!frame) throw new Error("this belongs inside a report");
+  return frame;
+}
+
+export type Side = "base" | "candidate";

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import type { Section, SectionItem, Sections, StepRef } from "@/api/schema";
+import { openSection, parseDiffSearch, visibleItems } from "./search";
+
+const step = (sequence_no: number): StepRef => ({
+  id: String(sequence_no),
+  sequence_no,
+  type: "model",
+  name: "",
+  summary: "",
+  status: "ok",
+  label: "live",
+  reason: "",
+});
+
+const item = (base: number | null): SectionItem => ({
+  kind: "completion",
+  title: "",
+  relation: "changed",
+  base: base === null ? null : step(base),
+  candidate: base === null ? null : step(base),
+  similarity: null,
+  text: null,
+  values: [],
+  ranks: null,
+  messages: [],
+});
+
+const section = (name: Section["name"], ...items: SectionItem[]): Section => ({
+  name,
+  summary: "",
+  items,
+  unavailable: [],
+});
+
+const sections: Sections = {
+  prompt: section("prompt", item(5)),
+  retrieval: section("retrieval"),
+  tool: section("tool", item(6)),
+  model: section("model", item(5)),
+  output: section("output", item(9)),
+  run: section("run", item(null)),
+};
+
+describe("parseDiffSearch", () => {
+  it("takes what it knows and drops the rest", () => {
+    expect(parseDiffSearch({ section: "tool", pair: "5-", unified: true, all: "yes", x: 1 })).toEqual({
+      section: "tool",
+      pair: "5-",
+      unified: true,
+    });
+    expect(parseDiffSearch({ section: "secrets", pair: "5" })).toEqual({});
+    expect(parseDiffSearch({ pair: -8 })).toEqual({ pair: "-8" });
+  });
+});
+
+describe("openSection", () => {
+  it("opens with the answer", () => {
+    expect(openSection(sections, {})).toBe("output");
+    expect(openSection({ ...sections, output: section("output") }, {})).toBe("prompt");
+  });
+
+  it("stays where the reader is, empty or not", () => {
+    expect(openSection(sections, { section: "retrieval" })).toBe("retrieval");
+  });
+
+  it("moves to a section that speaks about the selected steps", () => {
+    expect(openSection(sections, { section: "output", pair: "6-6" })).toBe("tool");
+    expect(openSection(sections, { section: "model", pair: "5-5" })).toBe("model");
+  });
+});
+
+describe("visibleItems", () => {
+  it("leaves out what is about other steps", () => {
+    expect(visibleItems(sections.prompt.items, "5-5")).toHaveLength(1);
+    expect(visibleItems(sections.prompt.items, "6-6")).toHaveLength(0);
+  });
+});

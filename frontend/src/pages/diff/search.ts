@@ -1,0 +1,55 @@
+/** The state of the diff page that has a place in its address. */
+import type { SectionItem, Sections } from "@/api/schema";
+import { concerns } from "./pairs";
+
+export const SECTION_NAMES = ["prompt", "retrieval", "tool", "model", "output", "run"] as const;
+export type SectionName = (typeof SECTION_NAMES)[number];
+
+export interface DiffSearch {
+  section?: SectionName;
+  /** The selected pair, by the numbers of its steps: `5-5`, `7-`, `-8`. */
+  pair?: string;
+  /** Texts in one column; else side by side. */
+  unified?: true;
+  /** Unchanged steps too. */
+  all?: true;
+}
+
+export function parseDiffSearch(search: Record<string, unknown>): DiffSearch {
+  const section = SECTION_NAMES.find((name) => name === search["section"]);
+  const pair = readPair(search["pair"]);
+  return {
+    ...(section && { section }),
+    ...(pair && { pair }),
+    ...(search["unified"] === true && { unified: true as const }),
+    ...(search["all"] === true && { all: true as const }),
+  };
+}
+
+/** The router reads a bare `-8` as a number. */
+function readPair(value: unknown): string | null {
+  const text = typeof value === "number" ? String(value) : value;
+  return typeof text === "string" && /^(\d+-\d*|-\d+)$/.test(text) ? text : null;
+}
+
+/** The items of a section that are in sight: all, or those about the selected pair. */
+export function visibleItems(items: readonly SectionItem[], pair: string | undefined): SectionItem[] {
+  return pair === undefined ? [...items] : items.filter((item) => concerns(item, pair));
+}
+
+/** The section to show: the chosen one while it says something, else the first that does, the answer first. */
+export function openSection(sections: Sections, search: DiffSearch): SectionName {
+  const speaks = (name: SectionName) => visibleItems(sections[name].items, search.pair).length > 0;
+  if (search.section && (speaks(search.section) || search.pair === undefined)) return search.section;
+  const order: SectionName[] = search.pair === undefined ? ["output", ...SECTION_NAMES] : [...SECTION_NAMES];
+  return order.find(speaks) ?? search.section ?? "output";
+}
+
+export const SECTION_TITLES: Record<SectionName, string> = {
+  prompt: "Prompt",
+  retrieval: "Retrieval",
+  tool: "Tools",
+  model: "Model",
+  output: "Output",
+  run: "Run",
+};

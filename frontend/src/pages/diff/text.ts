@@ -1,0 +1,110 @@
+/** A text diff cut into rows that both sides can be read along. */
+import type { TextSpan } from "@/api/schema";
+
+export interface Segment {
+  op: TextSpan["op"] | "gap";
+  text: string;
+}
+
+export interface TextRow {
+  base: Segment[];
+  candidate: Segment[];
+  /** Both sides in one, in reading order. */
+  unified: Segment[];
+  changed: boolean;
+}
+
+export type TextBlock = { kind: "row"; row: TextRow } | { kind: "fold"; rows: TextRow[] };
+
+/** Rows end at line breaks that both sides share, so equal lines stay beside each other. */
+export function textRows(spans: readonly TextSpan[]): TextRow[] {
+  const rows: TextRow[] = [];
+  let row = emptyRow();
+  for (const span of spans) {
+    if (span.op !== "equal") {
+      push(row, { op: span.op, text: span.text });
+      continue;
+    }
+    const [first = "", ...rest] = span.text.split("\n");
+    push(row, { op: "equal", text: first });
+    for (const line of rest) {
+      rows.push(row);
+      row = emptyRow();
+      push(row, { op: "equal", text: line });
+    }
+  }
+  if (row.unified.length > 0 || rows.length === 0) rows.push(row);
+  return rows;
+}
+
+function emptyRow(): TextRow {
+  return { base: [], candidate: [], unified: [], changed: false };
+}
+
+function push(row: TextRow, segment: Segment): void {
+  if (segment.text === "") return;
+  row.unified.push(segment);
+  if (segment.op !== "insert") row.base.push(segment);
+  if (segment.op !== "delete") row.candidate.push(segment);
+  if (segment.op !== "equal") row.changed = true;
+}
+
+/** Rows far from any change, taken together; `context` rows stay in sight on either side of a change. */
+export function foldRows(rows: readonly TextRow[], context = 2): TextBlock[] {
+  const near = nearChange(rows, context);
+  const blocks: TextBlock[] = [];
+  let hidden: TextRow[] = [];
+  const flush = () => {
+    // A fold of one row would take as much room as the row.
+    if (hidden.length > 1) blocks.push({ kind: "fold", rows: hidden });
+    else blocks.push(...hidden.map((row) => ({ kind: "row" as const, row })));
+    hidden = [];
+  };
+  rows.forEach((row, index) => {
+    if (!near[index]) return hidden.push(row);
+    flush();
+    return blocks.push({ kind: "row", row });
+  });
+  flush();
+  return blocks;
+}
+
+function nearChange(rows: readonly TextRow[], context: number): boolean[] {
+  const near = rows.map(() => false);
+  rows.forEach((row, index) => {
+    if (row.changed) near.fill(true, Math.max(0, index - context), index + context + 1);
+  });
+  return near;
+}
+
+/** How much of an unbroken equal passage stays in sight beside a change. */
+const SHOWN = 160;
+
+/** Cuts the middle out of long equal passages of a changed row; the gap keeps its text for whoever opens it. */
+export function elide(segments: readonly Segment[]): Segment[] {
+  return segments.flatMap((segment, index) => {
+    const head = index === 0 ? 0 : SHOWN;
+    const tail = index === segments.length - 1 ? 0 : SHOWN;
+    const tooShort = segment.text.length < head + tail + 2 * SHOWN;
+    if (segment.op !== "equal" || tooShort || segments.length === 1) return [segment];
+    const end = segment.text.length - tail;
+    return [
+      { op: "equal" as const, text: segment.text.slice(0, head) },
+      { op: "gap" as const, text: segment.text.slice(head, end) },
+      { op: "equal" as const, text: segment.text.slice(end) },
+    ].filter((part) => part.text !== "");
+  });
+}
+
+/** One side of the diff as it reads. */
+export function sideText(spans: readonly TextSpan[], side: "base" | "candidate"): string {
+  const left = side === "base" ? "insert" : "delete";
+  return spans
+    .filter((span) => span.op !== left)
+    .map((span) => span.text)
+    .join("");
+}
+
+export function wordCount(text: string): number {
+  return text.split(/\s+/).filter(Boolean).length;
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import type { RankChange } from "@/api/schema";
+import { inRankOrder, movement, readablePath, readableValue, typeMatters } from "./values";
+
+describe("readablePath", () => {
+  it.each([
+    ["", "(whole value)"],
+    ["/items/0/price", "items[0].price"],
+    ["/0", "[0]"],
+    ["/a~1b/c~0d", '["a/b"]["c~d"]'],
+    ["/größe/first name", 'größe["first name"]'],
+  ])("reads %s as %s", (pointer, expected) => {
+    expect(readablePath(pointer)).toBe(expected);
+  });
+});
+
+describe("readableValue", () => {
+  it("shows texts bare, short values on a line and long ones indented", () => {
+    expect(readableValue("over limit")).toBe("over limit");
+    expect(readableValue({ amount: 42 })).toBe('{"amount":42}');
+    expect(readableValue({ text: "x".repeat(80) })).toContain("\n");
+  });
+
+  it("notices a number that became a text", () => {
+    expect(typeMatters(42, "42")).toBe(true);
+    expect(typeMatters(42, 43)).toBe(false);
+    expect(typeMatters(null, "null")).toBe(true);
+  });
+});
+
+describe("ranks", () => {
+  const change = (
+    document: string,
+    op: RankChange["op"],
+    base_rank: number | null,
+    candidate_rank: number | null,
+  ): RankChange => ({
+    document,
+    title: document,
+    op,
+    base_rank,
+    candidate_rank,
+    base_score: null,
+    candidate_score: null,
+  });
+
+  it("says which way a document moved", () => {
+    expect(movement(change("a", "moved", 4, 1))).toEqual({ words: "up 3", places: 3 });
+    expect(movement(change("a", "moved", 1, 2))).toEqual({ words: "down 1", places: -1 });
+    expect(movement(change("a", "added", null, 2)).words).toBe("new");
+  });
+
+  it("lists the candidate's ranking with what is gone in its old place", () => {
+    const rows = inRankOrder([
+      change("gone", "removed", 1, null),
+      change("b", "moved", 2, 1),
+      change("c", "added", null, 2),
+    ]);
+    expect(rows.map((row) => row.document)).toEqual(["b", "gone", "c"]);
+  });
+});

@@ -1,0 +1,67 @@
+/** JSON value changes and ranks, in the words of a reader. */
+import type { JsonValue, RankChange } from "@/api/schema";
+
+/** A JSON pointer as one would write the access: `/items/0/price` is `items[0].price`. */
+export function readablePath(pointer: string): string {
+  if (pointer === "") return "(whole value)";
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce((path, part) => path + accessor(part, path === ""), "");
+}
+
+function accessor(part: string, first: boolean): string {
+  if (/^\d+$/.test(part)) return `[${part}]`;
+  if (/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(part)) return first ? part : `.${part}`;
+  return `[${JSON.stringify(part)}]`;
+}
+
+/** A value on one line where it is short, indented where it is not; texts as they are, without quotes. */
+export function readableValue(value: JsonValue): string {
+  if (typeof value === "string") return value;
+  const line = JSON.stringify(value);
+  return line.length <= 72 ? line : JSON.stringify(value, null, 2);
+}
+
+/** Whether a reader could take the value for another type, so that its type should stand beside it. */
+export function typeMatters(base: JsonValue, candidate: JsonValue): boolean {
+  return typeName(base) !== typeName(candidate) && readableValue(base) === readableValue(candidate);
+}
+
+export function typeName(value: JsonValue): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "list" : typeof value;
+}
+
+export interface Movement {
+  words: string;
+  /** Places gained (positive) or lost. */
+  places: number;
+}
+
+/** How a document moved between the two rankings. */
+export function movement(change: RankChange): Movement {
+  switch (change.op) {
+    case "added":
+      return { words: "new", places: 0 };
+    case "removed":
+      return { words: "gone", places: 0 };
+    case "same":
+      return { words: "same place", places: 0 };
+    case "rescored":
+      return { words: "same place, new score", places: 0 };
+    case "moved": {
+      const places = (change.base_rank ?? 0) - (change.candidate_rank ?? 0);
+      return { words: `${places > 0 ? "up" : "down"} ${Math.abs(places)}`, places };
+    }
+    default:
+      return change.op satisfies never;
+  }
+}
+
+/** Ranking rows in the candidate's order; what is gone stands where it was. */
+export function inRankOrder(changes: readonly RankChange[]): RankChange[] {
+  const place = (change: RankChange) => change.candidate_rank ?? (change.base_rank ?? 0) + 0.5;
+  return [...changes].sort((a, b) => place(a) - place(b));
+}

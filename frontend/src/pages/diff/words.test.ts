@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { emphasised } from "./words";
+
+test("the name of the cause stands out where the sentence has it, in whatever case", () => {
+  expect(emphasised("The system prompt made it 42.", "the system prompt")).toEqual({
+    before: "",
+    strong: "The system prompt",
+    after: " made it 42.",
+  });
+  expect(emphasised("Nothing changed.", "Model")).toEqual({ before: "Nothing changed.", strong: "", after: "" });
+  expect(emphasised("Nothing changed.", null).before).toBe("Nothing changed.");
+});

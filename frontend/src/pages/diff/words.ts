@@ -1,0 +1,48 @@
+/** The report's closed vocabularies, as a reader meets them. */
+import type { AlignedPair, Attribution } from "@/api/schema";
+import type { Mark } from "@/components/labels";
+
+export const VERDICT_TITLES: Record<Attribution["verdict"], string> = {
+  cause: "Cause",
+  no_difference: "No difference",
+  no_effect: "No effect",
+  noise: "Within noise",
+  inconclusive: "Inconclusive",
+};
+
+type Confidence = NonNullable<Attribution["confidence"]>;
+
+/** The mark borrows the shapes of the labels, so that confidence is never colour alone. */
+export const CONFIDENCE: Record<Confidence, { words: string; means: string; mark: Mark }> = {
+  high: { words: "high confidence", means: "Shown by replaying both with and without the change.", mark: "exact" },
+  medium: {
+    words: "medium confidence",
+    means: "Shown in one direction, or the only candidate that is left.",
+    mark: "cached",
+  },
+  low: {
+    words: "low confidence",
+    means: "Inferred from the recordings by order and data flow; nothing was replayed to test it.",
+    mark: "simulated",
+  },
+  noise: { words: "noise", means: "Repeats of the unchanged run differ just as much.", mark: "live" },
+};
+
+export const RELATION: Record<AlignedPair["relation"], { words: string; sign: string }> = {
+  same: { words: "same", sign: "=" },
+  changed: { words: "changed", sign: "≠" },
+  moved: { words: "moved", sign: "↕" },
+  added: { words: "only in the candidate", sign: "+" },
+  removed: { words: "only in the base", sign: "−" },
+};
+
+/** The sentence with the name of the cause taken out, so that it can stand out; whole where it is not in it. */
+export function emphasised(sentence: string, title: string | null): { before: string; strong: string; after: string } {
+  const at = title ? sentence.toLowerCase().indexOf(title.toLowerCase()) : -1;
+  if (!title || at < 0) return { before: sentence, strong: "", after: "" };
+  return {
+    before: sentence.slice(0, at),
+    strong: sentence.slice(at, at + title.length),
+    after: sentence.slice(at + title.length),
+  };
+}

@@ -1,0 +1,8 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "@/root";
+
+export const diffsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/diffs",
+  component: lazyRouteComponent(() => import("./DiffsPage"), "DiffsPage"),
+});

@@ -1,0 +1,62 @@
+import { Button, PasswordInput } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+import { login } from "@/api/access";
+import { ProblemError } from "@/api/problem";
+import { Logo } from "@/shell/Logo";
+import classes from "./LoginPage.module.css";
+
+const route = getRouteApi("/login");
+
+/** Exchanges an API token for a session. */
+export function LoginPage(): ReactElement {
+  const { next = "/" } = route.useSearch();
+  const router = useRouter();
+  const client = useQueryClient();
+  const [token, setToken] = useState("");
+  useDocumentTitle("Log in");
+  const enter = useMutation({
+    mutationFn: () => login(token.trim()),
+    onSuccess: () => {
+      client.clear();
+      router.history.push(next);
+    },
+  });
+  return (
+    <form
+      className={classes.page}
+      onSubmit={(event) => {
+        event.preventDefault();
+        enter.mutate();
+      }}
+    >
+      <Logo />
+      <h1>Log in to Forkpoint</h1>
+      <p className="muted">
+        Paste an API token. Whoever runs this server makes one with <code>forkpoint token create</code>.
+      </p>
+      <PasswordInput
+        label="API token"
+        size="sm"
+        value={token}
+        onChange={(event) => setToken(event.currentTarget.value)}
+        error={enter.error && why(enter.error)}
+        autoComplete="current-password"
+        spellCheck={false}
+        autoFocus
+        required
+        visibilityToggleButtonProps={{ "aria-label": "Show or hide the token" }}
+      />
+      <Button type="submit" size="sm" fullWidth loading={enter.isPending} disabled={token.trim() === ""}>
+        Log in
+      </Button>
+    </form>
+  );
+}
+
+function why(error: Error): string {
+  if (error instanceof ProblemError && error.problem.status === 401) return "This token is unknown or revoked.";
+  return error instanceof TypeError ? "The server cannot be reached." : error.message;
+}

@@ -1,0 +1,10 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "@/root";
+import { parseLoginSearch } from "./search";
+
+export const loginRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/login",
+  validateSearch: parseLoginSearch,
+  component: lazyRouteComponent(() => import("./LoginPage"), "LoginPage"),
+});

@@ -1,0 +1,8 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "@/root";
+
+export const replaysRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/replays",
+  component: lazyRouteComponent(() => import("./ReplaysPage"), "ReplaysPage"),
+});

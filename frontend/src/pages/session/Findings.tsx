@@ -1,0 +1,59 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { SessionView } from "@/api/schema";
+import { counted } from "@/components/format";
+import { paths } from "@/paths";
+import classes from "./Findings.module.css";
+
+/** The error if there is one, where execution left the plan, and recorded calls that nobody asked for any more. */
+export function Findings({ session }: { session: SessionView }): ReactElement | null {
+  const { error, error_code: code, divergences, unused_calls: unused } = session;
+  if (!error && !code && divergences.length === 0 && unused.length === 0) return null;
+  return (
+    <section className="panel" aria-labelledby="findings">
+      <header className={classes.head}>
+        <h2 id="findings">Findings</h2>
+      </header>
+      <div className={classes.body}>
+        {(error || code) && <Failure session={session} />}
+        {divergences.length > 0 && (
+          <div>
+            <h3>Other than planned</h3>
+            <ul className={classes.list}>
+              {divergences.map((line) => (
+                <li key={line}>{line}</li>
+              ))}
+            </ul>
+          </div>
+        )}
+        {unused.length > 0 && (
+          <div>
+            <h3>{counted(unused.length, "recorded tool call")} no longer asked for</h3>
+            <p className={classes.unused}>
+              {unused.map((step) => (
+                <Link key={step} {...paths.run(session.source_run, { step })} className="chip">
+                  source step {step}
+                </Link>
+              ))}
+            </p>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Failure({ session }: { session: SessionView }): ReactElement {
+  const step = session.error_sequence_no;
+  return (
+    <div className={classes.failure} role="alert">
+      <code>{session.error_code}</code>
+      <p>{session.error}</p>
+      {step !== null && (
+        <Link {...paths.run(session.run ?? session.source_run, { step })}>
+          {session.run ? "step" : "source step"} {step}
+        </Link>
+      )}
+    </div>
+  );
+}

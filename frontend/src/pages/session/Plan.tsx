@@ -1,0 +1,64 @@
+import type { ReactElement } from "react";
+import type { SessionView } from "@/api/schema";
+import { LongText } from "@/components/TextView";
+import { overrideInWords } from "./overrides";
+import classes from "./Plan.module.css";
+
+/** What was changed for this replay, and how near it is to the recording. */
+export function Plan({ session }: { session: SessionView }): ReactElement {
+  const { determinism } = session;
+  return (
+    <section className="panel" aria-labelledby="changes">
+      <header className={classes.head}>
+        <h2 id="changes">Changed for this replay</h2>
+        <span className="chip" title={TYPES[session.replay_type]}>
+          replay type {session.replay_type}
+        </span>
+      </header>
+      <div className={classes.body}>
+        <Overrides session={session} />
+        <dl className={`${classes.facts} num`}>
+          <dt>Determinism</dt>
+          <dd>
+            {determinism.score === null ? "unknown" : determinism.score.toFixed(2)}
+            {determinism.critical_changes.length > 0 && (
+              <span className="muted"> · {determinism.critical_changes.join(", ")}</span>
+            )}
+          </dd>
+          <dt>May go live</dt>
+          <dd>{session.policy.allow.join(", ") || "nothing"}</dd>
+          <dt>Without an answer</dt>
+          <dd>{session.policy.fallback === "simulate" ? "a placeholder that says so" : "the replay fails"}</dd>
+        </dl>
+      </div>
+    </section>
+  );
+}
+
+const TYPES = {
+  A: "A: the same configuration, resolved again and compared",
+  B: "B: model, provider, tool schemas or prompt changed, or it is too far from the recording",
+};
+
+function Overrides({ session }: { session: SessionView }): ReactElement {
+  const { overrides } = session.overrides;
+  if (overrides.length === 0)
+    return <p className={classes.none}>Nothing: the replay resolves the recording again as it was.</p>;
+  return (
+    <ul className={classes.overrides}>
+      {overrides.map((override, index) => {
+        const words = overrideInWords(override);
+        return (
+          <li key={index}>
+            <span className="muted">{words.where}</span>
+            {words.sets.map(({ name, value }) => (
+              <div key={name}>
+                <b>{name}</b> {value && <LongText text={value} limit={240} />}
+              </div>
+            ))}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,126 @@
+import { Button, Skeleton } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { IconArrowsDiff, IconListDetails, IconPlayerStop } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import { cancelSession } from "@/api/replays";
+import type { SessionView } from "@/api/schema";
+import { ErrorState } from "@/components/ErrorState";
+import { paths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+import { Attempts } from "./Attempts";
+import { Findings } from "./Findings";
+import { isOver } from "./live";
+import { LiveText } from "./LiveText";
+import { Plan } from "./Plan";
+import { Status } from "./Status";
+import { StepsColumn } from "./StepsColumn";
+import { useSession } from "./useSession";
+import classes from "./SessionPage.module.css";
+
+const route = getRouteApi("/replays/$session");
+
+export function SessionPage(): ReactElement {
+  const { session: id } = route.useParams();
+  const { session, error, retry, live, steps, connection } = useSession(id);
+  useDocumentTitle(session ? `Replay of ${session.source_name}` : "Replay");
+  if (error && !session) return <ErrorState error={error} onRetry={retry} />;
+  if (!session) return <Loading />;
+  return (
+    <div className={classes.page}>
+      <Header session={session} />
+      <Status session={session} connection={connection} attempts={live.attempts} />
+      <div className={classes.columns}>
+        <StepsColumn session={session} steps={steps} />
+        <div className={classes.side}>
+          <LiveText session={session} streaming={live.streaming} steps={steps} />
+          <Attempts attempts={live.attempts} />
+          <Findings session={session} />
+          <Plan session={session} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Header({ session }: { session: SessionView }): ReactElement {
+  return (
+    <header className={classes.header}>
+      <div className={classes.titles}>
+        <nav className={classes.crumbs} aria-label="Breadcrumb">
+          <Link {...paths.replays()}>Replays</Link> /{" "}
+          <Link {...paths.run(session.source_run, { step: session.fork_sequence_no })}>source run</Link>
+        </nav>
+        <h1>
+          {session.source_name} <span className={classes.fork}>fork from step {session.fork_sequence_no}</span>
+        </h1>
+      </div>
+      <Actions session={session} />
+    </header>
+  );
+}
+
+function Actions({ session }: { session: SessionView }): ReactElement {
+  const navigate = useNavigate();
+  const over = isOver(session);
+  const comparison = session.run
+    ? session.diff
+      ? paths.diff(session.diff)
+      : paths.compare({ base: session.source_run, candidate: session.run })
+    : null;
+  useShortcuts("Replay", [
+    ...(over && comparison ? [{ keys: "d", does: "Open the diff", run: () => void navigate(comparison) }] : []),
+    ...(session.run
+      ? [{ keys: "o", does: "Open the new run", run: () => void navigate(paths.run(session.run ?? "")) }]
+      : []),
+  ]);
+  return (
+    <div className={classes.actions}>
+      {!over && <Cancel id={session.id} />}
+      {session.run && (
+        <Button
+          variant="default"
+          leftSection={<IconListDetails size={15} />}
+          renderRoot={(props) => <Link {...paths.run(session.run ?? "")} {...props} />}
+        >
+          Open the run
+        </Button>
+      )}
+      {over && comparison && (
+        <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(props) => <Link {...comparison} {...props} />}>
+          What changed?
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Cancel({ id }: { id: string }): ReactElement {
+  const cancel = useMutation({
+    mutationFn: () => cancelSession(id),
+    onError: (error) => notifications.show({ color: "red", title: "The replay goes on", message: error.message }),
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconPlayerStop size={15} />}
+      onClick={() => cancel.mutate()}
+      loading={cancel.isPending}
+      disabled={cancel.isSuccess}
+    >
+      {cancel.isSuccess ? "Cancelling…" : "Cancel"}
+    </Button>
+  );
+}
+
+function Loading(): ReactElement {
+  return (
+    <div className={classes.page} aria-busy="true" aria-label="The replay is being read">
+      <Skeleton height={38} width={420} radius="md" />
+      <Skeleton height={96} radius="md" />
+      <Skeleton height={420} radius="md" />
+    </div>
+  );
+}

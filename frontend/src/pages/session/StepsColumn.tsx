@@ -1,0 +1,149 @@
+import { Loader } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef, useState, type ReactElement } from "react";
+import { stepsQuery } from "@/api/runs";
+import type { SessionView, StepSummary } from "@/api/schema";
+import { counted, duration } from "@/components/format";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import { markOf, markWord, reasonInWords } from "@/components/labels";
+import { StepIcon } from "@/components/StepIcon";
+import { paths } from "@/paths";
+import { isOver } from "./live";
+import { sessionRows, type SessionRow } from "./steps";
+import classes from "./StepsColumn.module.css";
+
+const ROW = 30;
+const NONE: readonly StepSummary[] = [];
+
+/** The steps as they resolve, with those that the recording lets one expect below them. */
+export function StepsColumn({ session, steps }: { session: SessionView; steps: readonly StepSummary[] }): ReactElement {
+  const [showInherited, setShowInherited] = useState(false);
+  const running = !isOver(session);
+  const { data: source = NONE } = useQuery({ ...stepsQuery(session.source_run), enabled: running });
+  const rows = useMemo(
+    () => sessionRows({ forkAt: session.fork_sequence_no, resolved: steps, source, running, showInherited }),
+    [session.fork_sequence_no, steps, source, running, showInherited],
+  );
+  return (
+    <section className={`panel ${classes.panel}`} aria-labelledby="replay-steps">
+      <header className={classes.head}>
+        <h2 id="replay-steps">Steps</h2>
+        <span className="grow" />
+        <span className="muted num">{counted(steps.length, "step")} so far</span>
+      </header>
+      <Rows rows={rows} session={session} onShowInherited={() => setShowInherited(true)} />
+    </section>
+  );
+}
+
+function Rows(props: { rows: readonly SessionRow[]; session: SessionView; onShowInherited: () => void }): ReactElement {
+  const { rows, session } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 15,
+  });
+  const current = rows.findIndex((row) => row.kind === "current");
+  useEffect(() => {
+    if (current >= 0) virtual.scrollToIndex(current, { align: "center" });
+  }, [current, virtual]);
+  return (
+    <div ref={scroller} className={classes.scroll} tabIndex={0} role="group" aria-label="Steps of the replay">
+      <ol className={classes.list} style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const row = rows[index];
+          return row ? (
+            <li key={rowKey(row)} className={classes.item} style={{ transform: `translateY(${start}px)` }}>
+              <Row row={row} session={session} onShowInherited={props.onShowInherited} />
+            </li>
+          ) : null;
+        })}
+      </ol>
+    </div>
+  );
+}
+
+function rowKey(row: SessionRow): string {
+  switch (row.kind) {
+    case "inherited":
+      return "inherited";
+    case "fork":
+      return "fork";
+    case "current":
+      return `current ${row.sequenceNo}`;
+    case "done":
+    case "expected":
+      return `${row.kind} ${row.step.sequence_no}`;
+    default:
+      return row satisfies never;
+  }
+}
+
+function Row(props: { row: SessionRow; session: SessionView; onShowInherited: () => void }): ReactElement {
+  const { row, session } = props;
+  switch (row.kind) {
+    case "inherited":
+      return (
+        <button type="button" className={classes.inherited} onClick={props.onShowInherited}>
+          <LabelGlyph mark="exact" silent />
+          {counted(row.count, "step")} before the fork, taken over as recorded
+        </button>
+      );
+    case "fork":
+      return <div className={classes.fork}>fork at step {row.sequenceNo}</div>;
+    case "done":
+      return <Done step={row.step} run={session.run} isError={session.error_sequence_no === row.step.sequence_no} />;
+    case "current":
+      return (
+        <div className={classes.current}>
+          <Loader size={11} aria-hidden />
+          <span className={`${classes.number} num`}>{row.sequenceNo}</span>
+          <span className="ellipsis">
+            {session.current || "next step"}
+            {row.expected && <span className="muted"> · recorded: {row.expected.summary || row.expected.name}</span>}
+          </span>
+        </div>
+      );
+    case "expected":
+      return (
+        <div className={classes.expected}>
+          <span className={classes.dot} aria-hidden />
+          <span className={`${classes.number} num`}>{row.step.sequence_no}</span>
+          <span className="ellipsis">
+            {row.step.type} {row.step.summary || row.step.name}
+          </span>
+        </div>
+      );
+    default:
+      return row satisfies never;
+  }
+}
+
+function Done({ step, run, isError }: { step: StepSummary; run: string | null; isError: boolean }): ReactElement {
+  const mark = markOf(step);
+  const content = (
+    <>
+      <LabelGlyph mark={mark} silent />
+      <span className={`${classes.number} num`}>{step.sequence_no}</span>
+      <StepIcon type={step.type} />
+      <span className={classes.what}>
+        <b>{step.name || step.type}</b> <span className="muted">{step.summary === step.name ? "" : step.summary}</span>
+      </span>
+      <span className={`chip ${mark} ${classes.label}`} title={reasonInWords(step.reason)}>
+        {markWord[mark]}
+      </span>
+      <span className={`${classes.time} num`}>{step.duration_ms === null ? "" : duration(step.duration_ms)}</span>
+    </>
+  );
+  return run ? (
+    <Link {...paths.run(run, { step: step.sequence_no })} className={classes.done} data-error={isError}>
+      {content}
+    </Link>
+  ) : (
+    <div className={classes.done}>{content}</div>
+  );
+}

@@ -1,0 +1,39 @@
+/** An override in words: where it applies and what it sets. */
+import type { JsonValue, Match, Override } from "@/api/schema";
+
+export interface OverrideWords {
+  where: string;
+  sets: { name: string; value: string }[];
+}
+
+export function overrideInWords(override: Override): OverrideWords {
+  return { where: matchInWords(override.match), sets: [...settings(override)] };
+}
+
+function matchInWords(match: Match): string {
+  if (match.step !== null) return `step ${match.step}`;
+  const named = match.name ? ` ${match.name}` : "";
+  const model = match.model ? ` on ${match.model}` : "";
+  return `every ${match.type ?? ""} step${named}${model}`;
+}
+
+function* settings(override: Override): Generator<{ name: string; value: string }> {
+  yield* fields(override.prompt, { system: "system prompt" });
+  yield* fields(override.model, {});
+  yield* fields(override.retrieval, { top_k: "documents asked for" });
+  for (const edit of override.messages ?? []) {
+    yield { name: `${edit.op} message ${edit.index + 1}`, value: edit.op === "delete" ? "" : text(edit.content) };
+  }
+  if (override.tool) yield { name: `tool answers (${override.tool.status})`, value: text(override.tool.output) };
+  if (override.output !== null) yield { name: "output", value: text(override.output) };
+}
+
+function* fields(group: object | null, names: Record<string, string>): Generator<{ name: string; value: string }> {
+  for (const [name, value] of Object.entries(group ?? {}) as [string, JsonValue][]) {
+    if (value !== null) yield { name: names[name] ?? name.replaceAll("_", " "), value: text(value) };
+  }
+}
+
+function text(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}

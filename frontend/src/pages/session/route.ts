@@ -1,0 +1,8 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "@/root";
+
+export const sessionRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/replays/$session",
+  component: lazyRouteComponent(() => import("./SessionPage"), "SessionPage"),
+});
