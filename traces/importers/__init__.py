@@ -1,0 +1,1 @@
+"""Importers: bytes of other programs' recordings to runs. Pure: no database, no network."""

@@ -1,0 +1,114 @@
+"""Codex rollout files: response items, with the session's settings and running token counts between them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from traces.importers import transcripts
+from traces.importers.building import RunFacts, finish
+from traces.importers.calls import provider_of
+from traces.importers.problems import BadFile
+from traces.importers.reading import first, items, obj, text
+from traces.importers.source import Source
+from traces.importers.transcripts import Said, Setting
+from traces.json_types import JSONObject, JSONValue
+from traces.recording import RecordedRun
+
+FORMAT = "codex"
+TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
+_CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
+_RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
+_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
+
+
+@dataclass(kw_only=True)
+class _Rollout:
+    meta: JSONObject = field(default_factory=dict)
+    model: str = ""
+    said: list[Said] = field(default_factory=list)
+    speaking: JSONObject | None = None  # the assistant message that response items still add to
+    counted: JSONObject = field(default_factory=dict)
+    compacted: int = 0
+    effort: JSONValue = None
+
+
+def parse(source: Source) -> Iterator[RecordedRun]:
+    """The run of a rollout file."""
+    rollout = _Rollout()
+    for given, where in source.objects():
+        payload = obj(given.get("payload"))
+        match given.get("type"):
+            case "session_meta":
+                rollout.meta = rollout.meta or payload  # a resumed rollout repeats it
+            case "turn_context":
+                rollout.model, rollout.effort = text(payload.get("model")) or rollout.model, payload.get("effort")
+            case "response_item":
+                _item(rollout, payload, given.get("timestamp"), where)
+            case "event_msg" if payload.get("type") == "token_count":
+                _count(rollout, obj(payload.get("info")))
+            case "compacted":
+                rollout.compacted += 1
+    if not rollout.said:
+        raise BadFile("a Codex rollout without any message", "line 1")
+    yield _run(rollout, source.name)
+
+
+def _run(rollout: _Rollout, name: str) -> RecordedRun:
+    meta = rollout.meta
+    instructions = meta.get("base_instructions")
+    parameters: JSONObject = {"reasoning_effort": rollout.effort} if rollout.effort else {}
+    setting = Setting(
+        model=rollout.model, provider=provider_of(meta.get("model_provider"), rollout.model), agent="codex", parameters=parameters,
+        system=first(obj(instructions), "text") or first(meta, "instructions"),
+    )  # fmt: skip
+    kept = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
+    metadata: JSONObject = {key: meta[key] for key in kept if meta.get(key)}
+    return finish(
+        RunFacts(external_id=text(first(meta, "session_id", "id")) or name, app=FORMAT, format=FORMAT,
+                 metadata={**metadata, "compactions": rollout.compacted or None}),
+        transcripts.steps_of(rollout.said, setting), where="line 1",
+    )  # fmt: skip
+
+
+def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, where: str) -> None:
+    kind = text(item.get("type"))
+    if kind == "message" and item.get("role") != "assistant":
+        rollout.speaking = None
+        rollout.said.append(Said(value={**item, "ts": time}, where=where))
+    elif kind in _RESULTS:
+        rollout.speaking = None
+        output = item.get("output")
+        message: JSONObject = {"role": "tool", "tool_call_id": item.get("call_id"), "content": output, "ts": time}
+        rollout.said.append(Said(value=message, where=where))
+    elif kind in {"message", "reasoning"} or kind in _CALLS:
+        _speak(rollout, item, kind, time, where)
+
+
+def _speak(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, where: str) -> None:
+    """Items of one response, up to the next result or request, are one message."""
+    if rollout.speaking is None:
+        rollout.speaking = {"role": "assistant", "content": [], "tool_calls": [], "ts": time, "model": rollout.model}
+        rollout.said.append(Said(value=rollout.speaking, where=where))
+    message = rollout.speaking
+    message["ts"] = time
+    if kind in _CALLS:
+        call: JSONObject = {"id": first(item, "call_id", "id"), "name": first(item, "name") or kind, "arguments": item.get(_CALLS[kind])}
+        message["tool_calls"] = [*items(message["tool_calls"]), call]
+    elif kind == "reasoning":
+        thought = "\n".join(text(obj(each).get("text")) for each in items(first(item, "summary", "content")))
+        message["content"] = [*items(message["content"]), *([{"type": "thinking", "thinking": thought}] if thought else [])]
+    else:
+        message["content"] = [*items(message["content"]), *items(item.get("content"))]
+
+
+def _count(rollout: _Rollout, info: JSONObject) -> None:
+    """Counts are of the whole session so far: a response's own are the difference."""
+    total = obj(info.get("total_token_usage"))
+    spent: JSONObject = {}
+    for name in _COUNTS:
+        now, before = total.get(name), rollout.counted.get(name, 0)
+        if isinstance(now, int) and isinstance(before, int) and now >= before:
+            spent[name] = now - before
+    rollout.counted = total
+    answers = [obj(each.value) for each in rollout.said if obj(each.value).get("role") == "assistant"]
+    if answers and "usage" not in answers[-1] and any(spent.values()):
+        answers[-1]["usage"] = spent

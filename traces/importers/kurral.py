@@ -1,0 +1,309 @@
+"""Kurral artifacts: recorded sessions, replay artifacts, dashboard files, MCP captures.
+
+Kurral records tool calls and answers but no single model call, so one model step for each interaction stands for
+all of them: its messages are put together from the prompt, the request, and the tool calls and results before the
+answer. Its `attributes` say so.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from traces.importers.building import RunFacts, app_name, finish
+from traces.importers.calls import cost_of, parameters_of, provider_of, usage_of
+from traces.importers.messages import arguments_of, as_text
+from traces.importers.problems import BadFile
+from traces.importers.reading import embedded, first, items, obj, required_list, required_object, text
+from traces.importers.source import Source
+from traces.importers.times import Span, after, instant, span
+from traces.json_types import JSONObject, JSONValue
+from traces.recording import RecordedRun, RecordedStep
+from traces.vocabulary import Label, Reason, StepStatus, StepType
+
+FORMAT = "kurral"
+_WORD = re.compile(r"\w+")
+_STATUS = {"ok": StepStatus.OK, "error": StepStatus.ERROR, "timeout": StepStatus.TIMEOUT}
+_TOOL_FIELDS = frozenset({"id", "tool_name", "start_time", "end_time", "timestamp", "input", "output", "inputs",
+                          "outputs", "status", "error_text", "latency_ms", "duration_ms", "arguments", "result"})  # fmt: skip
+_SCORES = ("ars_score", "determinism_score", "determinism_report", "replay_info")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Interaction:
+    key: str
+    asked: str
+    answered: str
+    error: str
+    tools: list[RecordedStep]
+
+
+def parse(source: Source) -> Iterator[RecordedRun]:
+    """The runs of a `.kurral` file, or of a file with one on each line."""
+    for record, where in source.objects():
+        yield _run(record, where)
+
+
+def refusal(value: JSONValue) -> str:
+    """Why a file of Kurral's that is no artifact is not imported."""
+    given = obj(value)
+    if isinstance(given.get("artifacts"), list) and "kurral_id" in obj(next(iter(items(given["artifacts"])), None)):
+        return "this is Kurral's index of artifacts, not a recording: import the .kurral files that it lists"
+    return ""
+
+
+def _run(given: JSONObject, where: str) -> RecordedRun:
+    inputs, outputs = obj(given.get("inputs")), obj(given.get("outputs"))
+    tools = [*_tools(given, where), *_mcp_tools(given, where)]
+    times = _session_times(given, tools, f"{where}/created_at")
+    if _is_replay(given):
+        tools = [_copied(tool, times) for tool in tools]
+    interactions = _interactions(given, inputs, outputs, tools)
+    agent = _agent(given, interactions, times)
+    steps = [agent, *_prompt(given, agent)]
+    for interaction in interactions:
+        steps += _turn(given, interaction, agent)
+    steps += [tool for tool in tools if not any(tool in each.tools for each in interactions)]
+    return finish(_facts(given, inputs, outputs), steps, where=where)
+
+
+def _is_replay(given: JSONObject) -> bool:
+    inputs = obj(given.get("inputs"))
+    return bool(first(inputs, "original_kurral_id") or given.get("original_artifact_id"))
+
+
+def _session_times(given: JSONObject, tools: list[RecordedStep], where: str) -> Span:
+    """Kurral writes an artifact, and its time, at the end; its dashboard's files have the time of the start."""
+    created = instant(given.get("created_at"), where)
+    duration = given.get("duration_ms")
+    lasted = timedelta(milliseconds=duration) if isinstance(duration, int) and 0 <= duration < 10**11 else timedelta()
+    if created is None:
+        return Span(start=None, end=None)
+    if any(tool.started_at and tool.started_at > created for tool in tools):
+        return Span(start=created, end=created + lasted)
+    return Span(start=created - lasted, end=created)
+
+
+def _copied(tool: RecordedStep, replay: Span) -> RecordedStep:
+    """A call that is older than the replay was not made in it: its answer came from the recording."""
+    if tool.started_at is None or replay.start is None or tool.started_at >= replay.start - timedelta(seconds=1):
+        return tool
+    recorded = {"recorded_start": tool.started_at.isoformat(), "copied_from_original": True}
+    return replace(tool, started_at=None, ended_at=None, label=Label.CACHED, reason=Reason.CACHE_SIGNATURE,
+                   attributes={**tool.attributes, **recorded})  # fmt: skip
+
+
+def _facts(given: JSONObject, inputs: JSONObject, outputs: JSONObject) -> RunFacts:
+    external_id = text(first(given, "kurral_id", "mcp_session_id", "run_id"))
+    if not external_id:
+        raise BadFile("a Kurral artifact without `kurral_id`", "/kurral_id")
+    scores: JSONObject = {name: given[name] for name in _SCORES if name in given}
+    scores |= {name: value for name, value in (("ars", outputs.get("ars")), ("determinism_score", inputs.get("determinism_score"))) if value is not None}  # fmt: skip
+    original = first(inputs, "original_kurral_id") or given.get("original_artifact_id")
+    replay_of: JSONObject = {
+        "kurral_id": original, "run_id": inputs.get("original_run_id"),
+        "replay_type": inputs.get("replay_type") or given.get("replay_mode"), "changes_detected": inputs.get("changes_detected"),
+    } if original else {}  # fmt: skip
+    kept = ("run_id", "schema_version", "semantic_buckets", "deterministic", "replay_level", "graph_version", "time_env",
+            "created_by", "object_storage_uri", "mcp_session_id", "mcp_servers_used")  # fmt: skip
+    return RunFacts(
+        external_id=external_id, app=app_name(given.get("tenant_id")) or FORMAT, format=FORMAT,
+        environment=text(given.get("environment")),
+        failed=bool(given.get("error")) or (bool(original) and not outputs and not given.get("tool_calls")),
+        tags=[*(["kurral replay"] if original else []), *_tags(given.get("tags"))],
+        metadata={"imported_scores": scores, "replay_of": replay_of, "error": given.get("error"),
+                  "kurral": {name: given[name] for name in kept if given.get(name) not in (None, [], {})}},
+    )  # fmt: skip
+
+
+def _tags(given: JSONValue) -> list[str]:
+    if isinstance(given, dict):
+        return [f"{key}:{text(value)}" for key, value in given.items()]
+    return [text(each) for each in items(given)]
+
+
+def _agent(given: JSONObject, interactions: list[_Interaction], times: Span) -> RecordedStep:
+    usage = usage_of({key: value for key, value in obj(given.get("token_usage")).items() if value}, "/token_usage")
+    duration = given.get("duration_ms")
+    failed = bool(given.get("error"))
+    return RecordedStep(
+        key="session", type=StepType.AGENT, name=text(given.get("run_id")) or "session",
+        status=StepStatus.ERROR if failed else StepStatus.OK, error=as_text(given["error"]) if failed else "",
+        started_at=times.start, ended_at=times.end,
+        input={"messages": [{"role": "user", "content": each.asked} for each in interactions if each.asked]},
+        output={"text": interactions[-1].answered} if interactions and interactions[-1].answered else None,
+        tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached,
+        cost_usd=cost_of(given.get("cost_usd")) or usage.cost_usd,
+        attributes={"duration_ms": duration} if duration else {},
+    )  # fmt: skip
+
+
+def _prompt(given: JSONObject, agent: RecordedStep) -> list[RecordedStep]:
+    prompt = obj(given.get("resolved_prompt"))
+    if not prompt.get("template"):
+        return []
+    final = prompt.get("final_text")
+    return [
+        RecordedStep(
+            key="prompt", type=StepType.PROMPT, name="resolved prompt", parent=agent.key, started_at=agent.started_at,
+            input={"template": prompt["template"], "variables": obj(prompt.get("variables"))},
+            output={"text": final} if final else None,
+            attributes={key: value for key, value in prompt.items() if key.endswith("_hash")},
+        )
+    ]  # fmt: skip
+
+
+def _turn(given: JSONObject, interaction: _Interaction, agent: RecordedStep) -> list[RecordedStep]:
+    asked: JSONObject = {"role": "user", "content": interaction.asked}
+    answer: JSONObject = {"role": "assistant", "content": interaction.answered}
+    failed = bool(interaction.error) and not interaction.answered
+    ends = [tool.ended_at for tool in interaction.tools if tool.ended_at]
+    turn = RecordedStep(
+        key=interaction.key, type=StepType.TURN, name=interaction.asked or "turn", parent=agent.key,
+        status=StepStatus.ERROR if failed else StepStatus.OK, error=interaction.error,
+        started_at=min((tool.started_at for tool in interaction.tools if tool.started_at), default=agent.started_at),
+        ended_at=max(ends, default=None),
+        input={"messages": [asked]} if interaction.asked else None,
+        output={"message": answer} if interaction.answered else None,
+    )  # fmt: skip
+    tools = [_under(tool, turn) for tool in interaction.tools]
+    return [turn, *tools, _model(given, turn, asked, answer, tools)]
+
+
+def _model(
+    given: JSONObject, turn: RecordedStep, asked: JSONObject, answer: JSONObject, tools: Sequence[RecordedStep]
+) -> RecordedStep:
+    """The one model step of a turn: see the module's docstring."""
+    config = obj(given.get("llm_config"))
+    model, provider = _served_model(given, config)
+    prompt = obj(given.get("resolved_prompt"))
+    system = text(first(prompt, "final_text", "template"))
+    messages: list[JSONValue] = [{"role": "system", "content": system}] if system else []
+    messages.append(asked)
+    for tool in tools:
+        call: JSONObject = {"id": tool.call_id, "name": tool.tool_name, "arguments": tool.input}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "content": as_text(tool.output) if tool.output is not None else tool.error,
+                         "tool_call_id": tool.call_id})  # fmt: skip
+    parameters = parameters_of(obj(config.get("parameters")) | obj(config.get("additional_params")))
+    return RecordedStep(
+        key=f"{turn.key}-answer", type=StepType.MODEL, name=model or "model", parent=turn.key, provider=provider,
+        model=model, status=turn.status, error=turn.error, started_at=turn.ended_at or turn.started_at,
+        input={"messages": messages, **({"parameters": parameters} if parameters else {})}, output=turn.output,
+        links=tuple(tool.key for tool in tools),
+        attributes={"stands_for": "all model calls of this interaction: Kurral records none of them singly",
+                    "llm_config": config},
+    )  # fmt: skip
+
+
+def _served_model(given: JSONObject, config: JSONObject) -> tuple[str, str]:
+    """The model that really answered: a replay artifact repeats its original's, and names its own among the changes."""
+    changed = obj(obj(obj(given.get("inputs")).get("changes_detected")).get("llm_config"))
+    model = text(obj(changed.get("model_name")).get("current")) or text(config.get("model_name"))
+    provider = text(obj(changed.get("provider")).get("current")) or text(config.get("provider"))
+    return ("" if model == "unknown" else model), provider_of(provider)
+
+
+def _tools(given: JSONObject, where: str) -> list[RecordedStep]:
+    seen: set[str] = set()
+    calls = required_list(given.get("tool_calls") or [], f"{where}/tool_calls")
+    return [_tool(required_object(call, f"{where}/tool_calls/{at}"), f"{where}/tool_calls/{at}", seen)
+            for at, call in enumerate(calls)]  # fmt: skip
+
+
+def _tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
+    name = text(call.get("tool_name"))
+    if not name:
+        raise BadFile("a tool call without `tool_name`", where)
+    times = span(first(call, "start_time", "timestamp"), call.get("end_time"), where)
+    failed = bool(call.get("error_flag")) or bool(first(call, "error_text", "error"))
+    status = _STATUS.get(text(call.get("status")), StepStatus.OK)
+    stubbed = call.get("stubbed_in_replay") is True
+    key = _unique(text(call.get("id")) or "tool", seen)
+    return RecordedStep(
+        key=key, type=StepType.TOOL, name=name, tool_name=name, call_id=key, parent="session",
+        status=StepStatus.ERROR if failed and status is StepStatus.OK else status,
+        error=as_text(first(call, "error_text", "error")) if failed else "",
+        started_at=times.start, ended_at=times.end or after(times.start, first(call, "latency_ms", "duration_ms")),
+        input=arguments_of(first(call, "input", "inputs")), output=first(call, "output", "outputs"),
+        label=Label.CACHED if stubbed else Label.LIVE, reason=Reason.CACHE_SIGNATURE if stubbed else None,
+        attributes={key: value for key, value in call.items() if key not in _TOOL_FIELDS},
+    )  # fmt: skip
+
+
+def _mcp_tools(given: JSONObject, where: str) -> list[RecordedStep]:
+    seen: set[str] = set()
+    calls = required_list(given.get("mcp_tool_calls") or [], f"{where}/mcp_tool_calls")
+    return [_mcp_tool(required_object(call, f"{where}/mcp_tool_calls/{at}"), f"{where}/mcp_tool_calls/{at}", seen)
+            for at, call in enumerate(calls)]  # fmt: skip
+
+
+def _mcp_tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
+    started = instant(call.get("timestamp"), f"{where}/timestamp")
+    error = obj(call.get("error"))
+    name = text(first(call, "tool_name", "method")) or "mcp call"
+    key = _unique(text(first(call, "id", "request_id")) or "mcp", seen)
+    said = text(error.get("message")) or (as_text(call["error"]) if call.get("error") else "")
+    return RecordedStep(
+        key=key, type=StepType.TOOL, name=name, tool_name=name, call_id=key, parent="session",
+        status=StepStatus.ERROR if call.get("error") else StepStatus.OK, error=said,
+        started_at=started, ended_at=after(started, call.get("duration_ms")),
+        input=arguments_of(call.get("arguments")), output=call.get("result"),
+        attributes={key: value for key, value in call.items() if key not in _TOOL_FIELDS},
+    )  # fmt: skip
+
+
+def _interactions(
+    given: JSONObject, inputs: JSONObject, outputs: JSONObject, tools: list[RecordedStep]
+) -> list[_Interaction]:
+    """Requests with their answers, by position; an early artifact has one, unlisted."""
+    asked, answered = items(inputs.get("interactions")), items(outputs.get("interactions"))
+    if not asked and not answered and (first(inputs, "input") or first(outputs, "output")):
+        asked, answered = [dict(inputs)], [dict(outputs)]
+    prompted = first(obj(obj(given.get("resolved_prompt")).get("variables")), "input")
+    if not asked and not answered and prompted:
+        asked, answered = [{"input": prompted}], [{"error": "no answer was recorded"}]
+    pairs = [(obj(asked[at]) if at < len(asked) else {}, obj(answered[at]) if at < len(answered) else {})
+             for at in range(max(len(asked), len(answered)))]  # fmt: skip
+    words = [_words(f"{as_text(question)} {as_text(answer)}") for question, answer in pairs]
+    shares = _shared_out(tools, words)
+    return [
+        _Interaction(
+            key=f"turn-{at + 1}", asked=_said(first(question, "input") or answer.get("input")),
+            answered=_said(answer.get("output")), error=_said(answer.get("error")), tools=shares[at],
+        )
+        for at, (question, answer) in enumerate(pairs)
+    ]  # fmt: skip
+
+
+def _shared_out(tools: list[RecordedStep], words: list[set[str]]) -> list[list[RecordedStep]]:
+    """Which interaction each call belongs to: Kurral does not say, so, in order, the one it shares most words with."""
+    shares: list[list[RecordedStep]] = [[] for _ in words]
+    at = 0
+    for tool in tools if words else []:
+        mine = _words(f"{as_text(tool.input)} {as_text(tool.output)[:500]}")
+        at = max(range(at, len(words)), key=lambda each: (len(mine & words[each]), -each))
+        shares[at].append(tool)
+    return shares
+
+
+def _words(given: str) -> set[str]:
+    return set(_WORD.findall(given.lower()))
+
+
+def _said(value: JSONValue) -> str:
+    return "" if value is None else as_text(embedded(value)) if isinstance(value, dict | list) else text(value)
+
+
+def _under(tool: RecordedStep, turn: RecordedStep) -> RecordedStep:
+    return replace(tool, parent=turn.key)
+
+
+def _unique(key: str, seen: set[str]) -> str:
+    """Ids repeat in hand-made files; a step's key may not."""
+    candidate, count = key, 1
+    while candidate in seen:
+        count += 1
+        candidate = f"{key}#{count}"
+    seen.add(candidate)
+    return candidate

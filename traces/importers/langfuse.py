@@ -1,0 +1,180 @@
+"""Langfuse ingestion batches: events in any order, updates merged into what they update.
+
+A trace is a run; its observations are the steps. One trace is often spread over several requests, so files of one
+import are read together.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from traces.importers.building import (
+    RunFacts, app_name, called_names, container_type, finish, in_causal_order, matched_calls, merged_records,
+)  # fmt: skip
+from traces.importers.calls import answer_of, cost_of, model_input, parameters_of, provider_of, request_of, usage_of
+from traces.importers.messages import as_text, messages_of
+from traces.importers.problems import BadFile
+from traces.importers.reading import first, items, obj, required_list, required_object, text
+from traces.importers.source import Source, collected
+from traces.importers.spans import SpanFacts, step_of
+from traces.importers.times import Span, span
+from traces.json_types import JSONObject, JSONValue
+from traces.recording import RecordedRun, RecordedStep
+from traces.vocabulary import StepType
+
+FORMAT = "langfuse"
+_TYPES: Final = {"generation": StepType.MODEL, "tool": StepType.TOOL, "agent": StepType.AGENT, "retriever": StepType.RETRIEVAL,
+                 "embedding": StepType.RETRIEVAL, "guardrail": StepType.SAFETY, "evaluator": StepType.VALIDATOR}  # fmt: skip
+_OBSERVED: Final = frozenset({"event", "span", "generation", "agent", "tool", "chain", "retriever", "evaluator", "embedding",
+                              "guardrail", "observation"})  # fmt: skip
+_MAPPED: Final = frozenset({"id", "traceId", "parentObservationId", "name", "startTime", "endTime", "input", "output", "level",
+                            "statusMessage", "model", "usage", "usageDetails", "costDetails", "kind"})  # fmt: skip
+_TRACE_MAPPED: Final = frozenset({"id", "name", "input", "output", "tags", "timestamp", "start_time", "end_time", "environment"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Event:
+    kind: str  # trace, score, or the kind of an observation
+    update: bool
+    time: str
+    body: JSONObject
+    where: str
+
+
+@dataclass(kw_only=True)
+class _Trace:
+    body: JSONObject = field(default_factory=dict)
+    observations: dict[str, JSONObject] = field(default_factory=dict)
+    scores: list[JSONValue] = field(default_factory=list)
+    where: str = ""
+
+
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """One run for each trace; what updates are about may be in another file."""
+    # Langfuse's own order: updates after creations, each by its time
+    events = sorted(collected(sources, _events), key=lambda event: (event.update, event.time))
+    homes = {text(event.body["id"]): text(event.body["traceId"]) for event in events
+             if event.kind in _OBSERVED and event.body.get("traceId")}  # fmt: skip
+    traces: dict[str, _Trace] = {}
+    for event in events:
+        _apply(event, traces, homes)
+    for trace_id, trace in traces.items():
+        if trace.body or trace.observations:
+            yield _run(trace_id, trace)
+        else:
+            _refuse_scores(trace_id, sources)
+
+
+def _refuse_scores(trace_id: str, sources: Sequence[Source]) -> None:
+    problem = BadFile(f"only scores, of trace {trace_id}: import them together with that trace")
+    for source in sources:
+        if trace_id.encode() in source.data:
+            source.skipped.append(problem)
+
+
+def _events(value: JSONValue, where: str) -> Iterator[_Event]:
+    body = obj(value)
+    body = obj(body.get("json")) or body if "batch" not in body else body
+    listed = body.get("batch")
+    scores = value if isinstance(value, list) else obj(value).get("json")
+    if listed is None and isinstance(scores, list):
+        for at, each in enumerate(scores):
+            yield _Event(kind="score", update=False, time="", body=required_object(each, f"{where}/{at}"), where=f"{where}/{at}")
+        return
+    for at, each in enumerate(required_list(listed, f"{where}/batch")):
+        yield _event(required_object(each, f"{where}/batch/{at}"), f"{where}/batch/{at}")
+
+
+def _event(given: JSONObject, where: str) -> _Event:
+    kind, _, verb = text(given.get("type")).rpartition("-")
+    body = required_object(given.get("body"), f"{where}/body")
+    if kind in _OBSERVED and not text(body.get("id")):
+        raise BadFile("an observation without an id", f"{where}/body/id")
+    if kind in _OBSERVED:
+        _step({**body, "kind": kind}, frozenset(), where)
+    return _Event(kind=kind, update=verb == "update", time=text(given.get("timestamp")), body=body, where=where)
+
+
+def _apply(event: _Event, traces: dict[str, _Trace], homes: dict[str, str]) -> None:
+    body = event.body
+    key = text(body.get("id"))
+    if event.kind == "trace":
+        trace = traces.setdefault(key, _Trace(where=event.where))
+        trace.body = merged_records(trace.body, body)
+    elif event.kind == "score":
+        traces.setdefault(text(body.get("traceId")), _Trace(where=event.where)).scores.append(body)
+    elif event.kind in _OBSERVED:
+        # an update whose creation is in no file makes a run of its own rather than getting lost
+        trace = traces.setdefault(homes.get(key, key), _Trace(where=event.where))
+        kind = text(body.get("type")).lower() if event.kind == "observation" else event.kind
+        known = trace.observations.get(key, {})
+        trace.observations[key] = merged_records(known, {**body, "kind": known.get("kind") or kind})
+
+
+def _run(trace_id: str, trace: _Trace) -> RecordedRun:
+    observations = list(trace.observations.values())
+    called = called_names(_step(each, frozenset(), trace.where).output for each in observations if each["kind"] == "generation")
+    steps = [_step(each, called, trace.where) for each in observations]
+    body = trace.body
+    if body:
+        steps = [_root(trace_id, trace, steps), *(_below(step, trace_id) for step in steps)]
+    tags = [text(tag) for tag in items(body.get("tags"))]
+    rest = {key: value for key, value in body.items() if key not in _TRACE_MAPPED}
+    return finish(
+        RunFacts(
+            external_id=trace_id, app="krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT, format=FORMAT, name=text(body.get("name")),
+            environment=text(body.get("environment")), tags=tags,
+            metadata={**rest, "trace_name": body.get("name"), "imported_scores": {"scores": trace.scores} if trace.scores else None},
+        ),
+        matched_calls(in_causal_order(steps, where=f"trace {trace_id}")), where=f"trace {trace_id}",
+    )  # fmt: skip
+
+
+def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedStep:
+    starts = [step.started_at for step in steps if step.started_at]
+    ends = [end for step in steps if (end := step.ended_at or step.started_at)]
+    own = span(first(trace.body, "start_time", "timestamp"), None, f"{trace.where}/body/timestamp")
+    times = Span(start=min([*starts, *([own.start] if own.start else [])], default=None), end=max(ends, default=None))
+    return step_of(
+        SpanFacts(key=trace_id, name=text(trace.body.get("name")) or "trace", type=StepType.AGENT, times=times,
+                  input=trace.body.get("input"), output=trace.body.get("output"))
+    )  # fmt: skip
+
+
+def _below(step: RecordedStep, trace_id: str) -> RecordedStep:
+    return replace(step, parent=trace_id) if step.parent is None else step
+
+
+def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep:
+    name, metadata = text(given.get("name")), obj(given.get("metadata"))
+    kind = _TYPES.get(text(given.get("kind")))
+    if kind is None:
+        is_tool = name in called or bool(metadata.get("tool_use_id") or metadata.get("tool_call_id"))
+        kind = StepType.TOOL if is_tool else container_type(name)
+    usage = {**obj(given.get("usage")), **obj(given.get("usageDetails"))}
+    counted = usage_of(usage, f"{where}/body/usage")
+    cost = first(obj(given.get("costDetails")), "total") or first(obj(given.get("usage")), "totalCost")
+    level, model = text(given.get("level")), text(given.get("model"))
+    facts = SpanFacts(
+        key=text(given.get("id")), name=name or kind.value, type=kind, parent=text(given.get("parentObservationId")) or None,
+        times=span(given.get("startTime"), given.get("endTime"), f"{where}/body"), failed=level == "ERROR",
+        unfinished=bool(given.get("startTime")) and not given.get("endTime") and given.get("kind") != "event",
+        error=text(given.get("statusMessage")) or (as_text(given["output"]) if given.get("output") else "error"),
+        input=given.get("input"), output=given.get("output"), model=model, provider=provider_of(None, model),
+        call_id=text(first(metadata, "tool_use_id", "tool_call_id")), usage=counted,
+        request=_request(given) if kind is StepType.MODEL else None,
+        answer=answer_of(given.get("output")) if kind is StepType.MODEL else None,
+        attributes={key: value for key, value in given.items() if key not in _MAPPED and value not in (None, "", [], {})},
+    )  # fmt: skip
+    step = step_of(facts)
+    return replace(step, cost_usd=cost_of(cost)) if cost is not None else step
+
+
+def _request(given: JSONObject) -> JSONObject | None:
+    """The request, with the sampling parameters that Langfuse keeps beside it."""
+    body = obj(given.get("input"))
+    made = request_of(body) if "messages" in body or "contents" in body else model_input(messages_of(given.get("input")), [], {})
+    parameters = parameters_of(obj(given.get("modelParameters")))
+    if parameters:
+        made["parameters"] = {**obj(made.get("parameters")), **parameters}
+    return made if items(made["messages"]) else None

@@ -1,0 +1,177 @@
+"""Opening files: compression, size limits, text encodings, lines.
+
+Everything here reads a little at a time, so that a bomb is noticed after the limit and not after the memory.
+"""
+
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any, Final
+
+import zstandard
+
+from traces.importers.problems import BadFile
+
+WHOLE_LIMIT: Final = 256 * 2**20  # a format that needs its whole file in memory
+STREAM_LIMIT: Final = 4 * 2**30  # a file that is read line by line
+LINE_LIMIT: Final = 64 * 2**20
+_LAYERS: Final = 2  # a compressed file inside a compressed file happens, a third is a bomb
+_CHUNK: Final = 2**20
+_GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_BOMS: Final = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8-sig"),
+                (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+_BROKEN: Final = (OSError, EOFError, zlib.error, zstandard.ZstdError)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One line of a text file in UTF-8, without its end; numbers count from 1."""
+
+    number: int
+    data: bytes
+
+    @property
+    def where(self) -> str:
+        return f"line {self.number}"
+
+
+def opened(raw: IO[bytes]) -> io.BufferedReader:
+    """`raw` with its compression taken off."""
+    stream = _buffered(raw)
+    for _ in range(_LAYERS):
+        head = stream.peek(4)[:4]
+        if head.startswith(_GZIP):
+            stream = _buffered(gzip.GzipFile(fileobj=stream))
+        elif head.startswith(_ZSTD):
+            reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(stream, read_across_frames=True)
+            stream = _buffered(reader)
+        else:
+            return stream
+    if _peek(stream).startswith((_GZIP, _ZSTD)):
+        raise BadFile(f"compressed more than {_LAYERS} times over", "byte 0")
+    return stream
+
+
+def peek(stream: io.BufferedReader) -> bytes:
+    """The first bytes, still to be read."""
+    return _peek(stream)
+
+
+def whole(stream: IO[bytes], limit: int = WHOLE_LIMIT) -> bytes:
+    """All bytes, or `BadFile` once there are more than `limit`."""
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := _read(stream, _CHUNK, size):
+        size += len(chunk)
+        if size > limit:
+            raise BadFile(f"more than {limit // 2**20} MiB when unpacked", f"byte {limit}")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def lines(stream: io.BufferedReader) -> Iterator[Line]:
+    """The lines that are not blank."""
+    source = _as_utf8(stream)
+    size = number = 0
+    while data := _read_line(source, number, size):
+        number += 1
+        size += len(data)
+        if size > STREAM_LIMIT:
+            raise BadFile(f"more than {STREAM_LIMIT // 2**30} GiB when unpacked", f"line {number}")
+        if text := data.removeprefix(codecs.BOM_UTF8).strip():
+            yield Line(number=number, data=text)
+
+
+def lines_of(data: bytes) -> Iterator[Line]:
+    """The lines of a file that is in memory."""
+    return lines(_buffered(io.BytesIO(data)))
+
+
+def decoded(data: bytes) -> str:
+    """Text of a file: by its byte order mark, else UTF-8, else Windows-1252."""
+    encoding = _encoding(data)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding != "utf-8":
+            raise BadFile(f"not {encoding} text", f"byte {error.start}") from error
+        return _western(data, error.start)
+
+
+def _western(data: bytes, start: int) -> str:
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError as error:
+        raise BadFile("neither UTF-8 nor Windows-1252 text", f"byte {start}") from error
+
+
+def _encoding(data: bytes) -> str:
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return encoding
+    if len(data) > 3 and data[1] == 0 and data[0]:
+        return "utf-16-le"
+    if len(data) > 3 and data[0] == 0 and data[1]:
+        return "utf-16-be"
+    return "utf-8"
+
+
+def _as_utf8(stream: io.BufferedReader) -> IO[bytes]:
+    """Wide encodings are decoded whole: their line ends are not single bytes."""
+    if _encoding(_peek(stream)[:4]) in {"utf-8", "utf-8-sig"}:
+        return stream
+    return io.BytesIO(decoded(whole(stream)).encode("utf-8", "surrogatepass"))
+
+
+def _buffered(raw: IO[bytes]) -> io.BufferedReader:
+    return io.BufferedReader(raw, 2**16)  # type: ignore[type-var]  # gzip and zstd readers are raw enough
+
+
+def _peek(stream: io.BufferedReader) -> bytes:
+    try:
+        return stream.peek(2**16)
+    except _BROKEN as error:
+        raise BadFile(f"damaged compressed data: {error}", "byte 0") from error
+
+
+def _read(stream: IO[bytes], size: int, at: int) -> bytes:
+    try:
+        return stream.read(size)
+    except _BROKEN as error:
+        raise BadFile(f"damaged compressed data: {error}", f"byte {at} of the unpacked file") from error
+
+
+def _read_line(stream: IO[bytes], number: int, at: int) -> bytes:
+    try:
+        data = stream.readline(LINE_LIMIT + 1)
+    except _BROKEN as error:
+        raise BadFile(f"damaged compressed data: {error}", f"byte {at} of the unpacked file") from error
+    if len(data) > LINE_LIMIT:
+        raise BadFile(f"a line of more than {LINE_LIMIT // 2**20} MiB", f"line {number + 1}")
+    return data
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that were read already, and the rest of their stream."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head = memoryview(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        taken = bytes(self._head[: len(target)]) or _read(self._rest, len(target), 0)
+        self._head = self._head[len(taken) :]
+        target[: len(taken)] = taken
+        return len(taken)
+
+
+def rejoined(head: bytes, rest: IO[bytes]) -> io.BufferedReader:
+    """The stream as it was before `head` was read of it."""
+    return io.BufferedReader(_Joined(head, rest), _CHUNK)

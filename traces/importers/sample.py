@@ -1,0 +1,64 @@
+"""The beginning of a file, as detection looks at it."""
+
+import io
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from traces.importers import opening
+from traces.importers.problems import BadFile
+from traces.importers.reading import json_value
+from traces.importers.source import Source
+from traces.json_types import JSONValue
+
+SIZE: Final = 8 * 2**20
+_LINES: Final = 20
+
+
+@dataclass(kw_only=True)
+class Sample:
+    """The first bytes of an unpacked file; `complete` when they are all."""
+
+    name: str
+    head: bytes
+    complete: bool
+
+    @cached_property
+    def source(self) -> Source:
+        return Source(name=self.name, data=self.head)
+
+    @cached_property
+    def is_lines(self) -> bool:
+        """JSON Lines, as far as the beginning shows."""
+        return self.source.is_lines if self.complete else bool(self._first_lines)
+
+    @cached_property
+    def values(self) -> list[JSONValue]:
+        """The document, or the values of the first lines; none when it is no JSON."""
+        if self.is_lines:
+            return self._first_lines
+        try:
+            return [self.source.value] if self.complete else []
+        except BadFile:
+            return []
+
+    @cached_property
+    def _first_lines(self) -> list[JSONValue]:
+        """Values of the first lines that are objects or lists; the last line may be cut off, so a bad one says nothing."""
+        found: list[JSONValue] = []
+        try:
+            for line in opening.lines(io.BufferedReader(io.BytesIO(self.head))):  # type: ignore[arg-type]  # BytesIO is raw enough
+                found += _value_of(line.data)
+                if line.number >= _LINES:
+                    break
+        except BadFile:
+            return []
+        return found
+
+
+def _value_of(data: bytes) -> list[JSONValue]:
+    try:
+        value = json_value(data)
+    except BadFile:
+        return []
+    return [value] if isinstance(value, dict | list) and value else []

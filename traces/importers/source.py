@@ -1,0 +1,93 @@
+"""One opened file, as parsers see it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from traces.importers import opening, reading
+from traces.importers.opening import Line
+from traces.importers.problems import BadFile
+from traces.json_types import JSONObject, JSONValue
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """One JSON value of a file, and its place there."""
+
+    value: JSONValue
+    where: str
+
+
+@dataclass(kw_only=True)
+class Source:
+    """The unpacked bytes of a file; `skipped` collects the lines that a parser had to leave out."""
+
+    name: str
+    data: bytes
+    skipped: list[BadFile] = field(default_factory=list)
+
+    @cached_property
+    def value(self) -> JSONValue:
+        """The file as one JSON value."""
+        return reading.json_value(self.data)
+
+    @cached_property
+    def is_lines(self) -> bool:
+        """Whether the file is JSON Lines: several values, or one that begins on a line and ends there."""
+        try:
+            return not isinstance(self.value, dict | list)
+        except BadFile:
+            return any(isinstance(record.value, dict | list) for record in _readable(opening.lines_of(self.data), []))
+
+    def records(self) -> Iterator[Record]:
+        """The values of a JSON Lines file, bad lines noted and left out; else the one value."""
+        if not self.is_lines:
+            yield Record(value=self.value, where="")
+            return
+        yield from _readable(opening.lines_of(self.data), self.skipped)
+
+    def objects(self) -> Iterator[tuple[JSONObject, str]]:
+        """The records that are objects; others are noted."""
+        for record in self.records():
+            if isinstance(record.value, dict):
+                yield record.value, record.where
+            else:
+                self.skipped.append(BadFile(f"an object was expected, not {reading.kind(record.value)}", record.where))
+
+
+def collected(
+    sources: Sequence[Source], read: Callable[[JSONValue, str], Iterable[Found]]
+) -> Iterator[Found]:
+    """What `read` finds in the records of several files; a bad file or line adds nothing and is noted."""
+    for source in sources:
+        try:
+            found = list(_found(source, read))
+        except BadFile as problem:
+            source.skipped.append(problem)
+        else:
+            yield from found
+
+
+def _found(source: Source, read: Callable[[JSONValue, str], Iterable[Found]]) -> Iterator[Found]:
+    for record in source.records():
+        try:
+            found = list(read(record.value, record.where))
+        except BadFile as problem:
+            if not source.is_lines:
+                raise
+            source.skipped.append(problem)
+        else:
+            yield from found
+
+
+def _readable(lines: Iterator[Line], skipped: list[BadFile]) -> Iterator[Record]:
+    for line in lines:
+        try:
+            value = reading.json_value(line.data)
+        except BadFile as problem:
+            skipped.append(problem.inside(line.where))
+        else:
+            yield Record(value=value, where=line.where)
