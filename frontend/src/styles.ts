@@ -28,6 +28,7 @@ import "@mantine/core/styles/NumberInput.layer.css";
 import "@mantine/core/styles/Progress.layer.css";
 import "@mantine/core/styles/SegmentedControl.layer.css";
 import "@mantine/core/styles/Skeleton.layer.css";
+import "@mantine/core/styles/Splitter.layer.css";
 import "@mantine/core/styles/Switch.layer.css";
 import "@mantine/core/styles/Tabs.layer.css";
 import "@mantine/core/styles/Tooltip.layer.css";

@@ -54,8 +54,12 @@ export function openLive({ topic, after = 0, onMessage, onState, connect = (url)
     };
     socket.onmessage = (event: MessageEvent<string>) => {
       const message = parseMessage(event.data);
-      if (!message || message.seq <= last) return;
-      last = message.seq;
+      if (!message) return;
+      // Hints about runs count from 1 on each connection; only a session's messages have a sequence of their own.
+      if (message.type !== "runs") {
+        if (message.seq <= last) return;
+        last = message.seq;
+      }
       onMessage(message);
     };
     socket.onclose = () => {

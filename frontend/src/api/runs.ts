@@ -5,15 +5,19 @@ import type { StepSummary } from "./schema";
 /** What the list can be asked for, as the server names it. */
 export type RunsFilter = Record<string, string | undefined>;
 
+const page = (filter: RunsFilter, cursor: string, signal?: AbortSignal) => {
+  const query = { ...filter, ...(cursor && { cursor }) };
+  return answer(api.GET("/api/v1/runs", { params: { query }, ...(signal && { signal }) }));
+};
+
+export const firstPage = (filter: RunsFilter) => page(filter, "");
+
 export const runsQuery = (filter: RunsFilter) =>
   infiniteQueryOptions({
-    queryKey: ["runs", filter],
-    queryFn: ({ pageParam, signal }) =>
-      answer(
-        api.GET("/api/v1/runs", { params: { query: { ...filter, ...(pageParam && { cursor: pageParam }) } }, signal }),
-      ),
+    queryKey: ["runs", "list", filter],
+    queryFn: ({ pageParam, signal }) => page(filter, pageParam, signal),
     initialPageParam: "",
-    getNextPageParam: (page) => page.next,
+    getNextPageParam: ({ next }) => next,
     placeholderData: (previous) => previous,
   });
 

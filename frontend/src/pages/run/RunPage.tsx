@@ -1,5 +1,141 @@
-import type { ReactElement } from "react";
+import { useMediaQuery } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { memo, useCallback, useState, type ReactElement } from "react";
+import { useLive } from "@/api/live";
+import { runQuery, stepsQuery } from "@/api/runs";
+import type { RunDetail, StepSummary } from "@/api/schema";
+import { EmptyState } from "@/components/EmptyState";
+import { ErrorState } from "@/components/ErrorState";
+import { useShortcuts } from "@/shell/keyboard";
+import { ForkPanel } from "./fork/ForkPanel";
+import { useFork } from "./fork/useFork";
+import { Loading } from "./Loading";
+import { Regions, type RegionName } from "./Regions";
+import { runRoute } from "./route";
+import { RunHeader } from "./RunHeader";
+import classes from "./RunPage.module.css";
+import type { RunSearch } from "./search";
+import { StepPanel } from "./step/StepPanel";
+import { StepsPanel } from "./steps/StepsPanel";
+
+const Steps = memo(StepsPanel);
+const Step = memo(StepPanel);
 
 export function RunPage(): ReactElement {
-  return <h1>Run</h1>;
+  const { run: ref } = runRoute.useParams();
+  const run = useQuery(runQuery(ref));
+  const steps = useQuery(stepsQuery(ref));
+  useLive(run.data && !run.data.sealed ? { run: run.data.id } : null, () => {
+    void run.refetch();
+    void steps.refetch();
+  });
+  const failed = run.error ?? steps.error;
+  if (failed) return <ErrorState error={failed} onRetry={() => void Promise.all([run.refetch(), steps.refetch()])} />;
+  if (!run.data || !steps.data) return <Loading run={run.data} />;
+  if (steps.data.length === 0)
+    return (
+      <EmptyState title="This run has no steps">The recording holds none, or they have not arrived yet.</EmptyState>
+    );
+  return <Loaded key={run.data.id} run={run.data} steps={steps.data} />;
+}
+
+function Loaded({ run, steps }: { run: RunDetail; steps: StepSummary[] }): ReactElement {
+  const search = runRoute.useSearch();
+  const navigate = useNavigate();
+  const phone = useMediaQuery("(max-width: 900px)", false, { getInitialValueInEffect: false });
+  const [region, setRegion] = useState<RegionName>(search.fork ? "fork" : search.step ? "step" : "steps");
+  const from = search.fork ?? null;
+  const fork = useFork(run.id, from);
+  const selected = search.step ?? from ?? steps[0]?.sequence_no ?? null;
+  const step = steps.find((each) => each.sequence_no === selected) ?? null;
+
+  const set = useCallback(
+    (change: RunSearch & { fork?: number | undefined }, replace = true) =>
+      void navigate({
+        to: runRoute.to,
+        params: { run: run.id },
+        search: (now: RunSearch) => clean({ ...now, ...change }),
+        replace,
+      }),
+    [navigate, run.id],
+  );
+  const select = useCallback(
+    (sequenceNo: number) => {
+      set({ step: sequenceNo });
+      setRegion((now) => (now === "steps" ? "step" : now));
+    },
+    [set],
+  );
+  const openFork = useCallback(() => {
+    if (selected === null) return;
+    set({ fork: selected, step: selected }, false);
+    setRegion("fork");
+  }, [selected, set]);
+  const setView = useCallback((view: RunSearch["view"]) => set({ view }), [set]);
+  const closeFork = () => {
+    set({ fork: undefined }, false);
+    setRegion("step");
+  };
+  useShortcuts("Run", [
+    { keys: "f", does: "Fork from the selected step", run: openFork },
+    ...(from === null ? [] : [{ keys: "Escape", does: "Leave the fork", run: closeFork }]),
+  ]);
+
+  return (
+    <div className={classes.page}>
+      <title>{`${run.name} · Forkpoint`}</title>
+      <RunHeader run={run} />
+      <Regions
+        phone={phone}
+        region={region}
+        onRegion={setRegion}
+        steps={
+          <Steps
+            steps={steps}
+            selected={selected}
+            fork={from ?? run.fork_sequence_no}
+            planned={from === null ? null : fork.planned}
+            view={search.view ?? "tree"}
+            onView={setView}
+            onSelect={select}
+          />
+        }
+        step={
+          step ? (
+            <Step
+              step={step}
+              planned={fork.planned?.get(step.sequence_no) ?? null}
+              onSelect={select}
+              onFork={openFork}
+            />
+          ) : (
+            <EmptyState title={`There is no step ${selected ?? ""}`}>Select one in the list.</EmptyState>
+          )
+        }
+        fork={
+          from === null ? null : (
+            <ForkPanel
+              fork={fork}
+              from={from}
+              step={step}
+              onMoveHere={openFork}
+              onSelect={select}
+              onClose={closeFork}
+            />
+          )
+        }
+        onOpenFork={openFork}
+      />
+    </div>
+  );
+}
+
+/** Without what is at its default, so that addresses stay short. */
+function clean(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }): RunSearch {
+  return {
+    ...(search.step !== undefined && { step: search.step }),
+    ...(search.fork !== undefined && { fork: search.fork }),
+    ...(search.view === "graph" && { view: search.view }),
+  };
 }

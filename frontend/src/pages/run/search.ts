@@ -1,17 +1,24 @@
 export type LeftView = "tree" | "graph";
 
-/** The state of the run page that its address holds: a link opens the same step in the same view. */
+/** The state of the run page that its address holds: a link opens the same step, fork and view. */
 export interface RunSearch {
   step?: number;
-  fork?: boolean;
+  /** The step from which a fork is being prepared. */
+  fork?: number;
   view?: LeftView;
 }
 
+function sequenceNo(value: unknown): number | null {
+  const number = Number(value);
+  return Number.isInteger(number) && number > 0 ? number : null;
+}
+
 export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
-  const search: RunSearch = {};
-  const step = Number(raw["step"]);
-  if (Number.isInteger(step) && step > 0) search.step = step;
-  if (raw["fork"] === true || raw["fork"] === "1" || raw["fork"] === 1) search.fork = true;
-  if (raw["view"] === "graph") search.view = "graph";
-  return search;
+  const step = sequenceNo(raw["step"]);
+  const fork = sequenceNo(raw["fork"]);
+  return {
+    ...(step !== null && { step }),
+    ...(fork !== null && { fork }),
+    ...(raw["view"] === "graph" && { view: "graph" }),
+  };
 }

@@ -1,5 +1,148 @@
-import type { ReactElement } from "react";
+import { Button, TextInput } from "@mantine/core";
+import { useDebouncedCallback, useMediaQuery } from "@mantine/hooks";
+import { IconDatabaseImport, IconSearch, IconUpload } from "@tabler/icons-react";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useMemo, useRef, useState, type ReactElement } from "react";
+import { facetsQuery, runsQuery } from "@/api/runs";
+import { EmptyState } from "@/components/EmptyState";
+import { ErrorState } from "@/components/ErrorState";
+import { counted } from "@/components/format";
+import { Kbd } from "@/components/Kbd";
+import { paths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+import { CompareBar } from "./CompareBar";
+import { Filters } from "./Filters";
+import { ImportDialog } from "./ImportDialog";
+import { DropOverlay } from "./DropOverlay";
+import { allRuns, toggleSelection } from "./listing";
+import { runsRoute } from "./route";
+import classes from "./RunsPage.module.css";
+import { RunsTable } from "./RunsTable";
+import { isFiltered, toFilter, type RunsSearch } from "./search";
+import { useImport } from "./useImport";
+import { useLiveRuns } from "./useLiveRuns";
 
 export function RunsPage(): ReactElement {
-  return <h1>Runs</h1>;
+  const search = runsRoute.useSearch();
+  const navigate = useNavigate();
+  const phone = useMediaQuery("(max-width: 640px)", false, { getInitialValueInEffect: false });
+  const searchField = useRef<HTMLInputElement>(null);
+  const filePicker = useRef<HTMLInputElement>(null);
+  const [selected, setSelected] = useState<string[]>([]);
+  const filter = useMemo(() => toFilter(search), [search]);
+  const list = useInfiniteQuery(runsQuery(filter));
+  const facets = useQuery(facetsQuery);
+  const imports = useImport();
+  const live = useLiveRuns(filter);
+
+  const setSearch = (next: RunsSearch) => void navigate({ ...paths.runs(next), replace: true });
+  const setText = useDebouncedCallback((text: string) => {
+    const { q: _, ...rest } = search;
+    setSearch(text ? { ...rest, q: text } : rest);
+  }, 150);
+  useShortcuts("Runs", [
+    { keys: "/", does: "Search", run: () => searchField.current?.select() },
+    { keys: "i", does: "Import files", run: () => filePicker.current?.click() },
+  ]);
+
+  const runs = useMemo(() => allRuns(list.data), [list.data]);
+  const total = list.data?.pages[0]?.total ?? null;
+  const toggle = (id: string) => setSelected((now) => toggleSelection(now, id));
+
+  return (
+    <div className={classes.page}>
+      <title>Runs · Forkpoint</title>
+      <header className={classes.header}>
+        <h1>Runs</h1>
+        <span className="muted num" role="status">
+          {list.isSuccess && (total === null ? `${counted(runs.length, "run")} shown` : counted(total, "run"))}
+        </span>
+        {live === "waiting" && <span className="chip simulated">reconnecting…</span>}
+        <span className="grow" />
+        <Button variant="default" leftSection={<IconUpload size={15} />} onClick={() => filePicker.current?.click()}>
+          Import
+        </Button>
+        <input
+          ref={filePicker}
+          type="file"
+          multiple
+          hidden
+          aria-label="Trace files to import"
+          onChange={(event) => {
+            imports.start([...(event.target.files ?? [])]);
+            event.target.value = "";
+          }}
+        />
+      </header>
+      <div className={classes.filters}>
+        <TextInput
+          ref={searchField}
+          className={classes.search}
+          defaultValue={search.q ?? ""}
+          key={search.q === undefined ? "empty" : "filled"}
+          autoFocus={search.q !== undefined && document.activeElement?.tagName === "INPUT"}
+          onChange={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+          placeholder="Search names, ids, models, first input"
+          aria-label="Search runs"
+          leftSection={<IconSearch size={14} />}
+          rightSection={<Kbd>/</Kbd>}
+        />
+        <Filters search={search} facets={facets.data} onChange={setSearch} />
+      </div>
+      {list.isError && !list.data ? (
+        <ErrorState error={list.error} onRetry={() => void list.refetch()} />
+      ) : list.isSuccess && runs.length === 0 ? (
+        <Nothing
+          filtered={isFiltered(search)}
+          onClear={() => setSearch({})}
+          onPick={() => filePicker.current?.click()}
+        />
+      ) : (
+        <RunsTable
+          runs={runs}
+          pending={list.isPending}
+          stale={list.isPlaceholderData}
+          cards={phone}
+          selected={selected}
+          onToggle={toggle}
+          hasMore={list.hasNextPage}
+          loadingMore={list.isFetchingNextPage}
+          onMore={() => void list.fetchNextPage()}
+        />
+      )}
+      <CompareBar runs={runs} selected={selected} onClear={() => setSelected([])} />
+      <DropOverlay onFiles={imports.start} />
+      <ImportDialog imports={imports} />
+    </div>
+  );
+}
+
+function Nothing(props: { filtered: boolean; onClear: () => void; onPick: () => void }): ReactElement {
+  if (props.filtered) {
+    return (
+      <EmptyState
+        icon={<IconSearch size={28} stroke={1.5} />}
+        title="No run matches"
+        action={
+          <Button variant="default" onClick={props.onClear}>
+            Clear the search and all filters
+          </Button>
+        }
+      >
+        Fewer words or filters find more. The search looks at names, ids, models, tags and the first input.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon={<IconDatabaseImport size={30} stroke={1.5} />}
+      title="No runs yet"
+      action={<Button onClick={props.onPick}>Choose files</Button>}
+    >
+      Drop trace files anywhere on this page: OpenTelemetry, chat transcripts, Kurral, Prela or a Forkpoint bundle; the
+      format is detected. Or run <code>forkpoint import FILE…</code> in a terminal.
+    </EmptyState>
+  );
 }

@@ -1,3 +1,5 @@
+import { toInstant } from "./time";
+
 /** The state of the runs list as its address holds it. Several values of one filter are joined by commas. */
 export interface RunsSearch {
   q?: string;
@@ -30,11 +32,29 @@ export function parseRunsSearch(raw: Record<string, unknown>): RunsSearch {
   return search;
 }
 
-/** The search as the server's query parameters. */
-export function toFilter(search: RunsSearch): Record<string, string> {
-  return Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]));
+/** The search as the server's query parameters; relative times are counted to the minute, so that the list stays cached. */
+export function toFilter(search: RunsSearch, now: number = Date.now()): Record<string, string> {
+  const filter = Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]));
+  const minute = now - (now % 60_000);
+  for (const edge of ["since", "until"] as const) {
+    const instant = filter[edge] === undefined ? null : toInstant(filter[edge], edge, minute);
+    if (instant) filter[edge] = instant;
+    else Reflect.deleteProperty(filter, edge);
+  }
+  return filter;
 }
 
 export function isFiltered(search: RunsSearch): boolean {
   return Object.keys(search).length > 0;
+}
+
+export type ChoiceFilter = "app" | "environment" | "status" | "source" | "tag" | "label";
+
+export function choices(search: RunsSearch, name: ChoiceFilter): string[] {
+  return search[name]?.split(",").filter(Boolean) ?? [];
+}
+
+export function withChoices(search: RunsSearch, name: ChoiceFilter, values: readonly string[]): RunsSearch {
+  const { [name]: _, ...rest } = search;
+  return values.length > 0 ? { ...rest, [name]: values.join(",") } : rest;
 }

@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { backoff, openLive, parseMessage, type LiveMessage, type LiveState } from "./live";
+
+class FakeSocket {
+  static all: FakeSocket[] = [];
+  onopen: (() => void) | null = null;
+  onmessage: ((event: { data: string }) => void) | null = null;
+  onclose: (() => void) | null = null;
+  closed = false;
+  readonly url: string;
+  constructor(url: string) {
+    this.url = url;
+    FakeSocket.all.push(this);
+  }
+  close() {
+    this.closed = true;
+  }
+  say(message: unknown) {
+    this.onmessage?.({ data: JSON.stringify(message) });
+  }
+}
+const connect = (url: string) => new FakeSocket(url) as unknown as WebSocket;
+const socket = (index: number) => FakeSocket.all[index] ?? expect.fail(`socket ${index} was not opened`);
+const text = (seq: number) => ({ type: "text", seq, sequence_no: 1, offset: 0, text: "x" });
+
+beforeEach(() => {
+  FakeSocket.all = [];
+  vi.useFakeTimers();
+});
+afterEach(() => vi.useRealTimers());
+
+test("after a lost connection it resumes behind the last message, without repeats", () => {
+  const seen: number[] = [];
+  const close = openLive({ topic: { replay: "s1" }, onMessage: (message) => seen.push(message.seq), connect });
+  socket(0).onopen?.();
+  socket(0).say(text(1));
+  socket(0).say(text(2));
+  socket(0).onclose?.();
+  vi.advanceTimersByTime(1000);
+  expect(new URL(socket(1).url).searchParams.get("after")).toBe("2");
+  socket(1).say(text(2));
+  socket(1).say(text(3));
+  expect(seen).toEqual([1, 2, 3]);
+  close();
+});
+
+test("hints about runs count anew on each connection and still arrive", () => {
+  const seen: LiveMessage[] = [];
+  const close = openLive({ topic: { runs: 1 }, onMessage: (message) => seen.push(message), connect });
+  socket(0).say({ type: "runs", seq: 1, run: null });
+  socket(0).onclose?.();
+  vi.advanceTimersByTime(1000);
+  socket(1).say({ type: "runs", seq: 1, run: null });
+  expect(seen).toHaveLength(2);
+  close();
+});
+
+test("closing ends it for good", () => {
+  const states: LiveState[] = [];
+  const close = openLive({
+    topic: { runs: 1 },
+    onMessage: () => undefined,
+    onState: (state) => states.push(state),
+    connect,
+  });
+  close();
+  socket(0).onclose?.();
+  vi.advanceTimersByTime(60_000);
+  expect(FakeSocket.all).toHaveLength(1);
+  expect(states).toEqual(["connecting", "closed"]);
+});
+
+test("messages of unknown types are left alone", () => {
+  expect(parseMessage('{"type":"new thing","seq":4}')).toBeNull();
+  expect(parseMessage("17")).toBeNull();
+});
+
+test("the wait grows to fifteen seconds", () => {
+  expect([0, 1, 2, 9].map((attempt) => backoff(attempt, () => 0))).toEqual([400, 800, 1600, 15_000]);
+});

@@ -1,0 +1,142 @@
+import { Button, Menu, Tooltip } from "@mantine/core";
+import { IconArrowsDiff, IconChevronDown, IconGitFork, IconRepeat } from "@tabler/icons-react";
+import { notifications } from "@mantine/notifications";
+import { useMutation } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { answer, api } from "@/api/client";
+import type { RunDetail } from "@/api/schema";
+import { ago, counted, duration, moment, money, tokens } from "@/components/format";
+import { LabelBar } from "@/components/LabelBar";
+import { hasReplayLabels } from "@/components/labels";
+import { paths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+import { RunStatus } from "../runs/RunStatus";
+import classes from "./RunPage.module.css";
+
+/** Where one is, what the run was in numbers, and where it came from. */
+export function RunHeader({ run }: { run: RunDetail }): ReactElement {
+  return (
+    <header className={classes.header}>
+      <div className={classes.naming}>
+        <nav className={classes.crumbs} aria-label="Breadcrumb">
+          <Link {...paths.runs()}>Runs</Link>
+          <span aria-hidden>/</span>
+          <Link {...paths.runs({ app: run.app })}>{run.app}</Link>
+          {run.environment && (
+            <>
+              <span aria-hidden>/</span>
+              <Link {...paths.runs({ app: run.app, environment: run.environment })}>{run.environment}</Link>
+            </>
+          )}
+        </nav>
+        <div className="bar">
+          <RunStatus status={run.status} errors={run.errors} />
+          <h1 className="ellipsis" title={run.name}>
+            {run.name}
+          </h1>
+          <span className={`chip ${classes.origin}`}>{run.source === "import" ? run.format : run.source}</span>
+          {!run.sealed && <span className="chip simulated">still recording</span>}
+        </div>
+      </div>
+      <Facts run={run} />
+      <Lineage run={run} />
+    </header>
+  );
+}
+
+function Facts({ run }: { run: RunDetail }): ReactElement {
+  return (
+    <div className={`${classes.facts} num`}>
+      {hasReplayLabels(run.labels) && (
+        <span className={classes.labels}>
+          <LabelBar counts={run.labels} height={8} />
+        </span>
+      )}
+      <span>{counted(run.steps, "step")}</span>
+      {run.errors > 0 && <b className="failed">{counted(run.errors, "error")}</b>}
+      <span>{duration(run.duration_ms)}</span>
+      <span>{tokens(run.tokens_in + run.tokens_out)} tokens</span>
+      <span>{run.cost_usd === null ? "cost unknown" : money(run.cost_usd)}</span>
+      <Tooltip label={moment(run.started_at ?? run.created_at)}>
+        <span>{ago(run.started_at ?? run.created_at)}</span>
+      </Tooltip>
+    </div>
+  );
+}
+
+function Lineage({ run }: { run: RunDetail }): ReactElement {
+  const navigate = useNavigate();
+  const { source_run: source } = run;
+  const compare = useMutation({
+    mutationFn: (base: string) =>
+      answer(api.POST("/api/v1/diffs", { body: { base, candidate: run.id, options: { similarity: "auto" } } })),
+    onSuccess: (report) => void navigate(paths.diff(report.id)),
+    onError: (error) =>
+      notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
+  });
+  useShortcuts(
+    "Run: fork",
+    source === null ? [] : [{ keys: "c", does: "Compare with the source", run: () => compare.mutate(source) }],
+  );
+  return (
+    <div className={classes.lineage}>
+      {source !== null && (
+        <>
+          <Link
+            {...paths.run(source, { ...(run.fork_sequence_no !== null && { step: run.fork_sequence_no }) })}
+            className={classes.source}
+          >
+            <IconGitFork size={14} aria-hidden />
+            <span className="ellipsis">
+              fork of {run.source_run_name ?? "its source"} at step {run.fork_sequence_no ?? 1}
+            </span>
+          </Link>
+          {run.session_id !== null && (
+            <Button
+              variant="default"
+              leftSection={<IconRepeat size={14} />}
+              onClick={() => run.session_id && void navigate(paths.replay(run.session_id))}
+            >
+              Replay
+            </Button>
+          )}
+          <Button
+            variant="default"
+            leftSection={<IconArrowsDiff size={14} />}
+            loading={compare.isPending}
+            onClick={() => compare.mutate(source)}
+          >
+            Compare
+          </Button>
+        </>
+      )}
+      {run.derived.length > 0 && (
+        <Menu position="bottom-end" shadow="md" width={320}>
+          <Menu.Target>
+            <Button
+              variant="default"
+              leftSection={<IconGitFork size={14} />}
+              rightSection={<IconChevronDown size={13} />}
+            >
+              {counted(run.derived.length, "fork")}
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            {run.derived.map((fork) => (
+              <Menu.Item
+                key={fork.id}
+                leftSection={<RunStatus status={fork.status} errors={fork.errors} />}
+                rightSection={<span className="muted">{ago(fork.created_at)}</span>}
+                onClick={() => void navigate(paths.run(fork.id))}
+              >
+                from step {fork.fork_sequence_no ?? 1}
+                <LabelBar counts={fork.labels} height={4} />
+              </Menu.Item>
+            ))}
+          </Menu.Dropdown>
+        </Menu>
+      )}
+    </div>
+  );
+}

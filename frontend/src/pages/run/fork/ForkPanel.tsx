@@ -1,0 +1,121 @@
+import { ActionIcon, Button, CloseButton, Tooltip } from "@mantine/core";
+import { IconBraces, IconGitFork, IconPlayerPlay } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useState, type ReactElement } from "react";
+import { stepQuery } from "@/api/runs";
+import type { StepSummary } from "@/api/schema";
+import { counted } from "@/components/format";
+import { Keys } from "@/components/Kbd";
+import { useShortcuts } from "@/shell/keyboard";
+import { entryOf, removeEntry } from "./draft";
+import classes from "./Fork.module.css";
+import { OverrideChips } from "./OverrideChips";
+import { PlanView } from "./PlanView";
+import { PolicyEditor } from "./PolicyEditor";
+import { StepEditor } from "./StepEditor";
+import type { Fork } from "./useFork";
+
+const OverridesJson = lazy(() => import("./OverridesJson"));
+
+interface Props {
+  fork: Fork;
+  from: number;
+  step: StepSummary | null;
+  onMoveHere: () => void;
+  onSelect: (sequenceNo: number) => void;
+  onClose: () => void;
+}
+
+/** The right region: what to change from the fork on, and what a replay would then do. */
+export function ForkPanel({ fork, from, step, onMoveHere, onSelect, onClose }: Props): ReactElement {
+  const [asJson, setAsJson] = useState(false);
+  const { draft, change, plan } = fork;
+  const refusals = plan?.refusals ?? [];
+  const blocked = refusals.length > 0 || fork.error !== null;
+  const launch = () => {
+    if (!blocked) fork.launch();
+  };
+  useShortcuts("Fork", [{ keys: "mod+Enter", does: "Start the replay", run: launch, whileTyping: true }]);
+  return (
+    <section className={classes.panel} aria-label="Fork">
+      <div className={classes.head}>
+        <IconGitFork size={16} aria-hidden />
+        <h2>Fork from step {from}</h2>
+        <span className="grow" />
+        {draft.overrides.length > 0 && (
+          <span className="chip accent">{counted(draft.overrides.length, "override")}</span>
+        )}
+        <Tooltip label={asJson ? "Edit in the form" : "Edit as JSON"}>
+          <ActionIcon
+            variant={asJson ? "light" : "subtle"}
+            aria-label="Overrides as JSON"
+            aria-pressed={asJson}
+            onClick={() => setAsJson(!asJson)}
+          >
+            <IconBraces size={16} />
+          </ActionIcon>
+        </Tooltip>
+        <CloseButton size="sm" aria-label="Leave the fork" onClick={onClose} />
+      </div>
+      <div className={classes.scroll}>
+        <OverrideChips
+          draft={draft}
+          refusals={refusals}
+          onRemove={(index) => change(removeEntry(draft, index))}
+          onSelect={onSelect}
+        />
+        {asJson ? (
+          <Suspense fallback={<p className="muted">Loading the editor…</p>}>
+            <OverridesJson draft={draft} onChange={change} />
+          </Suspense>
+        ) : (
+          <Editor fork={fork} from={from} step={step} onMoveHere={onMoveHere} />
+        )}
+        <PolicyEditor policy={draft.policy} onChange={(policy) => change({ ...draft, policy })} />
+        <PlanView
+          fork={fork}
+          orphans={refusals.filter((refusal) => entryOf(refusal.where) === null)}
+          onSelect={onSelect}
+        />
+      </div>
+      <div className={classes.foot}>
+        <span className="muted grow ellipsis" role="status">
+          {blocked
+            ? "The plan refuses this; see above."
+            : plan && draft.overrides.length === 0
+              ? "Nothing is changed yet."
+              : ""}
+        </span>
+        <Tooltip label="The plan refuses what is set above" disabled={!blocked}>
+          <Button
+            leftSection={<IconPlayerPlay size={14} />}
+            rightSection={<Keys keys="mod+Enter" />}
+            data-disabled={blocked || undefined}
+            aria-disabled={blocked}
+            loading={fork.launching}
+            onClick={launch}
+          >
+            Replay
+          </Button>
+        </Tooltip>
+      </div>
+    </section>
+  );
+}
+
+function Editor({ fork, from, step, onMoveHere }: Pick<Props, "fork" | "from" | "step" | "onMoveHere">): ReactElement {
+  const detail = useQuery({ ...stepQuery(step?.id ?? ""), enabled: step !== null });
+  if (!step) return <p className="muted">Select a step to change it.</p>;
+  if (step.sequence_no < from) {
+    return (
+      <div className={classes.note}>
+        Step {step.sequence_no} lies before the fork and stays as recorded.
+        <Button variant="default" onClick={onMoveHere}>
+          Fork from step {step.sequence_no} instead
+        </Button>
+      </div>
+    );
+  }
+  if (!detail.data) return <p className="muted">Loading the step…</p>;
+  return <StepEditor key={step.id} step={detail.data} draft={fork.draft} onChange={fork.change} />;
+}

@@ -1,0 +1,128 @@
+import { Autocomplete, NumberInput, SegmentedControl, Select } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState, type ReactElement } from "react";
+import { providersQuery } from "@/api/forks";
+import type { ModelOverride, ProviderView } from "@/api/schema";
+import { systemPrompt, type ModelInput } from "../step/content";
+import { entryFor, matchFor, setField, type Scope } from "./draft";
+import { TextField } from "./fields";
+import classes from "./Fork.module.css";
+import { MessagesEditor } from "./MessagesEditor";
+import { OutputField, type EditorProps } from "./StepEditor";
+
+type NumberName = "temperature" | "top_p" | "max_tokens" | "seed";
+const numbers: { name: NumberName; label: string; max?: number; step: number; whole?: boolean }[] = [
+  { name: "temperature", label: "Temperature", max: 2, step: 0.1 },
+  { name: "top_p", label: "Top p", max: 1, step: 0.05 },
+  { name: "max_tokens", label: "Max tokens", step: 100, whole: true },
+  { name: "seed", label: "Seed", step: 1, whole: true },
+];
+
+/** Model, parameters, system prompt, messages and the answer of a model step. */
+export function ModelEditor(props: EditorProps & { request: ModelInput }): ReactElement {
+  const { step, draft, onChange, request } = props;
+  const [scope, setScope] = useState<Scope>(() => (entryFor(draft, matchFor("step", step))?.model ? "step" : "type"));
+  const match = matchFor(scope, step);
+  const entry = entryFor(draft, match);
+  const recordedSystem = systemPrompt(request);
+  return (
+    <>
+      <SegmentedControl
+        fullWidth
+        value={scope}
+        onChange={(value) => setScope(value)}
+        aria-label="Apply to"
+        data={[
+          { value: "type" as const, label: "Every model step from here" },
+          { value: "step" as const, label: `Only step ${step.sequence_no}` },
+        ]}
+      />
+      <TextField
+        label="System prompt"
+        recorded={recordedSystem ?? ""}
+        placeholder="The recording has none"
+        value={entry?.prompt?.system ?? undefined}
+        onChange={(text) => onChange(setField(draft, match, "prompt", "system", text))}
+      />
+      <ModelFields
+        {...props}
+        model={entry?.model ?? {}}
+        set={(name, value) => onChange(setField(draft, match, "model", name, value))}
+      />
+      <MessagesEditor {...props} />
+      <details className={classes.more}>
+        <summary>Say what it answered, without calling it</summary>
+        <OutputField step={step} draft={draft} onChange={onChange} />
+      </details>
+    </>
+  );
+}
+
+interface FieldsProps {
+  step: EditorProps["step"];
+  request: ModelInput;
+  model: Partial<ModelOverride>;
+  set: <F extends keyof ModelOverride>(name: F, value: ModelOverride[F] | undefined) => void;
+}
+
+function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
+  const providers = useQuery(providersQuery).data?.providers ?? [];
+  const provider = model.provider ?? step.provider;
+  const known = providers.find(({ name }) => name === provider);
+  return (
+    <>
+      <div className={classes.pair}>
+        <Select
+          label="Provider"
+          data={providerOptions(providers, step.provider)}
+          value={provider}
+          allowDeselect={false}
+          onChange={(value) => set("provider", value === step.provider || !value ? undefined : value)}
+          error={known || providers.length === 0 ? null : "not configured here"}
+          data-edited={model.provider !== undefined}
+        />
+        <Autocomplete
+          label="Model"
+          data={known?.models ?? []}
+          value={model.model ?? step.model}
+          onChange={(value) => set("model", value === step.model ? undefined : value)}
+          data-edited={model.model !== undefined}
+          limit={40}
+        />
+      </div>
+      {known?.description && <p className={classes.hint}>{known.description}</p>}
+      <div className={classes.four}>
+        {numbers.map(({ name, label, max, step: by, whole }) => (
+          <NumberInput
+            key={name}
+            label={label}
+            min={name === "seed" ? undefined : 0}
+            max={max}
+            step={by}
+            allowDecimal={!whole}
+            hideControls
+            placeholder={recordedNumber(request, name)}
+            value={model[name] ?? ""}
+            onChange={(value) => set(name, value === "" ? undefined : Number(value))}
+            data-edited={model[name] !== undefined}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function recordedNumber(request: ModelInput, name: NumberName): string {
+  const value = request.parameters[name];
+  return typeof value === "number" ? String(value) : "not set";
+}
+
+function providerOptions(providers: ProviderView[], recorded: string): { value: string; label: string }[] {
+  const options = providers.map(({ name, local }) => ({
+    value: name,
+    label: local ? `${name} (on this machine)` : name,
+  }));
+  if (recorded && !providers.some(({ name }) => name === recorded))
+    options.unshift({ value: recorded, label: recorded });
+  return options;
+}

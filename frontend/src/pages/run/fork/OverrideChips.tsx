@@ -1,0 +1,51 @@
+import { IconX } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { PlanRefusal } from "@/api/schema";
+import { entryOf, type Draft } from "./draft";
+import classes from "./Fork.module.css";
+import { matchWords, setWords } from "./words";
+
+interface Props {
+  draft: Draft;
+  refusals: PlanRefusal[];
+  onRemove: (index: number) => void;
+  onSelect: (sequenceNo: number) => void;
+}
+
+/** What is changed, each entry a chip; a refused one says why. */
+export function OverrideChips({ draft, refusals, onRemove, onSelect }: Props): ReactElement | null {
+  if (draft.overrides.length === 0) return null;
+  return (
+    <ul className={classes.chips} aria-label="Overrides">
+      {draft.overrides.map((entry, index) => {
+        const { step } = entry.match;
+        const refused = refusals.filter((refusal) => entryOf(refusal.where) === index);
+        return (
+          <li key={index}>
+            <span className={classes.chip} data-refused={refused.length > 0}>
+              <button
+                type="button"
+                disabled={typeof step !== "number"}
+                onClick={() => typeof step === "number" && onSelect(step)}
+              >
+                <b>{setWords(entry)}</b> <span>{matchWords(entry)}</span>
+              </button>
+              <button
+                type="button"
+                aria-label={`Remove: ${setWords(entry)}, ${matchWords(entry)}`}
+                onClick={() => onRemove(index)}
+              >
+                <IconX size={12} aria-hidden />
+              </button>
+            </span>
+            {refused.map((refusal) => (
+              <p key={refusal.code + refusal.where} className="failed" role="alert">
+                {refusal.detail}
+              </p>
+            ))}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,41 @@
+import { Button } from "@mantine/core";
+import { useState, type ReactElement } from "react";
+import CodeView from "@/components/CodeView";
+import { parseOverrides, type Draft } from "./draft";
+import classes from "./Fork.module.css";
+
+/** The override list as the document that files and REST take. A whole, well-formed text applies at once. */
+export default function OverridesJson({
+  draft,
+  onChange,
+}: {
+  draft: Draft;
+  onChange: (draft: Draft) => void;
+}): ReactElement {
+  const [opened] = useState(() => JSON.stringify({ overrides: draft.overrides }, null, 2));
+  const [error, setError] = useState("");
+  const apply = (text: string) => {
+    const parsed = parseOverrides(text);
+    setError("error" in parsed ? parsed.error : "");
+    if ("overrides" in parsed) onChange({ ...draft, overrides: parsed.overrides });
+  };
+  return (
+    <div className={classes.field}>
+      <CodeView value={opened} label="Overrides as JSON" onChange={apply} />
+      {error && (
+        <p className="failed" role="alert">
+          Not applied: {error}
+        </p>
+      )}
+      <div className="bar">
+        <span className="muted grow">The same document works with forkpoint replay --overrides.</span>
+        <Button
+          variant="default"
+          onClick={() => void navigator.clipboard.writeText(JSON.stringify({ overrides: draft.overrides }, null, 2))}
+        >
+          Copy
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,121 @@
+import { Loader, Tooltip } from "@mantine/core";
+import type { ReactElement } from "react";
+import type { Determinism, Plan, PlanRefusal } from "@/api/schema";
+import { LabelBar } from "@/components/LabelBar";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import { actionMark, reasonInWords } from "@/components/labels";
+import classes from "./Fork.module.css";
+import type { Fork } from "./useFork";
+import { planLines, planPrice } from "./words";
+
+/** Blocked steps listed by name; more are counted. */
+const NAMED = 4;
+
+interface Props {
+  fork: Fork;
+  /** Refusals that are about no single override. */
+  orphans: PlanRefusal[];
+  onSelect: (sequenceNo: number) => void;
+}
+
+/** What a replay would do with every step, and what it would cost, before anything runs. */
+export function PlanView({ fork, orphans, onSelect }: Props): ReactElement {
+  const { plan, error, stale } = fork;
+  return (
+    <section className={classes.plan} aria-label="Plan" aria-busy={stale}>
+      <div className="bar">
+        <b>Plan</b>
+        {stale && <Loader size={11} aria-label="Planning" />}
+        <span className="grow" />
+        {plan && <span className="muted num">{planPrice(plan)}</span>}
+      </div>
+      {error && (
+        <p className="failed" role="alert">
+          {error.message}
+        </p>
+      )}
+      {plan && <Outlook plan={plan} orphans={orphans} onSelect={onSelect} />}
+    </section>
+  );
+}
+
+function Outlook({
+  plan,
+  orphans,
+  onSelect,
+}: {
+  plan: Plan;
+  orphans: PlanRefusal[];
+  onSelect: (step: number) => void;
+}): ReactElement {
+  const blocked = plan.steps.filter((step) => step.action === "blocked");
+  return (
+    <>
+      <LabelBar counts={{ ...plan.counts, failed: plan.actions.blocked ?? 0 }} />
+      <ul className={classes.lines}>
+        {planLines(plan).map(({ action, text }) => (
+          <li key={action} className={actionMark[action]}>
+            <LabelGlyph mark={actionMark[action]} silent /> {text}
+          </li>
+        ))}
+      </ul>
+      {orphans.map((refusal) => (
+        <p key={refusal.code + refusal.where + refusal.detail} className="failed" role="alert">
+          {refusal.detail}
+          {refusal.step !== null && <StepLink step={refusal.step} onSelect={onSelect} />}
+        </p>
+      ))}
+      {blocked.slice(0, NAMED).map((step) => (
+        <p key={step.sequence_no}>
+          <b>{step.name}</b> stays blocked: {step.note || reasonInWords(step.reason)}
+          <StepLink step={step.sequence_no} onSelect={onSelect} />
+        </p>
+      ))}
+      {plan.warnings.map((warning) => (
+        <p key={warning} className="simulated">
+          {warning}
+        </p>
+      ))}
+      <Kind type={plan.replay_type} determinism={plan.determinism} />
+      {plan.loop && <p className="muted">{plan.loop}</p>}
+    </>
+  );
+}
+
+function StepLink({ step, onSelect }: { step: number; onSelect: (step: number) => void }): ReactElement {
+  return (
+    <>
+      {" "}
+      <button type="button" className={classes.link} onClick={() => onSelect(step)}>
+        step {step}
+      </button>
+    </>
+  );
+}
+
+/** Kurral's replay type and determinism score, with what they rest on. */
+function Kind({ type, determinism }: { type: Plan["replay_type"]; determinism: Determinism }): ReactElement {
+  const factors = Object.entries(determinism.factors).map(([name, value]) => `${name} ${value.toFixed(2)}`);
+  const changes = [...determinism.critical_changes, ...determinism.other_changes];
+  const meaning = type === "A" ? "the same configuration, resolved again" : "the configuration changed";
+  return (
+    <Tooltip
+      label={
+        <>
+          {factors.length > 0
+            ? `Mean of ${factors.join(", ")}; under ${determinism.threshold} is B.`
+            : "There is no current configuration to compare with."}
+          {changes.length > 0 && <div>Changed: {changes.join(", ")}.</div>}
+        </>
+      }
+    >
+      <div className={`${classes.kind} num`} tabIndex={0}>
+        <span className="chip">replay {type}</span>
+        <span className="muted">{meaning}</span>
+        <span className="grow" />
+        <span className="muted">determinism</span>{" "}
+        <b>{determinism.score === null ? "unknown" : determinism.score.toFixed(2)}</b>
+      </div>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,110 @@
+import { NumberInput, SegmentedControl, Switch } from "@mantine/core";
+import { IconChevronRight } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { SparsePolicy } from "./draft";
+import classes from "./Fork.module.css";
+
+type Change = (policy: SparsePolicy) => void;
+
+/** The basics of the policy; what is not set here keeps the server's defaults. */
+export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onChange: Change }): ReactElement {
+  const live = policy.allow?.includes("model") ?? true;
+  const budget = policy.budget ?? {};
+  const setBudget = (change: SparsePolicy["budget"]) => {
+    const next = Object.fromEntries(Object.entries({ ...budget, ...change }).filter(([, value]) => value != null));
+    const { budget: _, ...rest } = policy;
+    onChange(Object.keys(next).length > 0 ? { ...rest, budget: next } : rest);
+  };
+  return (
+    <details className={classes.policy}>
+      <summary>
+        <IconChevronRight size={13} aria-hidden /> <b>Policy</b>{" "}
+        <span className="muted ellipsis">{words(policy, live)}</span>
+      </summary>
+      <div className={classes.policyBody}>
+        <Switch
+          checked={live}
+          onChange={(event) => onChange({ ...policy, allow: event.currentTarget.checked ? ["model"] : [] })}
+          label="Models may be called"
+          description="Tools are never called; their answers come from recordings or from you."
+        />
+        <Choice
+          label="A recorded answer that still fits"
+          value={policy.order ?? "reuse"}
+          options={[
+            { value: "reuse", label: "is used" },
+            { value: "reexecute", label: "is asked again" },
+          ]}
+          onChange={(order) => onChange({ ...policy, order })}
+        />
+        <Choice
+          label="A step that nothing can answer"
+          value={policy.fallback ?? "simulate"}
+          options={[
+            { value: "simulate", label: "gets a placeholder" },
+            { value: "fail", label: "ends the replay" },
+          ]}
+          onChange={(fallback) => onChange({ ...policy, fallback })}
+        />
+        <Switch
+          checked={policy.strict ?? false}
+          onChange={(event) => onChange({ ...policy, strict: event.currentTarget.checked })}
+          label="Strict"
+          description="Refuse to run when any step would be simulated."
+        />
+        <div className={classes.pair}>
+          <NumberInput
+            label="At most, in dollars"
+            prefix="$"
+            min={0}
+            step={0.1}
+            placeholder="no limit"
+            value={budget.max_cost_usd ?? ""}
+            onChange={(value) => setBudget({ max_cost_usd: value === "" ? null : Number(value) })}
+          />
+          <NumberInput
+            label="Live calls, at most"
+            min={0}
+            allowDecimal={false}
+            placeholder="no limit"
+            value={budget.max_live_calls ?? ""}
+            onChange={(value) => setBudget({ max_live_calls: value === "" ? null : Number(value) })}
+          />
+        </div>
+      </div>
+    </details>
+  );
+}
+
+function words(policy: SparsePolicy, live: boolean): string {
+  return [
+    live ? "models may be called" : "nothing goes live",
+    policy.order === "reexecute" && "asks again",
+    policy.fallback === "fail" && "no placeholders",
+    policy.strict && "strict",
+    policy.budget?.max_cost_usd != null && `≤ $${policy.budget.max_cost_usd}`,
+    policy.budget?.max_live_calls != null && `≤ ${policy.budget.max_live_calls} calls`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function Choice<T extends string>(props: {
+  label: string;
+  value: T;
+  options: { value: T; label: string }[];
+  onChange: (value: T) => void;
+}): ReactElement {
+  return (
+    <div className={classes.field}>
+      <span className={classes.label}>{props.label}</span>
+      <SegmentedControl
+        fullWidth
+        value={props.value}
+        data={props.options}
+        onChange={(value) => props.onChange(value)}
+        aria-label={props.label}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,104 @@
+import { ActionIcon, NumberInput, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { IconArrowDown, IconArrowUp, IconTrash } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { JsonValue } from "@/api/schema";
+import { isObject } from "@/components/json";
+import type { Document } from "../step/content";
+import { changeDocument, moveDocument } from "./documents";
+import { entryFor, setField } from "./draft";
+import { FieldHead } from "./fields";
+import classes from "./Fork.module.css";
+import type { EditorProps } from "./StepEditor";
+
+/** The candidate list itself, or the question that finds it. */
+export function RetrievalEditor({
+  step,
+  draft,
+  onChange,
+  documents,
+}: EditorProps & { documents: Document[] }): ReactElement {
+  const match = { step: step.sequence_no };
+  const retrieval = entryFor(draft, match)?.retrieval;
+  const input = isObject(step.input) ? step.input : {};
+  const recorded = isObject(step.output) && Array.isArray(step.output["documents"]) ? step.output["documents"] : [];
+  const candidates: Record<string, JsonValue>[] = retrieval?.documents ?? recorded.filter(isObject);
+  const query = typeof input["query"] === "string" ? input["query"] : "";
+  const set = (next: Record<string, JsonValue>[] | undefined) =>
+    onChange(setField(draft, match, "retrieval", "documents", next));
+  return (
+    <>
+      <TextInput
+        label="Query"
+        value={retrieval?.query ?? query}
+        onChange={(event) => {
+          const text = event.currentTarget.value;
+          onChange(setField(draft, match, "retrieval", "query", text === query ? undefined : text));
+        }}
+      />
+      <NumberInput
+        label="How many, at most"
+        min={0}
+        allowDecimal={false}
+        placeholder={typeof input["top_k"] === "number" ? String(input["top_k"]) : "as recorded"}
+        value={retrieval?.top_k ?? ""}
+        onChange={(value) =>
+          onChange(setField(draft, match, "retrieval", "top_k", value === "" ? undefined : Number(value)))
+        }
+      />
+      <FieldHead
+        label={`Documents (${candidates.length} of ${documents.length} recorded)`}
+        edited={retrieval?.documents != null}
+        onReset={() => set(undefined)}
+      />
+      <ol className={classes.documents}>
+        {candidates.map((document, index) => {
+          const name = typeof document["id"] === "string" ? document["id"] : `document ${index + 1}`;
+          const content =
+            typeof document["content"] === "string" ? document["content"] : JSON.stringify(document["content"]);
+          return (
+            <li key={index}>
+              <div className="bar">
+                <b className="ellipsis grow">{name}</b>
+                <Act
+                  label={`Move ${name} up`}
+                  off={index === 0}
+                  onClick={() => set(moveDocument(candidates, index, -1))}
+                >
+                  <IconArrowUp size={13} />
+                </Act>
+                <Act
+                  label={`Move ${name} down`}
+                  off={index === candidates.length - 1}
+                  onClick={() => set(moveDocument(candidates, index, 1))}
+                >
+                  <IconArrowDown size={13} />
+                </Act>
+                <Act label={`Leave out ${name}`} onClick={() => set(candidates.filter((_, at) => at !== index))}>
+                  <IconTrash size={13} />
+                </Act>
+              </div>
+              <Textarea
+                aria-label={`Text of ${name}`}
+                autosize
+                minRows={2}
+                maxRows={6}
+                value={content}
+                onChange={(event) => set(changeDocument(candidates, index, event.currentTarget.value))}
+              />
+            </li>
+          );
+        })}
+      </ol>
+    </>
+  );
+}
+
+function Act(props: { label: string; off?: boolean; onClick: () => void; children: ReactElement }): ReactElement {
+  return (
+    <Tooltip label={props.label}>
+      <ActionIcon size={22} aria-label={props.label} disabled={props.off ?? false} onClick={props.onClick}>
+        {props.children}
+      </ActionIcon>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,44 @@
+import { Select } from "@mantine/core";
+import type { ReactElement } from "react";
+import type { ToolOverride } from "@/api/schema";
+import { entryFor, setPart } from "./draft";
+import { JsonField } from "./fields";
+import type { EditorProps } from "./StepEditor";
+
+const statuses: { value: ToolOverride["status"]; label: string }[] = [
+  { value: "ok", label: "succeeds" },
+  { value: "error", label: "fails" },
+  { value: "timeout", label: "times out" },
+  { value: "partial", label: "answers in part" },
+];
+
+/** What the tool answers in the fork. The call itself is not made. */
+export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement {
+  const match = { step: step.sequence_no };
+  const tool = entryFor(draft, match)?.tool;
+  const recorded = statuses.find(({ value }) => value === step.status)?.value ?? "error";
+  return (
+    <>
+      <JsonField
+        label={`What ${step.tool_name || step.name} answers`}
+        recorded={step.output}
+        value={tool?.output}
+        onChange={(output) =>
+          onChange(
+            setPart(draft, match, "tool", output === undefined ? undefined : { output, status: tool?.status ?? "ok" }),
+          )
+        }
+      />
+      <Select
+        label="The call"
+        data={statuses}
+        value={tool?.status ?? recorded}
+        allowDeselect={false}
+        onChange={(value) => {
+          const status = statuses.find((each) => each.value === value)?.value ?? "ok";
+          onChange(setPart(draft, match, "tool", { output: tool ? tool.output : step.output, status }));
+        }}
+      />
+    </>
+  );
+}

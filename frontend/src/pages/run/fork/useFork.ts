@@ -1,0 +1,59 @@
+import { useDebouncedValue, useSessionStorage } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useMemo, useRef } from "react";
+import { launch, planQuery } from "@/api/forks";
+import type { Plan, PlannedStep } from "@/api/schema";
+import { paths } from "@/paths";
+import { emptyDraft, toRequest, type Draft } from "./draft";
+
+export interface Fork {
+  draft: Draft;
+  change: (draft: Draft) => void;
+  plan: Plan | undefined;
+  planned: ReadonlyMap<number, PlannedStep> | null;
+  /** The plan on screen belongs to an earlier edit. */
+  stale: boolean;
+  error: Error | null;
+  launch: () => void;
+  launching: boolean;
+}
+
+/** The fork being prepared, kept over a reload, with the plan that follows each edit. */
+export function useFork(run: string, fork: number | null): Fork {
+  const [draft, change] = useSessionStorage<Draft>({
+    key: `fork:${run}`,
+    defaultValue: emptyDraft,
+    getInitialValueInEffect: false,
+  });
+  const [settled] = useDebouncedValue(draft, 250);
+  const navigate = useNavigate();
+  const launched = useRef({ request: "", key: "" });
+  const query = useQuery({ ...planQuery(toRequest(run, fork ?? 1, settled)), enabled: fork !== null });
+  const start = useMutation({
+    mutationFn: () => {
+      const request = toRequest(run, fork ?? 1, draft);
+      // One key for one content: a second click, or a retry after a lost answer, gives the same session.
+      const text = JSON.stringify(request);
+      if (launched.current.request !== text) launched.current = { request: text, key: crypto.randomUUID() };
+      return launch(request, launched.current.key);
+    },
+    onSuccess: (session) => void navigate(paths.replay(session.id)),
+    onError: (error) => notifications.show({ title: "The replay did not start", message: error.message, color: "red" }),
+  });
+  const plan = fork === null ? undefined : query.data;
+  const planned = useMemo(() => plan && new Map(plan.steps.map((step) => [step.sequence_no, step])), [plan]);
+  return {
+    draft,
+    change,
+    plan,
+    planned: planned ?? null,
+    stale: draft !== settled || query.isPlaceholderData || query.isFetching,
+    error: query.error,
+    launch: () => {
+      if (!start.isPending) start.mutate();
+    },
+    launching: start.isPending,
+  };
+}

@@ -1,0 +1,88 @@
+import { IconChevronRight } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import type { StepDetail } from "@/api/schema";
+import { counted } from "@/components/format";
+import { isObject, preview } from "@/components/json";
+import { JsonView } from "@/components/JsonView";
+import { originOf, type ModelInput } from "./content";
+import { MessageCard } from "./MessageCard";
+import classes from "./Step.module.css";
+
+/** Messages drawn at once when a history is unfolded. */
+const BATCH = 100;
+
+interface Props {
+  step: StepDetail;
+  request: ModelInput;
+  onSelect: (sequenceNo: number) => void;
+}
+
+/** A model request as a chat: the history that the previous call already had is folded. */
+export function ChatView({ step, request, onSelect }: Props): ReactElement {
+  const inherited = Math.min(step.inherited_messages, request.messages.length);
+  const [history, setHistory] = useState(0);
+  const from = inherited - Math.min(history, inherited);
+  return (
+    <section className={classes.part}>
+      <h2>{inherited > 0 ? "New in this call" : "Messages"}</h2>
+      {from > 0 && (
+        <button
+          type="button"
+          className={classes.fold}
+          aria-expanded={false}
+          onClick={() => setHistory(history + BATCH)}
+        >
+          <IconChevronRight size={13} aria-hidden />
+          {counted(from, "earlier message")}, as in the previous call
+        </button>
+      )}
+      {history > 0 && from === 0 && (
+        <button type="button" className={classes.fold} aria-expanded onClick={() => setHistory(0)}>
+          <IconChevronRight size={13} aria-hidden className={classes.turned} />
+          Fold {counted(inherited, "earlier message")}
+        </button>
+      )}
+      {request.messages.slice(from).map((message, index) => (
+        <MessageCard
+          key={from + index}
+          message={message}
+          fresh={inherited > 0 && from + index >= inherited}
+          quiet={from + index < inherited}
+          origin={originOf(from + index, step.consumed)}
+          onSelect={onSelect}
+        />
+      ))}
+      <Parameters request={request} />
+    </section>
+  );
+}
+
+function Parameters({ request }: { request: ModelInput }): ReactElement | null {
+  const settings = Object.entries({ ...request.parameters, ...request.rest });
+  if (settings.length === 0 && request.tools.length === 0) return null;
+  const names = request.tools.map((tool) =>
+    isObject(tool) ? preview(tool["name"] ?? null).replaceAll('"', "") : "tool",
+  );
+  return (
+    <>
+      {settings.length > 0 && (
+        <dl className={classes.kv}>
+          {settings.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd className="mono">{typeof value === "string" ? value : preview(value, 200)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {request.tools.length > 0 && (
+        <details className={classes.details}>
+          <summary>
+            {counted(request.tools.length, "tool")} offered <span className="muted">{names.join(", ")}</span>
+          </summary>
+          <JsonView value={request.tools} open={1} />
+        </details>
+      )}
+    </>
+  );
+}

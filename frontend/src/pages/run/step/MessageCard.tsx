@@ -1,0 +1,82 @@
+import { IconArrowUpRight, IconTool } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import type { Label } from "@/api/schema";
+import { count } from "@/components/format";
+import { jsonInText } from "@/components/json";
+import { JsonView } from "@/components/JsonView";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import { markWord } from "@/components/labels";
+import { TextView } from "@/components/TextView";
+import type { Message, Origin } from "./content";
+import classes from "./Message.module.css";
+
+interface Props {
+  message: Message;
+  /** New since the previous call. */
+  fresh?: boolean;
+  quiet?: boolean;
+  mark?: Label | undefined;
+  origin?: Origin | null;
+  onSelect?: (sequenceNo: number) => void;
+}
+/** System prompts are long and rarely what one looks for: they open on demand. */
+const FOLDED_AT = 900;
+
+export function MessageCard({ message, fresh, quiet, mark, origin, onSelect }: Props): ReactElement {
+  const json = message.role === "tool" ? jsonInText(message.text) : undefined;
+  const long = message.role === "system" && message.text.length > FOLDED_AT;
+  const [whole, setWhole] = useState(!long);
+  return (
+    <article className={classes.card} data-role={message.role} data-fresh={fresh} data-quiet={quiet}>
+      <header>
+        <span className={classes.role}>{message.role}</span>
+        {message.name && <span>{message.name}</span>}
+        {message.text.length > FOLDED_AT && (
+          <span className={classes.size}>{count(message.text.length)} characters</span>
+        )}
+        <span className="grow" />
+        {mark && (
+          <span className={`chip ${mark}`}>
+            <LabelGlyph mark={mark} silent size={9} /> {mark === "live" ? "recorded" : markWord[mark]}
+          </span>
+        )}
+        {origin && onSelect && (
+          <button type="button" className={classes.origin} onClick={() => onSelect(origin.step)}>
+            from step {origin.step} {origin.name} <IconArrowUpRight size={12} aria-hidden />
+          </button>
+        )}
+      </header>
+      {message.text && (
+        <div className={classes.text}>
+          {json !== undefined ? (
+            <JsonView value={json} open={2} />
+          ) : (
+            <TextView text={whole ? message.text : `${message.text.slice(0, 420).trimEnd()} …`} />
+          )}
+          {long && (
+            <button type="button" className={classes.more} aria-expanded={whole} onClick={() => setWhole(!whole)}>
+              {whole ? "Show less" : "Show the whole prompt"}
+            </button>
+          )}
+        </div>
+      )}
+      {message.calls.map((call, index) => (
+        <div key={call.id || index} className={classes.call}>
+          <div className={classes.callName}>
+            <IconTool size={13} aria-label="calls" /> {call.name}
+            {call.id && <span className={classes.size}>{call.id}</span>}
+          </div>
+          <JsonView value={call.arguments} open={2} />
+        </div>
+      ))}
+      {message.blocks.map((block, index) => (
+        <div key={index} className={classes.call}>
+          <JsonView value={block} open={1} />
+        </div>
+      ))}
+      {!message.text && message.calls.length === 0 && message.blocks.length === 0 && (
+        <p className={classes.empty}>Empty.</p>
+      )}
+    </article>
+  );
+}

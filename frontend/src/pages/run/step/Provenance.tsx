@@ -1,0 +1,73 @@
+import { IconArrowLeft, IconArrowRight } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import type { EdgeKind, EdgeView, StepDetail } from "@/api/schema";
+import { StepIcon } from "@/components/StepIcon";
+import classes from "./Step.module.css";
+
+const known: Record<EdgeKind, string> = {
+  tool_call_id: "by its call id",
+  link: "by a link in the recording",
+  history: "as history of the conversation",
+  digest: "the very same content",
+  text: "its text is contained",
+};
+const SHOWN = 8;
+
+/** Where this input came from and where this output went; each is a link. */
+export function Provenance({
+  step,
+  onSelect,
+}: {
+  step: StepDetail;
+  onSelect: (sequenceNo: number) => void;
+}): ReactElement | null {
+  if (step.consumed.length + step.produced_for.length === 0) return null;
+  return (
+    <div className={classes.provenance}>
+      <Side
+        title="Comes from"
+        edges={step.consumed}
+        icon={<IconArrowLeft size={13} aria-hidden />}
+        onSelect={onSelect}
+      />
+      <Side
+        title="Goes to"
+        edges={step.produced_for}
+        icon={<IconArrowRight size={13} aria-hidden />}
+        onSelect={onSelect}
+      />
+    </div>
+  );
+}
+
+function Side(props: {
+  title: string;
+  edges: EdgeView[];
+  icon: ReactElement;
+  onSelect: (sequenceNo: number) => void;
+}): ReactElement {
+  const [all, setAll] = useState(false);
+  const shown = all ? props.edges : props.edges.slice(0, SHOWN);
+  return (
+    <section className={classes.part}>
+      <h2>{props.title}</h2>
+      {props.edges.length === 0 && <span className="muted">Nothing recorded.</span>}
+      {shown.map((edge, index) => (
+        <button key={index} type="button" className={classes.edge} onClick={() => props.onSelect(edge.step)}>
+          {props.icon}
+          <StepIcon type={edge.type} size={13} />
+          <b className="num">{edge.step}</b>
+          <span className="ellipsis">{edge.name || edge.type}</span>
+          <span className={`muted ellipsis ${classes.evidence}`} title={edge.evidence}>
+            {known[edge.kind]}
+          </span>
+        </button>
+      ))}
+      {props.edges.length > shown.length && (
+        <button type="button" className={classes.fold} onClick={() => setAll(true)}>
+          {props.edges.length - shown.length} more
+        </button>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,93 @@
+import type { ReactElement, ReactNode } from "react";
+import type { JsonValue, StepDetail } from "@/api/schema";
+import { isObject, jsonInText } from "@/components/json";
+import { JsonView } from "@/components/JsonView";
+import { TextView } from "@/components/TextView";
+import { ChatView } from "./ChatView";
+import { readAnswer, readDocuments, readMessages, readModelInput, readText } from "./content";
+import { DocumentsTable } from "./DocumentsTable";
+import { MessageCard } from "./MessageCard";
+import { PromptView } from "./PromptView";
+import classes from "./Step.module.css";
+
+interface Props {
+  step: StepDetail;
+  onSelect: (sequenceNo: number) => void;
+}
+
+/** The payloads of a step as what they are. */
+export function StepBody({ step, onSelect }: Props): ReactElement {
+  const request = step.type === "model" ? readModelInput(step.input) : null;
+  if (request) {
+    return (
+      <>
+        <ChatView step={step} request={request} onSelect={onSelect} />
+        <Part title="Answer">
+          <Payload value={step.output} mark={step.label} />
+        </Part>
+      </>
+    );
+  }
+  if (step.type === "prompt" && isObject(step.input) && typeof step.input["template"] === "string") {
+    return <PromptView input={step.input} output={step.output} />;
+  }
+  const documents = readDocuments(step.output);
+  const [asked, answered] = step.type === "tool" ? ["Arguments", "Result"] : ["Input", "Output"];
+  return (
+    <>
+      <Part title={documents ? "Query" : asked}>
+        <Payload value={step.input} />
+      </Part>
+      <Part title={documents ? `Documents (${documents.length})` : answered}>
+        {documents ? <DocumentsTable documents={documents} /> : <Payload value={step.output} mark={step.label} />}
+      </Part>
+    </>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }): ReactElement {
+  return (
+    <section className={classes.part}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+/** A value as messages, text, or a JSON tree, whichever it is. */
+function Payload({ value, mark }: { value: JsonValue; mark?: StepDetail["label"] }): ReactElement {
+  if (value === null) return <p className="muted">Not recorded.</p>;
+  const answer = readAnswer(value);
+  if (answer) {
+    return (
+      <>
+        <MessageCard message={answer.message} mark={mark} />
+        {Object.keys(answer.rest).length > 0 && <JsonView value={answer.rest} />}
+      </>
+    );
+  }
+  const messages = isObject(value) ? readMessages(value["messages"]) : null;
+  if (messages && isObject(value) && Object.keys(value).length === 1) {
+    return (
+      <>
+        {messages.map((message, index) => (
+          <MessageCard key={index} message={message} />
+        ))}
+      </>
+    );
+  }
+  const text = readText(value);
+  const inside = typeof value === "string" ? jsonInText(value) : undefined;
+  if (text !== null && inside === undefined && (typeof value === "string" || Object.keys(value).length === 1)) {
+    return (
+      <div className={classes.box}>
+        <TextView text={text} />
+      </div>
+    );
+  }
+  return (
+    <div className={classes.box}>
+      <JsonView value={inside ?? value} open={3} />
+    </div>
+  );
+}

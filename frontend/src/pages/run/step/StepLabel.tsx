@@ -1,0 +1,50 @@
+import type { ReactElement } from "react";
+import type { PlannedStep, StepDetail, StepSummary } from "@/api/schema";
+import { preview } from "@/components/json";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import { actionMark, markMeaning, markWord, reasonInWords } from "@/components/labels";
+import { actionWord } from "../fork/words";
+import classes from "./Step.module.css";
+
+/** How this output was obtained and why; in a fork also what the plan would do with it. */
+export function StepLabel(props: {
+  step: StepSummary;
+  detail: StepDetail["detail"] | undefined;
+  planned: PlannedStep | null;
+}): ReactElement | null {
+  const { step, detail, planned } = props;
+  const facts = Object.entries(detail ?? {});
+  if (step.label === "live" && !planned && facts.length === 0) return null;
+  return (
+    <div className={classes.label}>
+      {step.label !== "live" && (
+        <p>
+          <span className={`chip ${step.label}`}>
+            <LabelGlyph mark={step.label} silent /> {markWord[step.label]}
+          </span>{" "}
+          {step.reason ? reasonInWords(step.reason) : markMeaning[step.label]}
+        </p>
+      )}
+      {facts.length > 0 && (
+        <dl className={classes.kv}>
+          {facts.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name.replaceAll("_", " ")}</dt>
+              <dd className="mono">{typeof value === "string" ? value : preview(value, 160)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {planned && (
+        <p>
+          <span className={`chip ${actionMark[planned.action]}`}>
+            <LabelGlyph mark={actionMark[planned.action]} silent /> in the fork: {actionWord[planned.action]}
+          </span>{" "}
+          {planned.note || (planned.reason && reasonInWords(planned.reason))}
+          {planned.differs.length > 0 && <span className="muted"> Differs: {planned.differs.join(", ")}.</span>}
+          {planned.because.length > 0 && <span className="muted"> Because of step {planned.because.join(", ")}.</span>}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import { ActionIcon, SegmentedControl, Tooltip } from "@mantine/core";
+import { useClipboard } from "@mantine/hooks";
+import { IconCheck, IconGitFork, IconLink } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useState, type ReactElement } from "react";
+import { stepQuery } from "@/api/runs";
+import type { PlannedStep, StepDetail, StepSummary } from "@/api/schema";
+import { ErrorState } from "@/components/ErrorState";
+import { duration, money, tokens } from "@/components/format";
+import { StepIcon } from "@/components/StepIcon";
+import { Provenance } from "./Provenance";
+import { StepBody } from "./StepBody";
+import classes from "./Step.module.css";
+import { StepLabel } from "./StepLabel";
+
+const RawJson = lazy(() => import("@/components/CodeView"));
+
+interface Props {
+  step: StepSummary;
+  planned: PlannedStep | null;
+  onSelect: (sequenceNo: number) => void;
+  onFork: () => void;
+}
+
+/** The middle region: one step, whole. */
+export function StepPanel({ step, planned, onSelect, onFork }: Props): ReactElement {
+  const [raw, setRaw] = useState(false);
+  const link = useClipboard();
+  const detail = useQuery(stepQuery(step.id));
+  return (
+    <section className={classes.panel} aria-label={`Step ${step.sequence_no}`}>
+      <div className={classes.head}>
+        <StepIcon type={step.type} size={16} />
+        <h2 className={classes.title}>
+          Step {step.sequence_no} · {step.type}
+          {step.name && step.name !== step.type && <span className="muted"> {step.name}</span>}
+        </h2>
+        <span className="grow" />
+        <SegmentedControl
+          value={raw ? "raw" : "read"}
+          onChange={(value) => setRaw(value === "raw")}
+          data={[
+            { value: "read", label: "Read" },
+            { value: "raw", label: "JSON" },
+          ]}
+          aria-label="Show as"
+        />
+        <Tooltip label="Copy a link to this step">
+          <ActionIcon aria-label="Copy a link to this step" onClick={() => link.copy(window.location.href)}>
+            {link.copied ? <IconCheck size={16} className="exact" /> : <IconLink size={16} />}
+          </ActionIcon>
+        </Tooltip>
+        <Tooltip label="Fork from here ( f )">
+          <ActionIcon aria-label="Fork from this step" onClick={onFork}>
+            <IconGitFork size={16} />
+          </ActionIcon>
+        </Tooltip>
+      </div>
+      <div className={classes.scroll} key={step.id} tabIndex={0} role="region" aria-label="Content of the step">
+        <Facts step={step} detail={detail.data} />
+        <StepLabel step={step} detail={detail.data?.detail} planned={planned} />
+        {detail.isError && <ErrorState error={detail.error} onRetry={() => void detail.refetch()} />}
+        {detail.data && raw && (
+          <Suspense fallback={<p className="muted">Loading the viewer…</p>}>
+            <RawParts step={detail.data} />
+          </Suspense>
+        )}
+        {detail.data && !raw && (
+          <>
+            {detail.data.error && <ErrorBox text={detail.data.error} status={detail.data.status} />}
+            {detail.data.unavailable.length > 0 && (
+              <p className={classes.warning}>
+                Not available: {detail.data.unavailable.join(", ")}. The artifact is missing.
+              </p>
+            )}
+            <StepBody step={detail.data} onSelect={onSelect} />
+            <Provenance step={detail.data} onSelect={onSelect} />
+          </>
+        )}
+        {detail.isPending && <p className="muted">Loading…</p>}
+      </div>
+    </section>
+  );
+}
+
+function Facts({ step, detail }: { step: StepSummary; detail: StepDetail | undefined }): ReactElement {
+  const hasTokens = step.tokens_in !== null || step.tokens_out !== null;
+  return (
+    <div className={`${classes.facts} num`}>
+      {step.model && <span className="chip">{[step.provider, step.model].filter(Boolean).join(" / ")}</span>}
+      {step.status !== "ok" && <span className="chip failed">{step.status}</span>}
+      {hasTokens && (
+        <span className="chip" title="tokens in → out">
+          {tokens(step.tokens_in)} → {tokens(step.tokens_out)} tokens
+        </span>
+      )}
+      {detail?.tokens_cached != null && <span className="chip">{tokens(detail.tokens_cached)} cached</span>}
+      {step.cost_usd !== null && <span className="chip">{money(step.cost_usd)}</span>}
+      {step.duration_ms !== null && <span className="chip">{duration(step.duration_ms)}</span>}
+      {step.retries > 0 && <span className="chip simulated">{step.retries} retries</span>}
+    </div>
+  );
+}
+
+function ErrorBox({ text, status }: { text: string; status: string }): ReactElement {
+  return (
+    <div className={classes.error} role="note" aria-label="Error of the step">
+      <b>{status}</b>
+      <pre>{text}</pre>
+    </div>
+  );
+}
+
+function RawParts({ step }: { step: StepDetail }): ReactElement {
+  const { input, output, consumed: _, produced_for: __, ...rest } = step;
+  return (
+    <>
+      <h3>Input</h3>
+      <RawJson value={input} label="Input as JSON" />
+      <h3>Output</h3>
+      <RawJson value={output} label="Output as JSON" />
+      <h3>Everything else</h3>
+      <RawJson value={rest} label="The step as JSON" />
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import { useComputedColorScheme } from "@mantine/core";
+import { useElementSize } from "@mantine/hooks";
+import { useEffect, useRef, type PointerEvent, type ReactElement } from "react";
+import type { PlannedStep } from "@/api/schema";
+import { actionMark, isFailed, markOf } from "@/components/labels";
+import classes from "./Steps.module.css";
+import type { Node } from "./tree";
+
+interface Props {
+  rows: Node[];
+  selected: number | null;
+  fork: number | null;
+  planned: ReadonlyMap<number, PlannedStep> | null;
+  first: number;
+  last: number;
+  onJump: (index: number) => void;
+}
+const WIDTH = 18;
+
+/** The whole run beside the list: errors and the fork stand out, press or drag to go there. The keys `e` and `g` do the same. */
+export function Minimap(props: Props): ReactElement {
+  const { rows, selected, fork, planned, first, last } = props;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const { ref, height } = useElementSize();
+  const scheme = useComputedColorScheme("light");
+
+  useEffect(() => {
+    if (canvas.current && height > 0) draw(canvas.current, { rows, selected, fork, planned }, height);
+  }, [rows, selected, fork, planned, height, scheme]);
+
+  const jump = (event: PointerEvent<HTMLDivElement>) => {
+    if (event.type === "pointermove" && event.buttons === 0) return;
+    const box = event.currentTarget.getBoundingClientRect();
+    const share = Math.max(0, Math.min(1, (event.clientY - box.top) / box.height));
+    props.onJump(Math.round(share * (rows.length - 1)));
+  };
+  const share = (index: number) => `${(100 * index) / Math.max(1, rows.length)}%`;
+  return (
+    <div ref={ref} className={classes.minimap} aria-hidden onPointerDown={jump} onPointerMove={jump}>
+      <canvas ref={canvas} />
+      <i className={classes.window} style={{ top: share(first), height: share(last - first + 1) }} />
+    </div>
+  );
+}
+
+/** One band a row, or one a pixel where there are more rows than pixels; what matters is drawn last. */
+function draw(
+  canvas: HTMLCanvasElement,
+  world: Pick<Props, "rows" | "selected" | "fork" | "planned">,
+  height: number,
+): void {
+  const { rows, planned } = world;
+  const scale = window.devicePixelRatio || 1;
+  canvas.width = WIDTH * scale;
+  canvas.height = height * scale;
+  const context = canvas.getContext("2d");
+  if (!context) return;
+  context.scale(scale, scale);
+  const style = getComputedStyle(canvas);
+  const color = (name: string) => style.getPropertyValue(`--map-${name}`).trim() || style.color;
+  const band = Math.min(8, height / rows.length);
+  const thick = Math.max(1, band - (band > 3 ? 1 : 0));
+  const paint = (index: number, fill: string, left: number, width: number, tall = thick) => {
+    context.fillStyle = fill;
+    context.fillRect(
+      left,
+      Math.min(height - tall, index * (height / Math.max(rows.length, height / band))),
+      width,
+      tall,
+    );
+  };
+  const stride = Math.max(1, Math.floor(rows.length / (height * 2)));
+  for (let index = 0; index < rows.length; index += stride) {
+    const row = rows[index];
+    if (!row) continue;
+    const plan = planned?.get(row.step.sequence_no);
+    const left = 3 + Math.min(row.depth, 4) * 2;
+    paint(index, color(plan ? actionMark[plan.action] : markOf(row.step)), left, WIDTH - left - 3);
+  }
+  rows.forEach((row, index) => {
+    if (isFailed(row.step.status)) paint(index, color("failed"), 1, WIDTH - 2, Math.max(2, thick));
+    if (row.step.sequence_no === world.fork) paint(index, color("accent"), 0, WIDTH, 2);
+    if (row.step.sequence_no === world.selected) paint(index, color("accent"), 0, 3, Math.max(3, thick));
+  });
+}

@@ -1,0 +1,84 @@
+import { IconChevronRight } from "@tabler/icons-react";
+import { memo, type ReactElement } from "react";
+import type { PlannedStep } from "@/api/schema";
+import { count, duration } from "@/components/format";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import { actionMark, isFailed, markOf, markWord } from "@/components/labels";
+import { StepIcon } from "@/components/StepIcon";
+import { actionWord } from "../fork/words";
+import classes from "./Steps.module.css";
+import { waterfall, type Node } from "./tree";
+
+interface Props {
+  node: Node;
+  top: number;
+  depth: number;
+  spanMs: number;
+  folded: boolean;
+  selected: boolean;
+  forkHere: boolean;
+  beyondFork: boolean;
+  planned: PlannedStep | null;
+  onSelect: (sequenceNo: number) => void;
+  onToggle: (sequenceNo: number) => void;
+}
+
+export const StepRow = memo(function StepRow(props: Props): ReactElement {
+  const { node, planned, selected } = props;
+  const { step } = node;
+  const mark = planned ? actionMark[planned.action] : markOf(step);
+  const bar = waterfall(step, props.spanMs);
+  const failed = isFailed(step.status);
+  const title = step.name || step.type;
+  const state = planned ? actionWord[planned.action] : markWord[mark];
+  return (
+    <div
+      id={`step-row-${step.sequence_no}`}
+      role="treeitem"
+      aria-level={node.depth + 1}
+      aria-selected={selected}
+      aria-expanded={node.children.length > 0 ? !props.folded : undefined}
+      aria-label={`${step.sequence_no} ${step.type} ${title}, ${failed ? step.status : state}`}
+      className={classes.row}
+      data-selected={selected}
+      data-failed={failed}
+      data-fork={props.forkHere}
+      data-gone={planned?.action === "unreached"}
+      style={{ transform: `translateY(${props.top}px)` }}
+      onClick={() => props.onSelect(step.sequence_no)}
+    >
+      <span className={classes.number}>{step.sequence_no}</span>
+      <LabelGlyph mark={mark} silent />
+      <span className={classes.title} style={{ paddingLeft: Math.min(props.depth, 8) * 12 }}>
+        {node.children.length > 0 ? (
+          <span
+            className={classes.twist}
+            data-open={!props.folded}
+            onClick={(event) => {
+              event.stopPropagation();
+              props.onToggle(step.sequence_no);
+            }}
+          >
+            <IconChevronRight size={12} />
+          </span>
+        ) : (
+          <span className={classes.twist} />
+        )}
+        <StepIcon type={step.type} />
+        <span>{title}</span>
+        <small>{step.summary}</small>
+      </span>
+      {props.folded && node.size > 0 ? (
+        <span className={`${classes.rolled} num`}>
+          {count(node.size)} inside
+          {node.failed > 0 && <b className="failed"> · {count(node.failed)} ✕</b>}
+        </span>
+      ) : (
+        <span className={classes.time} aria-hidden>
+          {bar && <i data-mark={failed ? "failed" : mark} style={{ left: `${bar.left}%`, width: `${bar.width}%` }} />}
+        </span>
+      )}
+      <span className={`${classes.duration} num`}>{step.duration_ms === null ? "" : duration(step.duration_ms)}</span>
+    </div>
+  );
+});

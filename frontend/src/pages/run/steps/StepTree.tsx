@@ -1,0 +1,88 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useEffectEvent, useRef, type ReactElement } from "react";
+import type { PlannedStep } from "@/api/schema";
+import { Minimap } from "./Minimap";
+import { StepRow } from "./StepRow";
+import classes from "./Steps.module.css";
+import type { Node } from "./tree";
+
+interface Props {
+  rows: Node[];
+  spanMs: number;
+  folded: ReadonlySet<number>;
+  flat: boolean;
+  selected: number | null;
+  fork: number | null;
+  planned: ReadonlyMap<number, PlannedStep> | null;
+  onSelect: (sequenceNo: number) => void;
+  onToggle: (sequenceNo: number) => void;
+}
+
+/** The tree, drawn only where it is visible. */
+export function StepTree(props: Props): ReactElement {
+  const { rows, selected } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const coarse = window.matchMedia("(pointer: coarse)").matches;
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => (coarse ? 40 : 28),
+    getItemKey: (index) => rows[index]?.step.sequence_no ?? index,
+    overscan: 15,
+  });
+  const reveal = useEffectEvent((sequenceNo: number) => {
+    const at = rows.findIndex((row) => row.step.sequence_no === sequenceNo);
+    if (at >= 0) virtual.scrollToIndex(at, { align: "auto" });
+  });
+  useEffect(() => {
+    if (selected !== null) reveal(selected);
+  }, [selected]);
+
+  const items = virtual.getVirtualItems();
+  if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
+  return (
+    <div className={classes.treeFrame}>
+      <div
+        ref={scroller}
+        className={classes.tree}
+        role="tree"
+        aria-label="Steps of the run"
+        tabIndex={0}
+        aria-activedescendant={selected === null ? undefined : `step-row-${selected}`}
+      >
+        <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
+          {items.map((item) => {
+            const node = rows[item.index];
+            if (!node) return null;
+            const number = node.step.sequence_no;
+            return (
+              <StepRow
+                key={item.key}
+                node={node}
+                top={item.start}
+                depth={props.flat ? 0 : node.depth}
+                spanMs={props.spanMs}
+                folded={props.folded.has(number)}
+                selected={number === selected}
+                forkHere={number === props.fork}
+                planned={props.planned?.get(number) ?? null}
+                beyondFork={props.fork !== null && number >= props.fork}
+                onSelect={props.onSelect}
+                onToggle={props.onToggle}
+              />
+            );
+          })}
+        </div>
+      </div>
+      <Minimap
+        rows={rows}
+        selected={selected}
+        fork={props.fork}
+        planned={props.planned}
+        first={virtual.range?.startIndex ?? 0}
+        last={virtual.range?.endIndex ?? rows.length - 1}
+        onJump={(index) => virtual.scrollToIndex(index, { align: "center" })}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,169 @@
+import { ActionIcon, SegmentedControl, TextInput, Tooltip } from "@mantine/core";
+import { IconArrowsMaximize, IconArrowsMinimize, IconBug, IconGitFork, IconSearch } from "@tabler/icons-react";
+import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState, type ReactElement } from "react";
+import type { PlannedStep, StepSummary } from "@/api/schema";
+import { count } from "@/components/format";
+import { Kbd } from "@/components/Kbd";
+import { isFailed } from "@/components/labels";
+import { useShortcuts } from "@/shell/keyboard";
+import type { LeftView } from "../search";
+import { StepFilterMenu } from "./StepFilterMenu";
+import classes from "./Steps.module.css";
+import { StepTree } from "./StepTree";
+import {
+  foldAll,
+  indexSteps,
+  isFilterOn,
+  nextFailed,
+  noFilter,
+  toggled,
+  unfoldTo,
+  visibleRows,
+  type StepFilter,
+} from "./tree";
+
+const StepGraph = lazy(() => import("./StepGraph"));
+
+interface Props {
+  steps: StepSummary[];
+  selected: number | null;
+  fork: number | null;
+  /** What the plan of the fork would do, by step. */
+  planned: ReadonlyMap<number, PlannedStep> | null;
+  view: LeftView;
+  onView: (view: LeftView) => void;
+  onSelect: (sequenceNo: number) => void;
+}
+
+/** The left region: all steps as a tree or a graph, with what finds one among many. */
+export function StepsPanel(props: Props): ReactElement {
+  const { steps, selected, fork, onSelect, view } = props;
+  const [folded, setFolded] = useState<ReadonlySet<number>>(new Set());
+  const [filter, setFilter] = useState<StepFilter>(noFilter);
+  const search = useRef<HTMLInputElement>(null);
+  const quiet = useDeferredValue(filter);
+  const index = useMemo(() => indexSteps(steps), [steps]);
+  const rows = useMemo(() => visibleRows(index, folded, quiet), [index, folded, quiet]);
+  const errors = useMemo(() => steps.filter((step) => isFailed(step.status)).length, [steps]);
+
+  const go = (sequenceNo: number | null | undefined) => {
+    if (sequenceNo == null) return;
+    setFolded((now) => unfoldTo(index, now, sequenceNo));
+    onSelect(sequenceNo);
+  };
+  const move = (by: number) => {
+    const at = rows.findIndex((row) => row.step.sequence_no === selected);
+    go(rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + by))]?.step.sequence_no);
+  };
+  const fold = (open: boolean) => {
+    const node = selected === null ? undefined : index.bySequence.get(selected);
+    if (!node) return;
+    const isOpen = node.children.length > 0 && !folded.has(node.step.sequence_no);
+    if (node.children.length > 0 && open !== isOpen) setFolded(toggled(folded, node.step.sequence_no));
+    else if (open) move(1);
+    else go(node.step.parent);
+  };
+  useShortcuts("Steps", [
+    { keys: "j", does: "Next step", run: () => move(1) },
+    { keys: "k", does: "Previous step", run: () => move(-1) },
+    { keys: "ArrowRight", does: "Unfold", run: () => fold(true) },
+    { keys: "ArrowLeft", does: "Fold, or to the parent", run: () => fold(false) },
+    { keys: "e", does: "Next error", run: () => go(nextFailed(steps, selected ?? 0)) },
+    { keys: "E", does: "Previous error", run: () => go(nextFailed(steps, selected ?? 0, -1)) },
+    { keys: "g", does: "To the fork", run: () => go(fork) },
+    { keys: "/", does: "Filter the steps", run: () => search.current?.select() },
+  ]);
+
+  return (
+    <section className={classes.panel} aria-label="Steps">
+      <div className={classes.head}>
+        <h2>Steps</h2>
+        <span className="muted num">
+          {isFilterOn(quiet) ? `${count(rows.length)} of ${count(steps.length)}` : count(steps.length)}
+        </span>
+        <span className="grow" />
+        <Tool
+          label={errors > 0 ? `Next of ${count(errors)} errors ( e )` : "No step failed"}
+          disabled={errors === 0}
+          onClick={() => go(nextFailed(steps, selected ?? 0))}
+        >
+          <IconBug size={16} />
+        </Tool>
+        {fork !== null && (
+          <Tool label="To the fork ( g )" onClick={() => go(fork)}>
+            <IconGitFork size={16} />
+          </Tool>
+        )}
+        <Tool
+          label={folded.size > 0 ? "Unfold all" : "Fold all"}
+          onClick={() => setFolded(folded.size > 0 ? new Set() : foldAll(index))}
+        >
+          {folded.size > 0 ? <IconArrowsMaximize size={15} /> : <IconArrowsMinimize size={15} />}
+        </Tool>
+        <SegmentedControl
+          value={view}
+          onChange={(value) => props.onView(value)}
+          data={[
+            { value: "tree" as const, label: "Tree" },
+            { value: "graph" as const, label: "Graph" },
+          ]}
+          aria-label="View"
+        />
+      </div>
+      <div className={classes.filter}>
+        <TextInput
+          ref={search}
+          className="grow"
+          value={filter.text}
+          onChange={(event) => setFilter({ ...filter, text: event.currentTarget.value })}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") event.currentTarget.blur();
+            if (event.key === "Enter") move(0);
+          }}
+          placeholder="Filter by name, model, text"
+          aria-label="Filter the steps"
+          leftSection={<IconSearch size={13} />}
+          rightSection={<Kbd>/</Kbd>}
+        />
+        <StepFilterMenu steps={steps} filter={filter} onChange={setFilter} />
+      </div>
+      {view === "tree" ? (
+        <StepTree
+          rows={rows}
+          spanMs={index.spanMs}
+          folded={folded}
+          flat={isFilterOn(quiet)}
+          selected={selected}
+          fork={fork}
+          planned={props.planned}
+          onSelect={onSelect}
+          onToggle={(sequenceNo) => setFolded(toggled(folded, sequenceNo))}
+        />
+      ) : (
+        <Suspense fallback={<p className={classes.note}>Loading the graph…</p>}>
+          <StepGraph rows={rows} selected={selected} fork={fork} planned={props.planned} onSelect={onSelect} />
+        </Suspense>
+      )}
+      <div className={`${classes.foot} muted`} aria-hidden>
+        <Kbd>j</Kbd>
+        <Kbd>k</Kbd> move <Kbd>e</Kbd> next error <Kbd>f</Kbd> fork
+      </div>
+    </section>
+  );
+}
+
+function Tool(props: { label: string; disabled?: boolean; onClick: () => void; children: ReactElement }): ReactElement {
+  return (
+    <Tooltip label={props.label}>
+      <ActionIcon
+        size={26}
+        aria-label={props.label.replace(/ \( . \)$/, "")}
+        data-disabled={props.disabled || undefined}
+        aria-disabled={props.disabled}
+        onClick={() => !props.disabled && props.onClick()}
+      >
+        {props.children}
+      </ActionIcon>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { aStep } from "@/testing/factories";
+import { layout, NODE_LIMIT } from "./graph";
+import { indexSteps, noFilter, visibleRows } from "./tree";
+
+const rowsOf = (steps: ReturnType<typeof aStep>[]) => visibleRows(indexSteps(steps), new Set(), noFilter);
+
+test("the first step inside hangs on its parent, the others on their predecessor", () => {
+  const { edges } = layout(
+    rowsOf([1, 2, 3].map((sequence_no) => aStep({ sequence_no, parent: sequence_no === 1 ? null : 1 }))),
+  );
+  expect(edges).toEqual([
+    { from: 1, to: 2, kind: "inside" },
+    { from: 2, to: 3, kind: "next" },
+  ]);
+});
+
+test("a long run is cut and says by how much", () => {
+  const rows = rowsOf(Array.from({ length: NODE_LIMIT + 7 }, (_, at) => aStep({ sequence_no: at + 1 })));
+  expect(layout(rows)).toMatchObject({ hidden: 7 });
+  expect(layout(rows).nodes).toHaveLength(NODE_LIMIT);
+});

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { aStep } from "@/testing/factories";
+import {
+  foldAll,
+  indexSteps,
+  matchesFilter,
+  nextFailed,
+  noFilter,
+  toggled,
+  unfoldTo,
+  visibleRows,
+  waterfall,
+} from "./tree";
+
+// agent 1 ─ turn 2 ─ (model 3, tool 4 failed) ; turn 5 ─ model 6
+const steps = [
+  aStep({ sequence_no: 1, type: "agent", duration_ms: 1000, offset_ms: 0 }),
+  aStep({ sequence_no: 2, type: "turn", parent: 1 }),
+  aStep({ sequence_no: 3, parent: 2, summary: "asks get_order" }),
+  aStep({ sequence_no: 4, type: "tool", parent: 2, status: "error", tool_name: "get_order" }),
+  aStep({ sequence_no: 5, type: "turn", parent: 1 }),
+  aStep({ sequence_no: 6, parent: 5, offset_ms: 500, duration_ms: 250 }),
+];
+const index = indexSteps(steps);
+const numbers = (folded: ReadonlySet<number>, filter = noFilter) =>
+  visibleRows(index, folded, filter).map((node) => [node.step.sequence_no, node.depth]);
+
+test("children stand under their parents, whatever the order they were recorded in", () => {
+  const parallel = indexSteps([
+    aStep({ sequence_no: 1 }),
+    aStep({ sequence_no: 2, parent: 1 }),
+    aStep({ sequence_no: 3, parent: 1 }),
+    aStep({ sequence_no: 4, parent: 2 }),
+  ]);
+  expect(visibleRows(parallel, new Set(), noFilter).map((node) => node.step.sequence_no)).toEqual([1, 2, 4, 3]);
+});
+
+test("a folded step hides all below it and says how many failed there", () => {
+  expect(numbers(new Set([2]))).toEqual([
+    [1, 0],
+    [2, 1],
+    [5, 1],
+    [6, 2],
+  ]);
+  expect(index.bySequence.get(2)).toMatchObject({ size: 2, failed: 1 });
+  expect(index.bySequence.get(1)).toMatchObject({ size: 5, failed: 1 });
+});
+
+test("folding all leaves the roots, and a step can be brought back into sight", () => {
+  const folded = foldAll(index);
+  expect(numbers(folded)).toEqual([[1, 0]]);
+  expect(numbers(unfoldTo(index, folded, 3)).map(([number]) => number)).toEqual([1, 2, 3, 4, 5]);
+  expect(toggled(new Set([2]), 2).has(2)).toBe(false);
+});
+
+test("a filter shows matches even inside folded steps", () => {
+  const folded = foldAll(index);
+  expect(numbers(folded, { ...noFilter, text: "GET_ORDER" }).map(([number]) => number)).toEqual([3, 4]);
+  expect(numbers(folded, { ...noFilter, marks: ["failed"] }).map(([number]) => number)).toEqual([4]);
+  expect(matchesFilter(aStep({ sequence_no: 9 }), { ...noFilter, types: ["tool"] })).toBe(false);
+});
+
+test("errors are visited round and round, in both directions", () => {
+  const two = [...steps, aStep({ sequence_no: 7, status: "timeout" })];
+  expect([nextFailed(two, 1), nextFailed(two, 4), nextFailed(two, 7), nextFailed(two, 7, -1)]).toEqual([4, 7, 4, 4]);
+  expect(nextFailed([aStep({ sequence_no: 1 })], 1)).toBeNull();
+});
+
+test("bars stand at their time; untimed steps have none", () => {
+  expect(waterfall(steps[5] ?? expect.fail(), index.spanMs)).toEqual({ left: 50, width: 25 });
+  expect(waterfall(steps[2] ?? expect.fail(), index.spanMs)).toBeNull();
+});
+
+test("a hundred thousand steps are indexed and listed without recursion", () => {
+  const many = Array.from({ length: 100_000 }, (_, at) => aStep({ sequence_no: at + 1, parent: at === 0 ? null : at }));
+  const deep = indexSteps(many);
+  expect(visibleRows(deep, new Set(), noFilter)).toHaveLength(100_000);
+  expect(deep.bySequence.get(1)?.size).toBe(99_999);
+});

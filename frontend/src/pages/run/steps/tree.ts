@@ -1,0 +1,126 @@
+// The steps of a run as the rows of a tree: pure, one pass for the index, one for the visible rows.
+import type { StepSummary, StepType } from "@/api/schema";
+import { isFailed, markOf, type Mark } from "@/components/labels";
+
+export interface Node {
+  step: StepSummary;
+  depth: number;
+  children: Node[];
+  /** Steps below this one, and how many of them failed. */
+  size: number;
+  failed: number;
+}
+export interface StepIndex {
+  roots: Node[];
+  bySequence: Map<number, Node>;
+  /** Run time covered by the waterfall; 0 when nothing was timed. */
+  spanMs: number;
+}
+export interface StepFilter {
+  text: string;
+  types: readonly StepType[];
+  marks: readonly Mark[];
+}
+export const noFilter: StepFilter = { text: "", types: [], marks: [] };
+
+/** Steps come in sequence order, parents before their children; a missing parent makes a root. */
+export function indexSteps(steps: readonly StepSummary[]): StepIndex {
+  const bySequence = new Map<number, Node>();
+  const roots: Node[] = [];
+  let spanMs = 0;
+  for (const step of steps) {
+    const parent = step.parent === null ? undefined : bySequence.get(step.parent);
+    const node: Node = { step, depth: parent ? parent.depth + 1 : 0, children: [], size: 0, failed: 0 };
+    (parent?.children ?? roots).push(node);
+    bySequence.set(step.sequence_no, node);
+    spanMs = Math.max(spanMs, (step.offset_ms ?? 0) + (step.duration_ms ?? 0));
+  }
+  for (const step of steps.toReversed()) rollUp(bySequence, step);
+  return { roots, bySequence, spanMs };
+}
+
+function rollUp(bySequence: Map<number, Node>, step: StepSummary): void {
+  const node = bySequence.get(step.sequence_no);
+  const parent = step.parent === null ? undefined : bySequence.get(step.parent);
+  if (!node || !parent) return;
+  parent.size += node.size + 1;
+  parent.failed += node.failed + (isFailed(step.status) ? 1 : 0);
+}
+
+export function isFilterOn(filter: StepFilter): boolean {
+  return filter.text !== "" || filter.types.length > 0 || filter.marks.length > 0;
+}
+
+export function matchesFilter(step: StepSummary, filter: StepFilter): boolean {
+  if (filter.types.length > 0 && !filter.types.includes(step.type)) return false;
+  if (filter.marks.length > 0 && !filter.marks.includes(markOf(step))) return false;
+  if (!filter.text) return true;
+  const text = filter.text.toLowerCase();
+  return [step.name, step.summary, step.model, step.tool_name, step.type, String(step.sequence_no)].some((field) =>
+    field.toLowerCase().includes(text),
+  );
+}
+
+/** The rows to draw: what is not folded away, or everything that matches a filter, flat. */
+export function visibleRows(index: StepIndex, folded: ReadonlySet<number>, filter: StepFilter): Node[] {
+  const rows: Node[] = [];
+  if (isFilterOn(filter)) {
+    for (const node of index.bySequence.values()) if (matchesFilter(node.step, filter)) rows.push(node);
+    return rows;
+  }
+  const stack = index.roots.toReversed();
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    rows.push(node);
+    if (folded.has(node.step.sequence_no)) continue;
+    for (let child = node.children.length - 1; child >= 0; child--) {
+      const next = node.children[child];
+      if (next) stack.push(next);
+    }
+  }
+  return rows;
+}
+
+/** Folds every step that has children, at one level or on all. */
+export function foldAll(index: StepIndex): Set<number> {
+  const folded = new Set<number>();
+  for (const node of index.bySequence.values()) if (node.children.length > 0) folded.add(node.step.sequence_no);
+  return folded;
+}
+
+/** The same set without the steps above one step, so that it can be seen. */
+export function unfoldTo(index: StepIndex, folded: ReadonlySet<number>, sequenceNo: number): ReadonlySet<number> {
+  const next = new Set(folded);
+  let parent = index.bySequence.get(sequenceNo)?.step.parent ?? null;
+  while (parent !== null) {
+    next.delete(parent);
+    parent = index.bySequence.get(parent)?.step.parent ?? null;
+  }
+  return next.size === folded.size ? folded : next;
+}
+
+export function toggled(folded: ReadonlySet<number>, sequenceNo: number): Set<number> {
+  const next = new Set(folded);
+  if (!next.delete(sequenceNo)) next.add(sequenceNo);
+  return next;
+}
+
+/** The first failed step after one step, starting over at the end; null when none failed. */
+export function nextFailed(steps: readonly StepSummary[], after: number, direction: 1 | -1 = 1): number | null {
+  const failed = steps.filter((step) => isFailed(step.status)).map((step) => step.sequence_no);
+  if (failed.length === 0) return null;
+  const beyond = direction === 1 ? failed.find((each) => each > after) : failed.findLast((each) => each < after);
+  return beyond ?? failed.at(direction === 1 ? 0 : -1) ?? null;
+}
+
+export interface Bar {
+  left: number;
+  width: number;
+}
+
+/** A step's place in the run's time, in percent; null where the recording has no times. */
+export function waterfall(step: StepSummary, spanMs: number): Bar | null {
+  if (step.offset_ms === null || spanMs <= 0) return null;
+  const left = Math.min(99, (Math.max(0, step.offset_ms) / spanMs) * 100);
+  const width = ((step.duration_ms ?? 0) / spanMs) * 100;
+  return { left, width: Math.min(100 - left, Math.max(width, 0)) };
+}

@@ -1,0 +1,58 @@
+import { Button, CloseButton } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { IconArrowsDiff } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { answer, api } from "@/api/client";
+import type { RunSummary } from "@/api/schema";
+import { Kbd } from "@/components/Kbd";
+import { paths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+import classes from "./CompareBar.module.css";
+import { orderPair } from "./listing";
+
+/** What is chosen for a comparison; appears with the first choice. */
+export function CompareBar(props: {
+  runs: RunSummary[];
+  selected: readonly string[];
+  onClear: () => void;
+}): ReactElement | null {
+  const navigate = useNavigate();
+  const chosen = props.selected.flatMap((id) => props.runs.find((run) => run.id === id) ?? []);
+  const [first, second] = chosen;
+  const compare = useMutation({
+    mutationFn: ({ base, candidate }: { base: string; candidate: string }) =>
+      answer(api.POST("/api/v1/diffs", { body: { base, candidate, options: { similarity: "auto" } } })),
+    onSuccess: (report) => void navigate(paths.diff(report.id)),
+    onError: (error) =>
+      notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
+  });
+  const pair = first && second ? orderPair(first, second) : null;
+  const start = () =>
+    pair && !compare.isPending && compare.mutate({ base: pair.base.id, candidate: pair.candidate.id });
+  useShortcuts("Runs: compare", [{ keys: "c", does: "Compare the two chosen runs", run: () => void start() }]);
+
+  if (!first) return null;
+  return (
+    <section className={`panel ${classes.bar}`} aria-label="Comparison">
+      <IconArrowsDiff size={16} aria-hidden />
+      <span className="ellipsis">
+        <b>{pair ? pair.base.name : first.name}</b>
+        {pair ? (
+          <>
+            <span className="muted"> compared with </span>
+            <b>{pair.candidate.name}</b>
+          </>
+        ) : (
+          <span className="muted"> and a second run: choose it with its box or x</span>
+        )}
+      </span>
+      <span className="grow" />
+      <Button disabled={!pair} loading={compare.isPending} onClick={() => void start()} rightSection={<Kbd>c</Kbd>}>
+        Compare
+      </Button>
+      <CloseButton size="sm" aria-label="Choose no run" onClick={props.onClear} />
+    </section>
+  );
+}

@@ -1,0 +1,49 @@
+import { IconFileImport } from "@tabler/icons-react";
+import { useEffect, useEffectEvent, useState, type ReactElement } from "react";
+import classes from "./Import.module.css";
+
+/** Takes files dropped anywhere on the page, folders included as far as the browser hands them over. */
+export function DropOverlay({ onFiles }: { onFiles: (files: File[]) => void }): ReactElement | null {
+  const [over, setOver] = useState(false);
+  const take = useEffectEvent(onFiles);
+  useEffect(() => {
+    let depth = 0;
+    const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
+    const enter = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      depth += 1;
+      setOver(true);
+    };
+    const leave = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      depth = Math.max(0, depth - 1);
+      if (depth === 0) setOver(false);
+    };
+    const allow = (event: DragEvent) => {
+      if (hasFiles(event)) event.preventDefault();
+    };
+    const drop = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      depth = 0;
+      setOver(false);
+      take([...(event.dataTransfer?.files ?? [])]);
+    };
+    const listeners = { dragenter: enter, dragleave: leave, dragover: allow, drop } as const;
+    for (const [name, listener] of Object.entries(listeners)) window.addEventListener(name as "drop", listener);
+    return () => {
+      for (const [name, listener] of Object.entries(listeners)) window.removeEventListener(name as "drop", listener);
+    };
+  }, []);
+  if (!over) return null;
+  return (
+    <div className={classes.overlay} aria-hidden>
+      <div>
+        <IconFileImport size={40} stroke={1.3} />
+        <b>Drop to import</b>
+        <span className="muted">OpenTelemetry, chat transcripts, Kurral, Prela, Forkpoint bundles</span>
+      </div>
+    </div>
+  );
+}

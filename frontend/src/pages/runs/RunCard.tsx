@@ -1,0 +1,44 @@
+import { Checkbox } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { RunSummary } from "@/api/schema";
+import { ago, counted, duration, money, tokens } from "@/components/format";
+import { LabelBar } from "@/components/LabelBar";
+import { paths } from "@/paths";
+import { RunStatus } from "./RunStatus";
+import classes from "./RunsTable.module.css";
+
+/** A run on a phone. */
+export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (id: string) => void }): ReactElement {
+  const { run } = props;
+  return (
+    <article className={`panel ${classes.card}`} data-selected={props.selected}>
+      <div className="bar">
+        <RunStatus status={run.status} errors={run.errors} />
+        <Link {...paths.run(run.id)} className={`${classes.link} grow`}>
+          {run.name}
+        </Link>
+        <Checkbox
+          size="sm"
+          checked={props.selected}
+          onChange={() => props.onToggle(run.id)}
+          aria-label={`Choose ${run.name} for a comparison`}
+        />
+      </div>
+      <div className={`muted num ${classes.facts}`}>
+        <span className="ellipsis">{run.app}</span>
+        <span>{ago(run.started_at ?? run.created_at)}</span>
+        <span>{counted(run.steps, "step")}</span>
+        {run.errors > 0 && <b className="failed">{counted(run.errors, "error")}</b>}
+      </div>
+      <div className={`num ${classes.facts}`}>
+        <span>{duration(run.duration_ms)}</span>
+        <span>{tokens(run.tokens_in + run.tokens_out)} tokens</span>
+        <span>{money(run.cost_usd)}</span>
+        <span className="grow">
+          <LabelBar counts={run.labels} />
+        </span>
+      </div>
+    </article>
+  );
+}

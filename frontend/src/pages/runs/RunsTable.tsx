@@ -1,0 +1,148 @@
+import { Skeleton } from "@mantine/core";
+import { tableFeatures, useTable } from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useMemo, useRef, useState, type CSSProperties, type ReactElement } from "react";
+import type { RunSummary } from "@/api/schema";
+import { paths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+import { runColumns, type RunRowContext, template } from "./columns";
+import { RunCard } from "./RunCard";
+import classes from "./RunsTable.module.css";
+
+interface Props {
+  runs: RunSummary[];
+  pending: boolean;
+  stale: boolean;
+  cards: boolean;
+  selected: readonly string[];
+  onToggle: (id: string) => void;
+  hasMore: boolean;
+  loadingMore: boolean;
+  onMore: () => void;
+}
+const features = tableFeatures({});
+
+/** The list, drawn only where it is visible; `j` and `k` move the focus from run to run. */
+export function RunsTable(props: Props): ReactElement {
+  const { runs, selected, onToggle, cards, hasMore, loadingMore, onMore } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const navigate = useNavigate();
+  const [active, setActive] = useState(0);
+  const context = useMemo<RunRowContext>(
+    () => ({ selected, onToggle, longest: Math.max(0, ...runs.map((run) => run.duration_ms ?? 0)) }),
+    [runs, selected, onToggle],
+  );
+  const columns = useMemo(() => runColumns(context), [context]);
+  const table = useTable({ features, columns, data: runs });
+  const rows = table.getRowModel().rows;
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => (cards ? 104 : 38),
+    getItemKey: (index) => runs[index]?.id ?? index,
+    overscan: 12,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && !loadingMore && last >= rows.length - 25) onMore();
+  }, [hasMore, loadingMore, last, rows.length, onMore]);
+
+  const focusRow = (index: number) => {
+    const next = Math.max(0, Math.min(rows.length - 1, index));
+    setActive(next);
+    virtual.scrollToIndex(next);
+    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"] a`)?.focus());
+  };
+  useShortcuts("Runs: the list", [
+    { keys: "j", does: "Next run", run: () => focusRow(hasFocus(scroller.current) ? active + 1 : active) },
+    { keys: "k", does: "Previous run", run: () => focusRow(active - 1) },
+    { keys: "Enter", does: "Open the run", run: () => runs[active] && void navigate(paths.run(runs[active].id)) },
+    { keys: "x", does: "Choose for a comparison", run: () => runs[active] && onToggle(runs[active].id) },
+  ]);
+
+  if (props.pending) return <Loading />;
+  const body = (
+    <div className={classes.body} style={{ height: virtual.getTotalSize() }} role={cards ? "list" : "rowgroup"}>
+      {items.map((item) => {
+        const run = runs[item.index];
+        const row = rows[item.index];
+        if (!run || !row) return null;
+        const shared = {
+          "data-index": item.index,
+          ref: virtual.measureElement,
+          style: { transform: `translateY(${item.start}px)` } satisfies CSSProperties,
+          onFocus: () => setActive(item.index),
+        };
+        if (cards) {
+          return (
+            <div key={item.key} role="listitem" className={classes.slot} {...shared}>
+              <RunCard run={run} selected={selected.includes(run.id)} onToggle={onToggle} />
+            </div>
+          );
+        }
+        return (
+          <div
+            key={item.key}
+            {...shared}
+            role="row"
+            aria-rowindex={item.index + 2}
+            aria-selected={selected.includes(run.id)}
+            className={`${classes.slot} ${classes.row} ${item.index === active ? classes.active : ""}`}
+            onClick={(event) => {
+              if (event.target instanceof HTMLElement && event.target.closest("a, label, input, button")) return;
+              if (!window.getSelection()?.toString()) void navigate(paths.run(run.id));
+            }}
+          >
+            {row.getAllCells().map((cell) => (
+              <div key={cell.id} role="cell" className={classes[cell.column.id]}>
+                <table.FlexRender cell={cell} />
+              </div>
+            ))}
+          </div>
+        );
+      })}
+    </div>
+  );
+  return (
+    <div className={cards ? classes.cards : `panel ${classes.table}`} aria-busy={props.stale}>
+      <div
+        ref={scroller}
+        className={classes.scroller}
+        style={{ "--columns": template } as CSSProperties}
+        {...(!cards && { role: "table", "aria-label": "Runs", "aria-rowcount": hasMore ? -1 : rows.length + 1 })}
+        {...(cards && { tabIndex: 0, role: "region", "aria-label": "Runs" })}
+      >
+        {!cards && (
+          <div role="rowgroup" className={classes.head}>
+            {table.getHeaderGroups().map((group) => (
+              <div key={group.id} role="row" aria-rowindex={1} className={classes.row}>
+                {group.headers.map((header) => (
+                  <div key={header.id} role="columnheader" className={classes[header.column.id]}>
+                    <table.FlexRender header={header} />
+                  </div>
+                ))}
+              </div>
+            ))}
+          </div>
+        )}
+        {body}
+      </div>
+    </div>
+  );
+}
+
+function hasFocus(element: HTMLElement | null): boolean {
+  return element?.contains(document.activeElement) ?? false;
+}
+
+function Loading(): ReactElement {
+  return (
+    <div className={`panel ${classes.loading}`} aria-busy aria-label="Loading runs">
+      {Array.from({ length: 12 }, (_, index) => (
+        <Skeleton key={index} height={14} width={`${90 - ((index * 17) % 40)}%`} />
+      ))}
+    </div>
+  );
+}

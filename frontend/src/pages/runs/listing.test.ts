@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import type { RunList, RunSummary } from "@/api/schema";
+import { aRun } from "@/testing/factories";
+import { allRuns, barShare, mergeNewest, orderPair, toggleSelection } from "./listing";
+
+const page = (...runs: RunSummary[]): RunList => ({ runs, next: null, total: runs.length });
+
+test("a fresh first page updates rows on any page and puts new runs on top", () => {
+  const data = { pages: [page(aRun({ id: "b" })), page(aRun({ id: "a", status: "running" }))], pageParams: ["", "x"] };
+  const merged = mergeNewest(data, { ...page(aRun({ id: "c" }), aRun({ id: "a", status: "failed" })), total: 3 });
+  expect(allRuns(merged).map((run) => [run.id, run.status])).toEqual([
+    ["c", "completed"],
+    ["b", "completed"],
+    ["a", "failed"],
+  ]);
+  expect(merged.pages[0]?.total).toBe(3);
+});
+
+test("a fork is compared with its source, whichever was chosen first", () => {
+  const source = aRun({ id: "s", started_at: "2026-05-02T00:00:00Z" });
+  const fork = aRun({ id: "f", source_run: "s", started_at: "2026-05-01T00:00:00Z" });
+  expect(orderPair(fork, source).base.id).toBe("s");
+  expect(orderPair(source, fork).base.id).toBe("s");
+});
+
+test("unrelated runs are compared older first", () => {
+  const older = aRun({ id: "o", started_at: "2026-05-01T00:00:00Z" });
+  const newer = aRun({ id: "n", started_at: null, created_at: "2026-05-03T00:00:00Z" });
+  expect(orderPair(newer, older)).toEqual({ base: older, candidate: newer });
+});
+
+test("at most two runs are chosen", () => {
+  expect(toggleSelection(["a", "b"], "c")).toEqual(["b", "c"]);
+  expect(toggleSelection(["a", "b"], "a")).toEqual(["b"]);
+});
+
+test("an unknown duration has no bar, the shortest still shows", () => {
+  expect([barShare(null, 10), barShare(0.0001, 10), barShare(10, 10)]).toEqual([0, 0.02, 1]);
+});

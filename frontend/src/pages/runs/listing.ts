@@ -1,0 +1,39 @@
+// The runs list as data: merging what is new, ordering a pair, scaling bars.
+import type { InfiniteData } from "@tanstack/react-query";
+import type { RunList, RunSummary } from "@/api/schema";
+
+export function allRuns(data: InfiniteData<RunList> | undefined): RunSummary[] {
+  return data?.pages.flatMap((page) => page.runs) ?? [];
+}
+
+/** Puts a fresh first page into a list of many pages: changed rows in their places, new ones on top. */
+export function mergeNewest(data: InfiniteData<RunList>, fresh: RunList): InfiniteData<RunList> {
+  const changed = new Map(fresh.runs.map((run) => [run.id, run]));
+  const known = new Set(allRuns(data).map((run) => run.id));
+  const added = fresh.runs.filter((run) => !known.has(run.id));
+  const pages = data.pages.map((page, index) => ({
+    ...page,
+    total: fresh.total,
+    runs: [...(index === 0 ? added : []), ...page.runs.map((run) => changed.get(run.id) ?? run)],
+  }));
+  return { ...data, pages };
+}
+
+/** Which of two runs is the base: the one the other was forked from, else the older one. */
+export function orderPair(first: RunSummary, second: RunSummary): { base: RunSummary; candidate: RunSummary } {
+  if (first.source_run === second.id) return { base: second, candidate: first };
+  if (second.source_run === first.id) return { base: first, candidate: second };
+  const age = (run: RunSummary) => Date.parse(run.started_at ?? run.created_at);
+  return age(first) <= age(second) ? { base: first, candidate: second } : { base: second, candidate: first };
+}
+
+/** Shares of the longest duration on screen, by square root, so that one slow run does not hide the others. */
+export function barShare(value: number | null, longest: number): number {
+  return value === null || longest <= 0 ? 0 : Math.max(0.02, Math.sqrt(value / longest));
+}
+
+/** Adds or removes a run; the third takes the place of the older choice. */
+export function toggleSelection(selected: readonly string[], id: string): string[] {
+  if (selected.includes(id)) return selected.filter((each) => each !== id);
+  return [...selected, id].slice(-2);
+}

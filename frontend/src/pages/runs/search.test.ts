@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { choices, parseRunsSearch, toFilter, withChoices } from "./search";
+
+test("an address keeps what the page knows and drops the rest", () => {
+  expect(parseRunsSearch({ q: "refund", status: "failed", max_cost: "0.5", colour: "red", app: "" })).toEqual({
+    q: "refund",
+    status: "failed",
+    max_cost: 0.5,
+  });
+});
+
+test("a cost that is no number is left out", () => {
+  expect(parseRunsSearch({ min_cost: "cheap" })).toEqual({});
+});
+
+test("choices of a filter travel as one value", () => {
+  const search = withChoices({ q: "x" }, "app", ["desk", "tau"]);
+  expect(search).toEqual({ q: "x", app: "desk,tau" });
+  expect(choices(search, "app")).toEqual(["desk", "tau"]);
+  expect(withChoices(search, "app", [])).toEqual({ q: "x" });
+  expect(toFilter({ app: "desk", min_cost: 0 })).toEqual({ app: "desk", min_cost: "0" });
+});
