@@ -16,7 +16,7 @@ from cockpit import embedded  # isort: skip
 from django.conf import settings  # isort: skip
 from importlib.util import find_spec
 
-READY = all(find_spec(name) for name in ("replay.services", "replay.queries", "diffing.models"))
+READY = all(find_spec(name) for name in ("replay.services", "replay.runner", "diffing.models"))
 if READY:
     from cockpit import live
     from replay import services as replays

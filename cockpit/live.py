@@ -174,8 +174,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.close(SERVER_ERROR)
 
     async def _send_new(self, woken: bool) -> None:
-        for message in await database_sync_to_async(self._feed.read)(woken=woken):
-            await self.send(message.model_dump_json())
+        read = database_sync_to_async(self._feed.read)
+        while messages := await read(woken=woken):
+            woken = False
+            for message in messages:
+                await self.send(message.model_dump_json())
 
 
 class SameOrigin:

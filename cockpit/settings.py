@@ -186,6 +186,8 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# Distributed, a worker that died is known by the heartbeat that it leaves behind.
+CELERY_BEAT_SCHEDULE = {"requeue-unfinished": {"task": "cockpit.tasks.requeue_unfinished", "schedule": 60.0}}
 
 LOGGING = logs.config(_log_level())
 logs.configure()
