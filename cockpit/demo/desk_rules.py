@@ -28,13 +28,15 @@ def decide(request: Request, rules: Instructions, answer: Answer) -> Decision | 
         return None
     if not wanted:
         # A question about the rules is answered from the documents.
-        return None if request.documents else answer.say("Which order is it about?", "Please send me its number.")
+        question = request.documents and "?" in request.asked
+        return None if question else answer.say("Which order is it about?", "Please send me its number.")
     return _orders_first(request, wanted, answer) or _each(request, rules, answer, wanted, topic)
 
 
 def _matter(request: Request) -> str:
-    """What the customer wants: a short yes is about what was asked before."""
-    return " ".join([*request.earlier, request.asked]) if _YES.match(request.asked) else request.asked
+    """What the customer wants: a yes, or a bare order number, is about what was asked before."""
+    own = any(pattern.search(request.asked) for pattern, _ in _WORK) and not _YES.match(request.asked)
+    return request.asked if own else " ".join([*request.earlier, request.asked])
 
 
 def _orders_first(request: Request, wanted: list[str], answer: Answer) -> Decision | None:
@@ -143,7 +145,7 @@ def _parcel(request: Request, rules: Instructions, answer: Answer, order: dict[s
     ask_carrier = status == "shipped" and (parcel is None or (_failed(parcel) and tries < 2))
     if ask_carrier and (called := answer.call("get_shipment", order_id=order_id)):
         return called
-    if _failed(parcel):
+    if parcel is not None and _failed(parcel):
         return _handed_over(request, answer, order_id, f"The carrier gave no answer about order {order_id}.")
     if isinstance(parcel, dict):
         where = f"it is {parcel.get('state', 'on its way')} with {parcel.get('carrier', 'the carrier')}"

@@ -1,5 +1,6 @@
 """The local model's answers in the two protocols: what a request says, and how an answer is told."""
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -23,9 +24,10 @@ class BadRequest(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """An answer on its way out."""
+    """An answer on its way out; `place` counts what the assistant said before."""
 
     id: str
+    place: int
     model: str
     reply: Reply
     streams: bool
@@ -121,7 +123,8 @@ def _answered(
     stops = [stop] if isinstance(stop, str) else [mark for mark in stop or [] if isinstance(mark, str)]  # type: ignore[attr-defined]  # checked item by item
     made = reply(request, prompt_text=text, max_tokens=limit if isinstance(limit, int) else None, stop=stops)
     return Told(
-        id=f"local-{time.time_ns():x}",
+        id=f"local-{hashlib.sha256(text.encode()).hexdigest()[:16]}",
+        place=sum(message.get("role") == "assistant" for message in messages),
         model=str(model),
         reply=made,
         streams=bool(body.get("stream")),
@@ -173,7 +176,10 @@ def _pieces(text: str) -> list[str]:
 
 
 def _call_id(told: Told, index: int) -> str:
-    return f"call_{told.id.removeprefix('local-')}_{index}"
+    """The same call at the same place of a conversation has the same id: nothing here is left to chance."""
+    call = told.reply.calls[index]
+    at = f"{told.place}/{index}/{call.name}/{json.dumps(call.arguments, sort_keys=True)}"
+    return f"call_{hashlib.sha256(at.encode()).hexdigest()[:16]}"
 
 
 def _chat_calls(told: Told) -> list[dict[str, Any]]:

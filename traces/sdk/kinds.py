@@ -121,7 +121,7 @@ class DecisionStep(StepScope):
 
     def decide(self, passed: bool, *reasons: str) -> None:
         self.output = passed
-        self._reasons = list(reasons)
+        self._reasons = [reason for reason in reasons if reason]
 
     def started(self) -> None:
         return None
