@@ -15,6 +15,7 @@ FoundBy = Literal["lineage", "signature", "sequence", "similarity", "none"]
 SectionName = Literal["prompt", "retrieval", "tool", "model", "output", "run"]
 Similarity = Literal["identical", "embeddings", "difflib", "jaccard", "empty"]
 Confidence = Literal["high", "medium", "low", "noise"]
+Category = Literal["prompt", "retrieval", "tool", "model", "output", "upstream", "structure"]
 
 
 class StepRef(Schema):
@@ -175,7 +176,7 @@ class PathLink(Schema):
 class Cause(Schema):
     """One suspected cause. `category` follows the order of the replay-fork-diff document."""
 
-    category: Literal["prompt", "retrieval", "tool", "model", "output", "upstream", "structure"]
+    category: Category
     title: str
     description: str
     base: StepRef | None
@@ -231,6 +232,14 @@ class DiffReport(Schema):
     scores: Scores
     deltas: Deltas
     attribution: Attribution
+
+
+class DiffPending(Schema):
+    """A report that is not there yet: ask for it again. `failed` says why; requesting the diff again tries again."""
+
+    id: UUID
+    status: Literal["pending", "failed"]
+    error: str
 
 
 class DiffSummary(Schema):

@@ -1,0 +1,237 @@
+"""Which step of one run corresponds to which step of the other.
+
+Steps that replay one recorded step belong together. Among the rest, under matching parents: calls that occur
+once on both sides anchor the sequence, then equal answers do, and what lies between two anchors is aligned by
+similarity with gaps (see `gaps`). A step that is the same and stands elsewhere is a move.
+
+Near-linear in the number of steps; the result does not depend on which side is called base.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final, NamedTuple
+
+from diffing import gaps
+from diffing.anchors import increasing, unique_pairs
+from diffing.likeness import Subtrees, likeness
+from diffing.schemas import FoundBy
+from diffing.sides import CONTAINERS, SideStep
+from traces.vocabulary import StepType
+
+_MOVABLE: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
+
+
+class Match(NamedTuple):
+    """Indices of two steps that correspond; `moved` when their order or place differs."""
+
+    base: int
+    candidate: int
+    found_by: FoundBy
+    confidence: float
+    moved: bool = False
+
+
+def align(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Match]:
+    """A partial injection from base to candidate; steps that no match names have no partner."""
+    if _comes_later(base, candidate):
+        swapped = _Alignment(candidate, base).run()
+        matches = [match._replace(base=match.candidate, candidate=match.base) for match in swapped]
+    else:
+        matches = _Alignment(base, candidate).run()
+    return sorted(matches)
+
+
+def call_key(step: SideStep) -> Hashable:
+    """Equal for two steps that made the same call."""
+    return (step.type, step.name, step.signature or step.input_ref)
+
+
+class _Alignment:
+    """One run of the aligner over two fixed sequences."""
+
+    def __init__(self, left: Sequence[SideStep], right: Sequence[SideStep]) -> None:
+        self.left, self.right = left, right
+        self.subtrees = Subtrees(left), Subtrees(right)
+        self.matches: list[Match] = []
+        self.partner: dict[int, int] = {}
+        self.taken: set[int] = set()
+        self.moved: set[int] = set()
+
+    def run(self) -> list[Match]:
+        self._by_lineage()
+        pending: list[tuple[int | None, int | None]] = [(None, None)]
+        while pending:  # parents before children, without recursion: imported trees can be deep
+            parents = pending.pop()
+            self._under(*parents)
+            children = self.subtrees[0].children(parents[0])
+            pending += [(child, self.partner[child]) for child in children if child in self.partner]
+        self._moved_elsewhere()
+        return self.matches
+
+    def _by_lineage(self) -> None:
+        places = {step.origin: index for index, step in enumerate(self.right)}
+        pairs = [(i, places[step.origin]) for i, step in enumerate(self.left) if step.origin in places]
+        self._add_ordered(pairs, "lineage", lambda _i, _j: 1.0)
+
+    def _under(self, left_parent: int | None, right_parent: int | None) -> None:
+        """Align the children of a pair of parents that lineage left open, between those it settled."""
+        left = self.subtrees[0].children(left_parent)
+        right = self.subtrees[1].children(right_parent)
+        inside = set(right)
+        settled = [(i, self.partner[i]) for i in left if self.partner.get(i) in inside]
+        for i_part, j_part in _between(left, right, increasing(settled)):
+            open_left = [i for i in i_part if i not in self.partner]
+            open_right = [j for j in j_part if j not in self.taken]
+            if open_left and open_right:
+                self._segment(open_left, open_right)
+        self._first_answers(left, right)
+
+    def _first_answers(self, left: Sequence[int], right: Sequence[int]) -> None:
+        """The first answers under two parents correspond, however they differ, unless one has a partner already."""
+        i, j = self._first_model(left, self.left), self._first_model(right, self.right)
+        if i is None or j is None or i in self.partner or j in self.taken:
+            return
+        if self.left[i].called == self.right[j].called and not self._crosses(i, j, left):
+            self._add(Match(i, j, "sequence", 0.5))
+
+    def _first_model(self, children: Sequence[int], steps: Sequence[SideStep]) -> int | None:
+        return next((index for index in children if steps[index].type == StepType.MODEL), None)
+
+    def _crosses(self, i: int, j: int, siblings: Sequence[int]) -> bool:
+        """Whether pairing i with j would cross a pair of their siblings."""
+        return any((k < i) != (self.partner[k] < j) for k in siblings if k in self.partner and k not in self.moved)
+
+    def _segment(self, left: list[int], right: list[int]) -> None:
+        """Align two stretches of siblings: anchors of falling strength, then similarity in what is left."""
+        parts = [(left, right)]
+        for key, found_by, confidence in _LEVELS:
+            parts = [rest for part in parts for rest in self._anchor(*part, key, found_by, confidence)]
+        for part in parts:
+            self._fill(*part)
+
+    def _anchor(
+        self, left: list[int], right: list[int], key: "Key", found_by: FoundBy, confidence: float
+    ) -> list[tuple[list[int], list[int]]]:
+        """Pair what the key names once on both sides; answer with the stretches between those pairs."""
+        pairs = unique_pairs([key(self.left[i]) for i in left], [key(self.right[j]) for j in right])
+        named = [(left[i], right[j]) for i, j in pairs]
+        chain = increasing(named)
+        kept = set(chain)
+        for i, j in named:
+            moved = (i, j) not in kept
+            if not moved or found_by == "signature":
+                self._add(Match(i, j, found_by, confidence, moved))
+        return [part for part in _between(left, right, chain) if part[0] and part[1]]
+
+    def _fill(self, left: list[int], right: list[int]) -> None:
+        """What lies between anchors: by type and name where that says enough, else by what the steps say."""
+        for i_part, j_part in self._only_ones(left, right):
+            open_left = [i for i in i_part if i not in self.partner]
+            open_right = [j for j in j_part if j not in self.taken]
+            for i, j in gaps.align(open_left, open_right, self._likeness, (self._exact, self._kind)):
+                self._add(Match(i, j, "similarity", round(self._likeness(i, j), 3)))
+
+    def _only_ones(self, left: list[int], right: list[int]) -> list[tuple[list[int], list[int]]]:
+        """Pair the only step of its type and name on both sides; containers must be alike as well."""
+        left_kinds = [self._kind(i, False) for i in left]
+        pairs = unique_pairs(left_kinds, [self._kind(j, True) for j in right])
+        named = [(left[i], right[j]) for i, j in pairs if self._may_pair(left[i], right[j])]
+        chain = increasing(named)
+        for i, j in chain:
+            self._add(Match(i, j, "sequence", round(0.5 + 0.4 * self._likeness(i, j), 3)))
+        return _between(left, right, chain)
+
+    def _may_pair(self, i: int, j: int) -> bool:
+        root = self.left[i].parent_no is None and self.right[j].parent_no is None
+        return root or self.left[i].type not in CONTAINERS or self._likeness(i, j) >= gaps.LEAST
+
+    def _moved_elsewhere(self) -> None:
+        """The same call under another parent: its steps are paired as a move, first with first."""
+        waiting: dict[Hashable, list[int]] = {}
+        for j, step in enumerate(self.right):
+            if j not in self.taken and step.type in _MOVABLE and step.signature:
+                waiting.setdefault(call_key(step), []).append(j)
+        for places in waiting.values():
+            places.reverse()
+        for i, step in enumerate(self.left):
+            places = waiting.get(call_key(step), []) if i not in self.partner else []
+            if places and step.signature:
+                self._add(Match(i, places.pop(), "signature", 0.9, moved=True))
+
+    def _add_ordered(self, pairs: list[tuple[int, int]], found_by: FoundBy, sure: Callable[[int, int], float]) -> None:
+        kept = set(increasing(pairs))
+        for i, j in pairs:
+            self._add(Match(i, j, found_by, sure(i, j), moved=(i, j) not in kept))
+
+    def _add(self, match: Match) -> None:
+        self.matches.append(match)
+        self.partner[match.base] = match.candidate
+        self.taken.add(match.candidate)
+        if match.moved:
+            self.moved.add(match.base)
+
+    def _likeness(self, i: int, j: int) -> float:
+        return likeness(self.left[i], self.right[j], self.subtrees[0].content(i), self.subtrees[1].content(j))
+
+    def _exact(self, index: int, right: bool) -> Hashable:
+        return call_key((self.right if right else self.left)[index])
+
+    def _kind(self, index: int, right: bool) -> Hashable:
+        step = (self.right if right else self.left)[index]
+        return (step.type, step.called)
+
+
+Key = Callable[[SideStep], Hashable]
+
+
+def _whole(step: SideStep) -> Hashable:
+    return (step.type, step.name, step.input_ref, step.output_ref) if step.input_ref or step.output_ref else None
+
+
+def _call(step: SideStep) -> Hashable:
+    return call_key(step) if step.signature or step.input_ref else None
+
+
+def _answer(step: SideStep) -> Hashable:
+    """Equal answers: not of tools, whose answers are often just `ok`."""
+    return (step.type, step.name, step.output_ref) if step.output_ref and step.type != StepType.TOOL else None
+
+
+# From the strongest to the weakest: key, how a pair found by it is called, confidence.
+_LEVELS: Final[tuple[tuple[Key, FoundBy, float], ...]] = (
+    (_whole, "signature", 1.0),
+    (_call, "signature", 0.98),
+    (_answer, "sequence", 0.95),
+)
+
+
+def _between(
+    left: Sequence[int], right: Sequence[int], anchors: Sequence[tuple[int, int]]
+) -> list[tuple[list[int], list[int]]]:
+    """The stretches of two ascending index lists between anchors, in order."""
+    parts = []
+    at_left = at_right = 0
+    for i, j in anchors:
+        end_left = at_left
+        while end_left < len(left) and left[end_left] < i:
+            end_left += 1
+        end_right = at_right
+        while end_right < len(right) and right[end_right] < j:
+            end_right += 1
+        parts.append((list(left[at_left:end_left]), list(right[at_right:end_right])))
+        at_left, at_right = end_left + 1, end_right + 1
+    parts.append((list(left[at_left:]), list(right[at_right:])))
+    return parts
+
+
+def _comes_later(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> bool:
+    """Orders two sequences by content, so that aligning them starts from the same side either way."""
+    if len(base) != len(candidate):
+        return len(base) > len(candidate)
+    for one, other in zip(base, candidate, strict=True):
+        if (left := _said(one)) != (right := _said(other)):
+            return left > right
+    return False
+
+
+def _said(step: SideStep) -> tuple[str, ...]:
+    return step.type, step.name, step.signature, step.input_ref, step.output_ref, step.summary

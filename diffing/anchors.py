@@ -1,0 +1,46 @@
+"""Anchors: keys that occur once on both sides, and the longest chain of pairs in one order."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+
+from rapidfuzz.distance import LCSseq
+
+
+def unique_pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Places of the keys that occur exactly once on both sides, by ascending left place; None is no key."""
+    counts = Counter(left), Counter(right)
+    places = {key: place for place, key in enumerate(right) if key is not None and counts[1][key] == 1}
+    return [(i, places[key]) for i, key in enumerate(left) if key in places and counts[0][key] == 1]
+
+
+def increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest chain of pairs that ascends on both sides; `pairs` ascend on the left (patience sorting)."""
+    tops: list[int] = []  # right place on top of each pile
+    owners: list[int] = []  # which pair that is
+    below: list[int] = []  # for each pair, the pair under it on the pile to the left
+    for index, (_, right) in enumerate(pairs):
+        pile = bisect_left(tops, right)
+        below.append(owners[pile - 1] if pile else -1)
+        tops[pile : pile + 1] = [right]
+        owners[pile : pile + 1] = [index]
+    chain = []
+    at = owners[-1] if owners else -1
+    while at >= 0:
+        chain.append(pairs[at])
+        at = below[at]
+    return chain[::-1]
+
+
+def differing(left: Sequence[Hashable], right: Sequence[Hashable]) -> Iterator[tuple[range, range]]:
+    """The stretches of both sides between their longest common subsequence, in order."""
+    at_left = at_right = 0
+    ends = [
+        (op.src_start, op.src_end, op.dest_start, op.dest_end)
+        for op in LCSseq.opcodes(left, right)
+        if op.tag == "equal"
+    ]
+    for start_left, end_left, start_right, end_right in [*ends, (len(left), 0, len(right), 0)]:
+        if at_left < start_left or at_right < start_right:
+            yield range(at_left, start_left), range(at_right, start_right)
+        at_left, at_right = end_left, end_right

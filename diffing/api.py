@@ -1,0 +1,161 @@
+"""The REST interface of diffs and share links."""
+
+from uuid import UUID
+
+from django.core.cache import cache
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from diffing import queries, services
+from diffing.models import DiffReport, DiffStatus
+from diffing.problems import DiffFailed, TooManyAttempts
+from diffing.render.html import as_html
+from diffing.render.markdown import as_markdown
+from diffing.schemas import DiffList, DiffPending, DiffRequest, ShareList, ShareRequest, ShareView
+from diffing.schemas import DiffReport as Report
+from traces.queries import find_run
+from traces.schemas import Problem
+
+_WINDOW_S = 60
+_OPENED = 120  # shared reports opened from one address in a window: enough for people, useless for guessing
+_PROBLEMS = dict.fromkeys((400, 404, 409, 422), Problem)
+_FORMATS = OpenApiParameter(
+    "format", str, enum=["json", "md", "html"], description="`html` is one self-contained file."
+)
+
+
+class DiffsView(APIView):
+    """Reports."""
+
+    @extend_schema(
+        operation_id="diffs_list",
+        parameters=[OpenApiParameter("run", OpenApiTypes.UUID, description="only reports of this run")],
+        responses={200: DiffList, **_PROBLEMS},
+    )
+    def get(self, request: Request) -> Response:
+        """The newest reports."""
+        given = request.query_params.get("run")
+        run = find_run(given).id if given else None
+        return Response(DiffList(diffs=queries.latest(run=run)))
+
+    @extend_schema(
+        operation_id="diffs_create",
+        request=DiffRequest,
+        responses={
+            200: Report,
+            202: OpenApiResponse(DiffPending, "A worker makes the report; ask for it at `/diffs/{id}`."),
+            **_PROBLEMS,
+        },
+    )
+    def post(self, request: Request) -> HttpResponse:
+        """Compare two runs. The same question gives the same report.
+
+        Without embeddings the answer is the report itself. With them (the extra `semantic` is installed and
+        `similarity` is `auto`) a worker makes it: 202 with its id.
+        """
+        asked = DiffRequest.model_validate(request.data)
+        row = services.request(
+            base_id=find_run(asked.base).id, candidate_id=find_run(asked.candidate).id, options=asked.options
+        )
+        return _answer(row, "json")
+
+
+class DiffView(APIView):
+    """One report."""
+
+    @extend_schema(
+        operation_id="diffs_retrieve",
+        parameters=[_FORMATS],
+        responses={
+            (200, "application/json"): Report,
+            (200, "text/markdown"): OpenApiTypes.STR,
+            (200, "text/html"): OpenApiTypes.STR,
+            202: OpenApiResponse(DiffPending, "Not there yet: ask again, or wait for the `diff` socket to wake."),
+            **_PROBLEMS,
+        },
+    )
+    def get(self, request: Request, id: UUID) -> HttpResponse:
+        """A report as JSON, Markdown, or one HTML file that opens offline."""
+        return _answer(queries.find(id), request.query_params.get("format", "json"))
+
+
+class SharesView(APIView):
+    """The links to one report."""
+
+    @extend_schema(operation_id="shares_list", responses={200: ShareList, **_PROBLEMS})
+    def get(self, request: Request, id: UUID) -> Response:
+        """All links, without their tokens."""
+        return Response(ShareList(shares=queries.shares(queries.find(id).id)))
+
+    @extend_schema(operation_id="shares_create", request=ShareRequest, responses={201: ShareView, **_PROBLEMS})
+    def post(self, request: Request, id: UUID) -> Response:
+        """A new link. Its address is in this answer only."""
+        asked = ShareRequest.model_validate(request.data)
+        link, token = services.share(diff_id=id, expires_in_s=asked.expires_in_s)
+        url = request.build_absolute_uri(f"/share/{token}")
+        return Response(queries.share_view(link, url), 201)
+
+
+class ShareRevokeView(APIView):
+    """One link."""
+
+    @extend_schema(operation_id="shares_delete", responses={200: ShareView, **_PROBLEMS})
+    def delete(self, request: Request, id: UUID) -> Response:
+        """Revoke a link."""
+        return Response(queries.share_view(services.revoke(id), None))
+
+
+class SharedReportView(APIView):
+    """What a share link opens."""
+
+    @extend_schema(
+        operation_id="share_retrieve",
+        parameters=[_FORMATS],
+        responses={(200, "application/json"): Report, (200, "text/html"): OpenApiTypes.STR, 404: Problem, 429: Problem},
+    )
+    def get(self, request: Request, token: str) -> HttpResponse:
+        """The report of a share link, for whoever has it. Nothing else can be reached through it."""
+        _count(str(request.META.get("REMOTE_ADDR", "")))
+        response = _rendered(services.open_share(token), request.query_params.get("format", "json"))
+        response["X-Robots-Tag"] = "noindex, nofollow"
+        response["Referrer-Policy"] = "no-referrer"
+        return response
+
+
+def _answer(row: DiffReport, form: str) -> HttpResponse:
+    if row.status == DiffStatus.READY:
+        return _rendered(row.id, form)
+    if row.status == DiffStatus.FAILED:
+        raise DiffFailed(f"the diff could not be made: {row.error}")
+    return Response(queries.pending(row), 202)
+
+
+def _rendered(diff_id: UUID, form: str) -> HttpResponse:
+    """The stored bytes, or one of the two texts made from them."""
+    if form == "html":
+        return _file(as_html(queries.report(diff_id)), "text/html; charset=utf-8")
+    if form == "md":
+        return _file(as_markdown(queries.report(diff_id)), "text/markdown; charset=utf-8")
+    return _file(queries.body(diff_id), "application/json")
+
+
+def _file(content: str | bytes, media_type: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=media_type)
+    response["Cache-Control"] = "private, no-store"
+    response["X-Content-Type-Options"] = "nosniff"
+    if media_type.startswith("text/html"):
+        # The file has styles of its own and runs nothing.
+        response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    return response
+
+
+def _count(address: str) -> None:
+    """A fixed window for each address."""
+    key = f"share-window:{address}"
+    cache.add(key, 0, _WINDOW_S)
+    if cache.incr(key) > _OPENED:
+        raise TooManyAttempts("too many share links were opened from this address; wait a minute")

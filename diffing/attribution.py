@@ -1,0 +1,191 @@
+"""Why the answers differ, as far as the recordings alone can tell.
+
+Roots are changes that no earlier change explains. Those whose effect cannot have reached the final answer are
+discarded (inert, unreached or dominated: every way passes an answer that is the same in both runs). Of the rest
+only those count that precede the first changed answer; the order of the replay-fork-diff document (prompt,
+retrieval, tool, model) picks one. Recordings alone never give more than medium confidence.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from diffing.comparison import Comparison, Pair
+from diffing.facets import SYSTEM_ROLES, Facet
+from diffing.flow import Flow
+from diffing.messages import MessagePair
+from diffing.schemas import Category
+from traces.canonical import digest
+from traces.vocabulary import StepType
+
+# The document's four priorities, with what it does not name where it belongs: the user's words are part of the
+# request; a step that is new or gone explains more than an answer that differs for no recorded reason.
+PRIORITY: Final[tuple[Category, ...]] = ("prompt", "upstream", "retrieval", "tool", "model", "structure", "output")
+
+Verdict = Literal["cause", "no_difference", "no_effect", "noise", "inconclusive"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Atom:
+    """One change that no earlier change explains. `places` are the pairs it acts on, the first one first.
+
+    `facet` is None for a step that only one side has; `sampled` marks a model that answered the same request
+    differently without anybody's doing.
+    """
+
+    category: Category
+    places: tuple[int, ...]
+    pair: Pair
+    facet: Facet | None = None
+    sampled: bool = False
+    overridden: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reasoning:
+    """The verdict with what it rests on; `primary` is there only for the verdicts `cause` and `noise`."""
+
+    verdict: Verdict
+    primary: Atom | None = None
+    rivals: tuple[Atom, ...] = ()
+    discarded: tuple[Atom, ...] = ()
+    later: tuple[Atom, ...] = ()
+    connected: bool = True  # the recorded data flow leads from the cause to the final answer
+    live: frozenset[int] = frozenset()  # changed pairs from which the final answer can have been reached
+
+
+def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> Reasoning:
+    """Discard, order and choose; `facets` are those of the opened pairs by place."""
+    if not any(pair.differs for pair in comparison.acting):
+        return Reasoning(verdict="no_difference")
+    final = comparison.final
+    atoms = [atom for atom in _atoms(comparison, facets, flow) if not _restates(atom, final)]
+    if final is None or not final.answers_differently:
+        return Reasoning(verdict="no_effect", discarded=tuple(atoms))
+    live = frozenset(flow.before(final.place) | {final.place})
+    return _choose(comparison, flow, atoms, live)
+
+
+def _choose(comparison: Comparison, flow: Flow, atoms: Sequence[Atom], live: frozenset[int]) -> Reasoning:
+    alive = [atom for atom in atoms if _acts(comparison, flow, atom, live)]
+    discarded = tuple(atom for atom in atoms if atom not in alive)
+    connected = bool(alive)
+    if not connected:  # the links are incomplete: nothing is certified, so nothing may be discarded
+        alive, discarded = list(atoms), ()
+    first = _first_answer(comparison, live if connected else range(len(comparison.pairs)))
+    early = [atom for atom in alive if atom.places[0] <= first] or alive
+    later = tuple(atom for atom in alive if atom not in early)
+    undecided = Reasoning(
+        verdict="inconclusive", rivals=tuple(early), discarded=discarded, later=later, connected=connected, live=live
+    )
+    best = min(early, key=_rank, default=None)
+    rivals = tuple(atom for atom in early if atom is not best)
+    if best is None or any(_rank(atom) == _rank(best) for atom in rivals):
+        return undecided
+    verdict: Verdict = "noise" if best.sampled and not rivals else "cause"
+    return replace(undecided, verdict=verdict, primary=best, rivals=rivals)
+
+
+def _restates(atom: Atom, final: Pair | None) -> bool:
+    """Whether it only says that the final answer differs, which is what is to be explained."""
+    return atom.pair is final and atom.pair.step.type == StepType.OUTPUT and not atom.overridden
+
+
+def _acts(comparison: Comparison, flow: Flow, atom: Atom, live: frozenset[int]) -> bool:
+    """Whether the final answer can have felt it: it changed an answer on the way there, at its step or later."""
+    reached = (flow.after(atom.places) | set(atom.places)) & live
+    return any(comparison.pairs[place].answers_differently for place in reached)
+
+
+def _first_answer(comparison: Comparison, places: Collection[int]) -> int:
+    """The place of the first changed answer among `places`."""
+    acting = (pair.place for pair in comparison.acting if pair.place in places and pair.answers_differently)
+    return min(acting, default=len(comparison.pairs))
+
+
+def _rank(atom: Atom) -> int:
+    return PRIORITY.index(atom.category)
+
+
+def _atoms(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> list[Atom]:
+    """The roots, in order; one change that shows in many steps is one."""
+    changed = {pair.place for pair in comparison.acting if pair.answers_differently}
+    tainted = flow.after({pair.place for pair in comparison.acting if pair.differs})
+    found: dict[str, Atom] = {}
+    for pair in comparison.acting:
+        if not pair.differs:
+            continue
+        for atom in _own(pair, facets.get(pair.place, ()), pair.place in tainted, _fed(pair, flow, changed)):
+            key = _identity(atom)
+            known = found.get(key)
+            found[key] = replace(known, places=(*known.places, pair.place)) if known else atom
+    return list(found.values())
+
+
+def _identity(atom: Atom) -> str:
+    facet = atom.facet
+    if facet is None or facet.part == "output":
+        return f"{atom.pair.place} {facet.kind if facet else ''}"
+    if facet.messages:
+        return digest([list(facet.messages[0].key)])
+    return digest([facet.kind, facet.base, facet.candidate])
+
+
+def _own(pair: Pair, facets: Sequence[Facet], tainted: bool, fed: frozenset[str]) -> Iterable[Atom]:
+    """What changed at this pair itself, rather than because of something before it."""
+    if pair.both is None:
+        if not tainted:
+            yield Atom(category="structure", places=(pair.place,), pair=pair)
+        return
+    given = [facet for facet in facets if facet.part != "output"]
+    for facet in given:
+        own = _own_part(facet, tainted, fed)
+        if own:
+            yield Atom(category=_category(own), places=(pair.place,), pair=pair, facet=own)
+    made = [facet for facet in facets if facet.part == "output"]
+    if made and (pair.overridden or (not given and not tainted)):
+        yield _answered(pair, made[0])
+
+
+def _answered(pair: Pair, facet: Facet) -> Atom:
+    """Another answer to the same call: an operator's, the world's, or a model's that was sampled anew."""
+    sampled = pair.step.type == StepType.MODEL and not pair.overridden
+    return Atom(
+        category=facet.category,
+        places=(pair.place,),
+        pair=pair,
+        facet=facet,
+        sampled=sampled,
+        overridden=pair.overridden,
+    )
+
+
+def _own_part(facet: Facet, tainted: bool, fed: frozenset[str]) -> Facet | None:
+    """The facet, or the part of it, that no earlier step brought about."""
+    if facet.part == "config" or facet.kind in {"system prompt", "tool schemas"}:
+        return facet
+    if facet.form == "messages":
+        own = tuple(item for item in facet.messages if _is_own(item, tainted, fed))
+        return replace(facet, messages=own) if own else None
+    return None if tainted else facet
+
+
+def _is_own(item: MessagePair, tainted: bool, fed: frozenset[str]) -> bool:
+    """After a changed answer the history differs, and what a user says may be a reaction to it."""
+    if item.role in SYSTEM_ROLES:
+        return True
+    places = {f"/messages/{index}" for index in (item.base_index, item.candidate_index) if index is not None}
+    return not tainted and fed.isdisjoint(places)
+
+
+def _fed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:
+    """Which messages of the request came from a changed step directly."""
+    paths = [travel.path for travel in flow.into.get(pair.place, ()) if travel.producer in changed]
+    return frozenset("/".join(path.split("/")[:3]) for path in paths)
+
+
+def _category(facet: Facet) -> Category:
+    """A changed message of the user is upstream of the run; an edited history is a changed prompt."""
+    if facet.form == "messages":
+        return "upstream" if facet.messages[0].role == "user" else "prompt"
+    return facet.category

@@ -1,0 +1,50 @@
+"""Reports of two runs, kept as they were made, and the links that share them."""
+
+from django.db import models
+
+from traces.ids import new_id
+from traces.models import Run
+
+
+class DiffStatus(models.TextChoices):
+    PENDING = "pending"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class DiffReport(models.Model):
+    """One report, addressed by what was compared and how; never changed once it is ready."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    key = models.CharField(max_length=64, unique=True, help_text="digest of base, candidate and options")
+    base = models.ForeignKey(Run, models.CASCADE, related_name="diffs_as_base")
+    candidate = models.ForeignKey(Run, models.CASCADE, related_name="diffs_as_candidate")
+    options = models.JSONField()
+    status = models.CharField(max_length=7, choices=DiffStatus.choices, default=DiffStatus.PENDING)
+    error = models.TextField(blank=True, help_text="why it failed")
+    created_at = models.DateTimeField(auto_now_add=True)
+    sentence = models.TextField(blank=True)
+    ars = models.FloatField(null=True)
+    confidence = models.CharField(max_length=6, blank=True)
+    body = models.BinaryField(null=True, help_text="the report as JSON, zstd")
+
+    class Meta:
+        indexes = (models.Index(fields=["-created_at", "-id"], name="diff_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.base_id} -> {self.candidate_id}"
+
+
+class ShareLink(models.Model):
+    """Lets whoever has the token read exactly one report; only the token's hash is kept."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="shares")
+    token_hash = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+    views = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"share {self.id} of {self.diff_id}"

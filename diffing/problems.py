@@ -1,0 +1,27 @@
+"""What can be wrong with a request for a report."""
+
+from traces.problems import ProblemError
+
+
+class NotSealed(ProblemError):
+    """A run that is still being recorded has nothing final to compare."""
+
+    code = "source_not_sealed"
+    status = 409
+
+
+class DiffFailed(ProblemError):
+    """The report could not be made; asking again tries again."""
+
+    code = "internal_error"
+    status = 500
+    retryable = True
+
+
+class TooManyAttempts(ProblemError):
+    """Share links were opened too often from one address."""
+
+    code = "rate_limited"
+    status = 429
+    retryable = True
+    wait = 60

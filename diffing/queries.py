@@ -1,0 +1,145 @@
+"""Reading what is compared and what was reported."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Final
+from uuid import UUID
+
+import zstandard
+from django.db.models import Q
+
+from diffing.models import DiffReport, DiffStatus, ShareLink
+from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareView
+from diffing.schemas import DiffReport as Report
+from diffing.sides import Link, RunFacts, Side, SideStep
+from traces.models import Edge, Run, Step
+from traces.problems import NotFound
+
+_ANCESTORS: Final = 50  # forks of forks followed back to find the step that both runs replay
+_COLUMNS: Final = (
+    "id", "sequence_no", "parent_no", "type", "name", "status", "label", "reason", "signature", "input_ref",
+    "output_ref", "summary", "error", "provider", "model", "tool_name", "call_id", "tokens_in", "tokens_out",
+    "cost_usd", "duration_ms", "source_step",
+)  # fmt: skip
+_COST: Final = _COLUMNS.index("cost_usd")
+_MOST_CONTENT: Final = 1 << 30
+
+
+def side(run: Run, *, links: bool) -> Side:
+    """A run as the aligner wants it, without payloads; provenance only when somebody will follow it."""
+    rows = Step.objects.filter(run=run).order_by("sequence_no").values_list(*_COLUMNS)
+    origins = _origins(run)
+    return Side(
+        run=_facts(run),
+        steps=[_step(row, origins) for row in rows.iterator(chunk_size=5_000)],
+        links=_links(run.id) if links else (),
+    )
+
+
+def find(ref: UUID) -> DiffReport:
+    """A report's row without its body; raises `NotFound`."""
+    found = DiffReport.objects.filter(id=ref).select_related("base", "candidate").defer("body").first()
+    if found is None:
+        raise NotFound(f"there is no diff {ref}")
+    return found
+
+
+def body(diff_id: UUID) -> bytes:
+    """The report as JSON, as it was stored."""
+    stored = DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).values_list("body", flat=True).first()
+    if stored is None:
+        raise NotFound(f"there is no diff {diff_id}")
+    return zstandard.ZstdDecompressor().decompress(bytes(stored), max_output_size=_MOST_CONTENT)
+
+
+def report(diff_id: UUID) -> Report:
+    """The report itself."""
+    return Report.model_validate_json(body(diff_id))
+
+
+def pending(row: DiffReport) -> DiffPending:
+    return DiffPending(id=row.id, status="failed" if row.status == DiffStatus.FAILED else "pending", error=row.error)
+
+
+def latest(*, run: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
+    """The newest ready reports, of one run or of all."""
+    rows = DiffReport.objects.filter(status=DiffStatus.READY).select_related("base", "candidate").defer("body")
+    if run is not None:
+        rows = rows.filter(Q(base=run) | Q(candidate=run))
+    return [_summary(row) for row in rows.order_by("-created_at", "-id")[:limit]]
+
+
+def shares(diff_id: UUID) -> list[ShareView]:
+    """The links to a report, newest first."""
+    return [share_view(link, None) for link in ShareLink.objects.filter(diff=diff_id).order_by("-id")]
+
+
+def share_view(link: ShareLink, url: str | None) -> ShareView:
+    return ShareView(
+        id=link.id, diff=link.diff_id, url=url, created_at=link.created_at, expires_at=link.expires_at,
+        revoked_at=link.revoked_at, views=link.views,
+    )  # fmt: skip
+
+
+def live_share(token: str, now: datetime) -> ShareLink | None:
+    """The link of a token, when it is neither revoked nor expired."""
+    open_now = Q(expires_at=None) | Q(expires_at__gt=now)
+    return ShareLink.objects.filter(open_now, token_hash=token_hash(token), revoked_at=None).first()
+
+
+def token_hash(token: str) -> str:
+    return sha256(token.encode(errors="replace")).hexdigest()
+
+
+def _summary(row: DiffReport) -> DiffSummary:
+    return DiffSummary(
+        id=row.id, created_at=row.created_at, base=_ref(row.base), candidate=_ref(row.candidate),
+        sentence=row.sentence, ars=row.ars or 0.0, confidence=row.confidence or None,
+    )  # fmt: skip
+
+
+def _ref(run: Run) -> RunRef:
+    return RunRef(
+        id=run.id, name=run.name, app=run.app, status=run.status, source=run.source,
+        fork_sequence_no=run.fork_sequence_no, source_run=run.source_run_id,
+    )  # fmt: skip
+
+
+def _facts(run: Run) -> RunFacts:
+    counted = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
+    return RunFacts(
+        id=run.id, name=run.name, app=run.app, status=run.status, source=run.source, started_at=run.started_at,
+        fork_sequence_no=run.fork_sequence_no, source_run=run.source_run_id, tokens_in=run.tokens_in,
+        tokens_out=run.tokens_out, cost_usd=float(run.cost_usd) if run.cost_usd is not None else None,
+        duration_ms=run.duration_ms, error_count=run.error_count,
+        labels={"live": run.step_count - sum(counted.values()), **counted}, tags=tuple(run.tags), metadata=run.metadata,
+    )  # fmt: skip
+
+
+def _step(row: Sequence[Any], origins: Mapping[UUID, UUID]) -> SideStep:
+    source = row[-1]
+    cost = row[_COST]
+    origin = origins.get(source, source) if source else row[0]
+    return SideStep._make((*row[:_COST], float(cost) if cost is not None else None, row[_COST + 1], origin))
+
+
+def _links(run_id: UUID) -> list[Link]:
+    rows = Edge.objects.filter(run_id=run_id).values_list(
+        "producer_no", "consumer_no", "kind", "consumer_path", "evidence"
+    )
+    return [Link(*row) for row in rows.order_by("consumer_no", "producer_no").iterator(chunk_size=5_000)]
+
+
+def _origins(run: Run) -> dict[UUID, UUID]:
+    """For steps of the source run that are replays themselves: the step first recorded."""
+    found: dict[UUID, UUID] = {}
+    source = run.source_run
+    for _ in range(_ANCESTORS):
+        if source is None or source.source_run_id is None:
+            break
+        rows = Step.objects.filter(run=source).values_list("id", "source_step")
+        above = {step: origin for step, origin in rows if origin is not None}
+        found = {step: above.get(origin, origin) for step, origin in found.items()} or above
+        source = source.source_run
+    return found

@@ -1,0 +1,38 @@
+"""A report as one HTML file: styles inside, no script, opens offline in light and dark. Everything is escaped."""
+
+from typing import Final, get_args
+
+from django.template.loader import render_to_string
+
+from diffing.render.numbers import signed
+from diffing.schemas import DiffReport, SectionName
+
+_STEPS: Final = 2_000  # differing steps listed; a page of more is no page
+
+
+def as_html(report: DiffReport) -> str:
+    """The whole report as one HTML document."""
+    changed = [pair for pair in report.pairs if pair.relation != "same"]
+    return render_to_string(
+        "diffing/report.html",
+        {
+            "report": report,
+            "sections": [getattr(report.sections, name) for name in get_args(SectionName)],
+            "changed": changed[:_STEPS],
+            "more": max(0, len(changed) - _STEPS),
+            "same": len(report.pairs) - len(changed),
+            "facts": _facts(report),
+        },
+    )
+
+
+def _facts(report: DiffReport) -> list[tuple[str, str]]:
+    scores, deltas = report.scores, report.deltas
+    return [
+        (f"{scores.ars:.2f}", f"ARS, {scores.ars_reading}"),
+        (f"{scores.output_similarity:.2f}", f"output ({scores.similarity_method})"),
+        (f"{scores.tool_accuracy:.2f}", "tools"),
+        (signed(deltas.tokens), "tokens"),
+        (signed(deltas.cost_usd, "$"), "cost"),
+        (f"{signed(deltas.duration_ms)} ms", "time"),
+    ]

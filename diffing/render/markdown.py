@@ -1,0 +1,119 @@
+"""A report as Markdown. Recorded text is quoted so that none of it is read as markup."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, get_args
+
+from diffing.render.numbers import signed
+from diffing.schemas import DiffReport, Section, SectionItem, SectionName, TextDiff
+from diffing.text import shortened
+from diffing.wording import shown
+
+_SHOWN: Final = 40  # items of a section, and changed steps
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
+
+
+def as_markdown(report: DiffReport) -> str:
+    """The whole report as one Markdown document."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Recorded text as plain text in a line of Markdown."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def _lines(report: DiffReport) -> Iterator[str]:
+    yield f"# {escaped(report.base.name)} → {escaped(report.candidate.name)}"
+    yield f"\n**{escaped(report.attribution.sentence)}**\n"
+    yield from _facts(report)
+    yield from _reasons(report)
+    yield from _steps(report)
+    for name in get_args(SectionName):
+        yield from _section(getattr(report.sections, name))
+
+
+def _facts(report: DiffReport) -> Iterator[str]:
+    scores, deltas = report.scores, report.deltas
+    confidence = report.attribution.confidence or "not needed"
+    yield "| | |\n|---|---|"
+    yield f"| Confidence | {confidence} |"
+    yield f"| ARS | {scores.ars:.4f} ({scores.ars_reading}) |"
+    yield f"| Output similarity | {scores.output_similarity:.4f} ({scores.similarity_method}) |"
+    yield f"| Tool accuracy | {scores.tool_accuracy:.4f} ({scores.tools.used_original} of {scores.tools.total_original} calls made again, {scores.tools.new} new, {scores.tools.unused} unused) |"  # noqa: E501
+    yield f"| Tokens | {signed(deltas.tokens)} |"
+    yield f"| Cost | {signed(deltas.cost_usd, '$')} |"
+    yield f"| Time | {signed(deltas.duration_ms)} ms |"
+    yield f"| Steps with differences | {deltas.spans_with_differences} |"
+
+
+def _reasons(report: DiffReport) -> Iterator[str]:
+    found = report.attribution
+    if found.path:
+        yield "\n## From cause to effect\n"
+        for number, link in enumerate(found.path, 1):
+            text = f": {escaped(link.text)}" if link.text else ""
+            yield f"{number}. step {link.step.sequence_no} {link.step.type} {escaped(link.step.name)} ({link.side}, {link.via}, {link.evidence}){text}"  # noqa: E501
+    for title, lines in (
+        ("Evidence", found.evidence),
+        ("Not ruled out", [f"{cause.title} {cause.description}" for cause in found.alternatives]),
+        ("What would settle it", [found.cheapest_experiment] if found.cheapest_experiment else []),
+    ):
+        if lines:
+            yield f"\n## {title}\n"
+            yield from (f"- {escaped(line)}" for line in lines)
+
+
+def _steps(report: DiffReport) -> Iterator[str]:
+    changed = [pair for pair in report.pairs if pair.relation != "same"]
+    if not changed:
+        return
+    yield "\n## Steps that differ\n"
+    yield "| base | | candidate | what |\n|---|---|---|---|"
+    for pair in changed[:_SHOWN]:
+        left, right = (
+            f"{step.sequence_no} {step.type} {escaped(step.name)}" if step else ""
+            for step in (pair.base, pair.candidate)
+        )
+        yield f"| {left} | {pair.relation} | {right} | {', '.join(pair.changes)} |"
+    if len(changed) > _SHOWN:
+        yield f"\n{len(changed) - _SHOWN:,} more steps differ."
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield f"\n## {section.name.capitalize()}\n"
+    yield escaped(section.summary)
+    for item in section.items[:_SHOWN]:
+        yield from _item(item)
+    if len(section.items) > _SHOWN:
+        yield f"\n{len(section.items) - _SHOWN:,} more differences are in the JSON report."
+    for gap in section.unavailable:
+        yield f"\n*Not compared:* {escaped(gap.what)}: {escaped(gap.reason)}."
+
+
+def _item(item: SectionItem) -> Iterator[str]:
+    yield f"\n### {escaped(item.kind.capitalize())}: {escaped(shortened(item.title, 160))}\n"
+    if item.text:
+        yield _text(item.text)
+    for change in item.values:
+        yield f"- `{change.path or '/'}` {escaped(shown(change.base))} → {escaped(shown(change.candidate))} ({change.op})"
+    if item.ranks:
+        tau = "–" if item.ranks.kendall_tau is None else f"{item.ranks.kendall_tau:.2f}"
+        yield f"Rank-biased overlap {item.ranks.rbo:.2f}, Kendall tau {tau}\n"
+        for rank in item.ranks.changes:
+            yield f"- {escaped(rank.title or rank.document)}: {rank.base_rank or '–'} → {rank.candidate_rank or '–'} ({rank.op})"
+    for message in item.messages:
+        yield f"- {message.op} {escaped(message.role)}: {_text(message.text) if message.text else ''}"
+
+
+def _text(text: TextDiff) -> str:
+    """Deleted words struck through, inserted ones bold, long equal stretches shortened."""
+    marks = {"equal": "{}", "delete": "~~{}~~", "insert": "**{}**"}
+    parts = []
+    for span in text.spans:
+        said = escaped(span.text)
+        if not said:
+            continue
+        shortened_text = f"{said[:60]} … {said[-60:]}" if span.op == "equal" and len(said) > 160 else said
+        parts.append(marks[span.op].format(shortened_text))
+    return " ".join(parts)

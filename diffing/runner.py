@@ -1,0 +1,70 @@
+"""Computing a report and storing it, once."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+from uuid import UUID
+
+import zstandard
+
+from diffing import queries
+from diffing.models import DiffReport, DiffStatus
+from diffing.report import report
+from diffing.schemas import DiffOptions
+from diffing.schemas import DiffReport as Report
+from diffing.similarity import measure
+from traces import live, store
+
+_LEVEL: Final = 3
+
+
+def compute(diff_id: UUID) -> None:
+    """Make the report of a row that waits for it; a row that has one stays as it is."""
+    row = (
+        DiffReport.objects.filter(id=diff_id)
+        .exclude(status=DiffStatus.READY)
+        .select_related("base", "candidate")
+        .first()
+    )
+    if row is None:
+        return
+    options = DiffOptions.model_validate(row.options)
+    with _without_pauses():
+        made, body = _made(row, options)
+    DiffReport.objects.filter(id=diff_id).exclude(status=DiffStatus.READY).update(
+        status=DiffStatus.READY, error="", sentence=made.attribution.sentence, ars=made.scores.ars,
+        confidence=made.attribution.confidence or "", body=body,
+    )  # fmt: skip
+    live.touch(f"diff.{diff_id}")
+
+
+def _made(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
+    made = report(
+        id=row.id,
+        created_at=row.created_at,
+        base=queries.side(row.base, links=True),
+        candidate=queries.side(row.candidate, links=True),
+        options=options,
+        measure=measure(lexical=options.similarity == "lexical"),
+        load=store.available,
+    )
+    return made, zstandard.ZstdCompressor(level=_LEVEL).compress(made.model_dump_json().encode())
+
+
+@contextmanager
+def _without_pauses() -> Iterator[None]:
+    """No cyclic collection while hundreds of thousands of objects are made, none of which is garbage yet."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def give_up(diff_id: UUID, why: str) -> None:
+    """Note that the report could not be made."""
+    DiffReport.objects.filter(id=diff_id).exclude(status=DiffStatus.READY).update(status=DiffStatus.FAILED, error=why)
+    live.touch(f"diff.{diff_id}")

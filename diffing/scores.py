@@ -1,0 +1,177 @@
+"""How faithful the candidate is to the base, as the Kurral document scores it, and the Prela document's counts.
+
+ARS = 0.7 output similarity + 0.3 tool accuracy. Output similarity is the mean over the interactions; one that
+only one side has scores 0.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from diffing.alignment import call_key
+from diffing.comparison import Comparison, Pair
+from diffing.facets import Payloads, answer_text
+from diffing.schemas import Deltas, Scores, ToolAccuracy
+from diffing.sides import Side, SideStep
+from diffing.similarity import Likeness, Measure
+from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import Reason, StepType
+
+INTERACTIONS: Final = 500  # answers compared; the texts of more would be loaded for one number
+_OUTPUT_WEIGHT: Final = 0.7
+_TOOL_WEIGHT: Final = 0.3
+_PENALTY: Final = 0.1
+_MOST: Final = 0.5
+_UNKNOWN: Final = 0.5  # a factor that one side does not say: unknown is not agreement
+
+
+def score(comparison: Comparison, payloads: Payloads, measure: Measure, determinism: float | None) -> Scores:
+    """All scores of a comparison."""
+    similarity, method = output_similarity(comparison, payloads, measure)
+    tools = tool_counts(comparison)
+    accuracy = tool_accuracy(tools)
+    ars = regression_score(similarity, accuracy)
+    return Scores(
+        ars=ars,
+        ars_reading=reading(ars),
+        output_similarity=round(similarity, 4),
+        tool_accuracy=round(accuracy, 4),
+        tools=tools,
+        similarity_method=method,
+        determinism=determinism,
+        imported=_imported(comparison),
+    )
+
+
+def regression_score(output_similarity: float, accuracy: float) -> float:
+    return round(_OUTPUT_WEIGHT * output_similarity + _TOOL_WEIGHT * accuracy, 4)
+
+
+def reading(ars: float) -> str:
+    """The Kurral document's words for an ARS."""
+    for least, words in ((0.9, "excellent"), (0.7, "good"), (0.5, "moderate")):
+        if ars >= least:
+            return words
+    return "poor"
+
+
+def tool_accuracy(tools: ToolAccuracy) -> float:
+    """Share of the original calls made again, less a tenth for each new and each unused call."""
+    if not tools.total_original:
+        return _MOST if tools.new else 1.0
+    penalties = sum(min(_MOST, count * _PENALTY) for count in (tools.new, tools.unused))
+    return max(0.0, round(tools.used_original / tools.total_original - penalties, 10))
+
+
+def tool_counts(comparison: Comparison) -> ToolAccuracy:
+    """Calls by name and canonical arguments, each recorded call consumed once; a semantic hit used its original."""
+    base, candidate = _calls(comparison.base), _calls(comparison.candidate)
+    exact = Counter(map(call_key, base)) & Counter(map(call_key, candidate))
+    used = exact.total() + sum(_semantic_hit(pair, exact) for pair in comparison.pairs)
+    used = min(used, len(base), len(candidate))
+    return ToolAccuracy(
+        total_original=len(base), used_original=used, new=len(candidate) - used, unused=len(base) - used
+    )
+
+
+def interactions(comparison: Comparison) -> list[Pair]:
+    """The pairs that hold what the user was answered: turns with an answer, else the final one."""
+    turns = [pair for pair in comparison.pairs if pair.step.type == StepType.TURN and _answered(pair)]
+    final = comparison.final
+    return turns or ([final] if final else [])
+
+
+def output_similarity(comparison: Comparison, payloads: Payloads, measure: Measure) -> tuple[float, str]:
+    """The mean over the interactions, and the method that judged the differing ones."""
+    pairs = interactions(comparison)
+    fixed = [_fixed(pair) for pair in pairs]
+    texts = [_texts(pair, payloads) for pair, known in zip(pairs, fixed, strict=True) if known is None]
+    compared = measure.compare(texts[:INTERACTIONS])
+    found = [known for known in fixed if known is not None] + compared
+    if not found:
+        return 1.0, "identical"
+    methods = Counter(likeness.method for likeness in compared)
+    return sum(likeness.score for likeness in found) / len(found), methods.most_common(1)[0][
+        0
+    ] if methods else "identical"
+
+
+def determinism(base: tuple[SideStep, JSONValue], candidate: tuple[SideStep, JSONValue]) -> float:
+    """Kurral's likeness of two model configurations: mean of temperature, seed, model and provider."""
+    (left, left_input), (right, right_input) = base, candidate
+    settings = _parameters(left_input), _parameters(right_input)
+    factors = (
+        _temperature(settings[0].get("temperature"), settings[1].get("temperature")),
+        _seed(settings[0].get("seed"), settings[1].get("seed")),
+        float(left.model == right.model),
+        float(left.provider == right.provider),
+    )
+    return round(sum(factors) / len(factors), 4)
+
+
+def deltas(comparison: Comparison) -> Deltas:
+    """Candidate minus base, and how many steps differ in what."""
+    base, candidate = comparison.base.run, comparison.candidate.run
+    counts = Counter(name for pair in comparison.pairs for name in pair.changes)
+    unpaired = sum(pair.both is None for pair in comparison.pairs)
+    return Deltas(
+        tokens=candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out,
+        cost_usd=_difference(base.cost_usd, candidate.cost_usd, 8),
+        duration_ms=_difference(base.duration_ms, candidate.duration_ms, 3),
+        steps=len(comparison.candidate.steps) - len(comparison.base.steps),
+        spans_with_differences=sum(bool(pair.changes) for pair in comparison.pairs) + unpaired,
+        output_changes=counts["output"],
+        token_changes=counts["tokens"],
+        cost_changes=counts["cost"],
+        duration_changes=counts["duration"],
+    )
+
+
+def _calls(side: Side) -> list[SideStep]:
+    return [step for step in side.steps if step.type == StepType.TOOL]
+
+
+def _semantic_hit(pair: Pair, exact: Mapping[object, int]) -> bool:
+    step = pair.candidate
+    return bool(step and pair.both and step.reason == Reason.CACHE_SEMANTIC and call_key(step) not in exact)
+
+
+def _answered(pair: Pair) -> bool:
+    return any(step is not None and step.output_ref for step in (pair.base, pair.candidate))
+
+
+def _fixed(pair: Pair) -> Likeness | None:
+    """The likeness that no text is needed for."""
+    if pair.both is None:
+        return Likeness(0.0, "empty")
+    return Likeness(1.0, "identical") if pair.both[0].output_ref == pair.both[1].output_ref else None
+
+
+def _texts(pair: Pair, payloads: Payloads) -> tuple[str, str]:
+    left, right = (answer_text(payloads.get(step.output_ref)) if step else "" for step in (pair.base, pair.candidate))
+    return left, right
+
+
+def _parameters(given: JSONValue) -> JSONObject:
+    parameters = given.get("parameters") if isinstance(given, dict) else None
+    return parameters if isinstance(parameters, dict) else {}
+
+
+def _temperature(base: JSONValue, candidate: JSONValue) -> float:
+    if not isinstance(base, int | float) or not isinstance(candidate, int | float):
+        return _UNKNOWN
+    return min(1.0, max(0.0, 1.0 - abs(base - candidate)))
+
+
+def _seed(base: JSONValue, candidate: JSONValue) -> float:
+    return _UNKNOWN if base is None or candidate is None else float(base == candidate)
+
+
+def _difference(base: float | None, candidate: float | None, places: int) -> float | None:
+    return None if base is None or candidate is None else round(candidate - base, places)
+
+
+def _imported(comparison: Comparison) -> dict[str, JSONValue]:
+    """Scores that the source systems had put into the files, by side."""
+    sides: Sequence[tuple[str, Side]] = (("base", comparison.base), ("candidate", comparison.candidate))
+    return {name: side.run.metadata["scores"] for name, side in sides if side.run.metadata.get("scores")}

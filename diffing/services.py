@@ -1,0 +1,94 @@
+"""Making reports and sharing them."""
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+
+from diffing import embeddings, queries, runner, tasks
+from diffing.models import DiffReport, DiffStatus, ShareLink
+from diffing.problems import NotSealed
+from diffing.schemas import DiffOptions
+from traces.canonical import digest
+from traces.models import Run
+from traces.problems import NotFound
+
+_TOKEN_BYTES: Final = 32  # 256 bits: beyond guessing at any rate
+_VERSION: Final = 1  # of what a report says: a new one is made when this changes
+
+
+def diff(*, base_id: UUID, candidate_id: UUID, options: DiffOptions | None = None) -> DiffReport:
+    """The report of two sealed runs, made now unless it is there; the same question gives the same report."""
+    row = _row(base_id, candidate_id, options or DiffOptions())
+    if row.status != DiffStatus.READY:
+        runner.compute(row.id)
+        row.refresh_from_db(fields=["status", "sentence", "ars", "confidence", "error"])
+    return row
+
+
+def request(*, base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:
+    """Like `diff`, but leaves a report that needs the embedding model to a worker and answers at once."""
+    if not uses_embeddings(options):
+        return diff(base_id=base_id, candidate_id=candidate_id, options=options)
+    row = _row(base_id, candidate_id, options)
+    if row.status != DiffStatus.READY:  # also when somebody asked before: a second computation does no harm
+        DiffReport.objects.filter(id=row.id, status=DiffStatus.FAILED).update(status=DiffStatus.PENDING, error="")
+        transaction.on_commit(partial(tasks.compute.delay, str(row.id)))
+        row.refresh_from_db(fields=["status", "error"])
+    return row
+
+
+def uses_embeddings(options: DiffOptions) -> bool:
+    return options.similarity == "auto" and embeddings.installed()
+
+
+def share(*, diff_id: UUID, expires_in_s: int | None = None) -> tuple[ShareLink, str]:
+    """A new link to a report, and its token, which is never to be had again."""
+    if not DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).exists():
+        raise NotFound(f"there is no diff {diff_id}")
+    token = f"fps_{secrets.token_urlsafe(_TOKEN_BYTES)}"
+    expires = datetime.now(UTC) + timedelta(seconds=expires_in_s) if expires_in_s else None
+    link = ShareLink.objects.create(diff_id=diff_id, token_hash=queries.token_hash(token), expires_at=expires)
+    return link, token
+
+
+def revoke(share_id: UUID) -> ShareLink:
+    """Close a link for good; closing it again changes nothing."""
+    ShareLink.objects.filter(id=share_id, revoked_at=None).update(revoked_at=datetime.now(UTC))
+    link = ShareLink.objects.filter(id=share_id).first()
+    if link is None:
+        raise NotFound(f"there is no share link {share_id}")
+    return link
+
+
+def open_share(token: str) -> UUID:
+    """The report that a token opens, counting the view; unknown, expired and revoked tokens are one answer."""
+    link = queries.live_share(token, datetime.now(UTC))
+    if link is None:
+        raise NotFound("this share link is not valid, or no longer")
+    ShareLink.objects.filter(id=link.id).update(views=F("views") + 1)
+    return link.diff_id
+
+
+def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:
+    """The row of a question, made on first asking."""
+    runs = Run.objects.in_bulk([base_id, candidate_id])
+    for where, run_id in (("/base", base_id), ("/candidate", candidate_id)):
+        if run_id not in runs:
+            raise NotFound(f"there is no run {run_id}", where=where)
+        if runs[run_id].sealed_at is None:
+            raise NotSealed(f"run {run_id} is still being recorded; compare it when it has ended", where=where)
+    given = options.model_dump(mode="json")
+    method = "embeddings" if uses_embeddings(options) else "lexical"
+    key = digest(
+        {"v": _VERSION, "base": str(base_id), "candidate": str(candidate_id), "options": given, "method": method}
+    )
+    with transaction.atomic():
+        row, _ = DiffReport.objects.defer("body").get_or_create(
+            key=key, defaults={"base_id": base_id, "candidate_id": candidate_id, "options": given}
+        )
+    return row

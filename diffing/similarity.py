@@ -1,0 +1,99 @@
+"""How alike two texts are, and by which method that was found.
+
+Identical texts are 1.0 and a text against nothing is 0.0. Between them stand the embeddings where the extra
+is installed, else the difflib ratio, else the overlap of words where the texts are too long to match
+character by character or say the same in another order.
+"""
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Final, NamedTuple, Protocol
+
+from diffing import embeddings
+from diffing.text import normalise, words
+
+_MATCHED: Final = 4_000_000  # product of lengths that difflib may match: 50 ms at most
+_LONG: Final = 80  # characters; shorter texts are never called reordered
+
+Pair = tuple[str, str]
+
+
+class Likeness(NamedTuple):
+    """A similarity from 0 to 1 and the method that gave it."""
+
+    score: float
+    method: str
+
+
+class Measure(Protocol):
+    """Compares texts; several at once, because embedding is quickest in batches."""
+
+    name: str
+
+    def compare(self, pairs: Sequence[Pair]) -> list[Likeness]: ...
+
+
+class Lexical:
+    """Without the extra. `budget` bounds the characters matched by difflib over the life of one report."""
+
+    name = "difflib"
+
+    def __init__(self, budget: int = 20_000_000) -> None:
+        self._budget = budget
+
+    def compare(self, pairs: Sequence[Pair]) -> list[Likeness]:
+        return [self._one(normalise(base), normalise(candidate)) for base, candidate in pairs]
+
+    def _one(self, base: str, candidate: str) -> Likeness:
+        known = settled(base, candidate)
+        if known:
+            return known
+        cost = len(base) * len(candidate)
+        overlap = Likeness(word_overlap(base, candidate), "jaccard")
+        if cost > min(_MATCHED, self._budget):
+            return overlap
+        self._budget -= cost
+        matched = Likeness(SequenceMatcher(None, base, candidate, autojunk=False).ratio(), "difflib")
+        reordered = min(len(base), len(candidate)) >= _LONG and overlap.score > matched.score
+        return overlap if reordered else matched
+
+
+class Embedded:
+    """With the extra: cosine of sentence embeddings, each distinct text encoded once."""
+
+    name = "embeddings"
+
+    def compare(self, pairs: Sequence[Pair]) -> list[Likeness]:
+        texts = [(normalise(base), normalise(candidate)) for base, candidate in pairs]
+        known = [settled(base, candidate) for base, candidate in texts]
+        open_pairs = [pair for pair, likeness in zip(texts, known, strict=True) if likeness is None]
+        vectors = embeddings.encode(sorted({text for pair in open_pairs for text in pair}))
+        cosines = iter([embeddings.cosine(vectors[base], vectors[candidate]) for base, candidate in open_pairs])
+        return [likeness or Likeness(next(cosines), "embeddings") for likeness in known]
+
+
+def measure(*, lexical: bool) -> Measure:
+    """The best measure there is, or the one without embeddings."""
+    return Lexical() if lexical or not embeddings.installed() else Embedded()
+
+
+def settled(base: str, candidate: str) -> Likeness | None:
+    """The answer where no method is needed."""
+    if base == candidate:
+        return Likeness(1.0, "identical")
+    return Likeness(0.0, "empty") if not base or not candidate else None
+
+
+def word_overlap(base: str, candidate: str) -> float:
+    """Jaccard on the sets of words."""
+    left, right = set(words(base)), set(words(candidate))
+    return len(left & right) / len(left | right) if left | right else 0.0
+
+
+def reading(score: float) -> str:
+    """The Prela document's words for a similarity."""
+    if score > 0.9:
+        return "nearly identical"
+    if score >= 0.7:
+        return "similar"
+    return "related but divergent" if score >= 0.5 else "significantly different"

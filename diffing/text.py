@@ -1,0 +1,153 @@
+"""Word-level comparison of texts, for reading.
+
+Texts are normalised first (Unicode NFC, line ends, spaces at line ends and runs of spaces inside a line), so
+that a difference nobody can see is none. The result does not depend on which side is called base.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from rapidfuzz.distance import LCSseq
+
+LIMIT: Final = 200_000  # characters of one text that are compared; what lies beyond is named, not compared
+_WINDOW: Final = 20_000  # tokens compared at once: the cost of one comparison grows with the square
+_TOKENS: Final = re.compile(r"\s+|\w+|[^\w\s]")
+_INNER_SPACES: Final = re.compile(r"(?<=\S)[ \t\u00a0]+(?=\S)")
+_LINE_END_SPACES: Final = re.compile(r"[ \t\u00a0]+(?=\n|\Z)")
+_WORD: Final = re.compile(r"\w")
+
+
+class Span(NamedTuple):
+    """A stretch of text: `equal`, `delete` (base only) or `insert` (candidate only)."""
+
+    op: str
+    text: str
+
+
+class _Change(NamedTuple):
+    """Tokens base[b0:b1] stand where candidate[c0:c1] stands; `equal` when they are the same."""
+
+    equal: bool
+    b0: int
+    b1: int
+    c0: int
+    c1: int
+
+
+def normalise(text: str) -> str:
+    """The form in which texts are compared."""
+    text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
+    return _LINE_END_SPACES.sub("", _INNER_SPACES.sub(" ", text)).rstrip("\n")
+
+
+def word_diff(base: str, candidate: str) -> list[Span]:
+    """The spans that lead from one normalised text to the other: equal and deleted ones spell the base."""
+    if base == candidate:
+        return [Span("equal", base)] if base else []
+    if base > candidate:  # one order of comparing, so that swapping the sides swaps the result
+        return [_swapped(span) for span in word_diff(candidate, base)]
+    left, right = tokens(base), tokens(candidate)
+    return _spans(_readable(_changes(left, right), left), left, right)
+
+
+def tokens(text: str) -> list[str]:
+    """Words, single marks and runs of white space; together they are the text."""
+    return _TOKENS.findall(text)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case."""
+    return [token.lower() for token in tokens(text) if _WORD.match(token)]
+
+
+def inserted(spans: Sequence[Span]) -> str:
+    """What only the candidate says, in order."""
+    return " … ".join(span.text.strip() for span in spans if span.op == "insert" and span.text.strip())
+
+
+def deleted(spans: Sequence[Span]) -> str:
+    """What only the base says, in order."""
+    return " … ".join(span.text.strip() for span in spans if span.op == "delete" and span.text.strip())
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text in one line of at most `limit` characters, cut after a word."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    cut = line[: limit - 1]
+    head, space, _ = cut.rpartition(" ")
+    return f"{head if space and len(head) > limit // 2 else cut}…"
+
+
+def _changes(left: list[str], right: list[str]) -> list[_Change]:
+    """Equal and differing stretches, the common ends taken off first, the rest in windows."""
+    head = _common(left, right)
+    tail = _common(left[head:][::-1], right[head:][::-1])
+    changes = [_Change(True, 0, head, 0, head)] if head else []
+    changes += _middle(left, right, head, tail)
+    if tail:
+        changes.append(_Change(True, len(left) - tail, len(left), len(right) - tail, len(right)))
+    return changes
+
+
+def _middle(left: list[str], right: list[str], head: int, tail: int) -> list[_Change]:
+    ends = len(left) - tail, len(right) - tail
+    windows = max(1, -(-max(ends[0] - head, ends[1] - head) // _WINDOW))
+    marks = [
+        (head + (ends[0] - head) * n // windows, head + (ends[1] - head) * n // windows) for n in range(windows + 1)
+    ]
+    changes: list[_Change] = []
+    for (b0, c0), (b1, c1) in pairwise(marks):
+        for op in LCSseq.opcodes(left[b0:b1], right[c0:c1]):
+            span = (b0 + op.src_start, b0 + op.src_end, c0 + op.dest_start, c0 + op.dest_end)
+            changes.append(_Change(op.tag == "equal", *span))
+    return changes
+
+
+def _common(left: Sequence[str], right: Sequence[str]) -> int:
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _readable(changes: list[_Change], left: list[str]) -> list[_Change]:
+    """Changes joined over equal stretches too small to be worth reading between them."""
+    joined: list[_Change] = []
+    for index, change in enumerate(changes):
+        inner = 0 < index < len(changes) - 1
+        small = change.equal and inner and not _worth_reading(left[change.b0 : change.b1])
+        change = change._replace(equal=False) if small else change
+        if joined and joined[-1].equal == change.equal:
+            joined[-1] = joined[-1]._replace(b1=change.b1, c1=change.c1)
+        else:
+            joined.append(change)
+    return joined
+
+
+def _worth_reading(stretch: list[str]) -> bool:
+    """Whether an equal stretch between two changes helps the reader: two words, or one long one."""
+    found = [token for token in stretch if _WORD.match(token)]
+    return len(found) > 1 or any(len(token) > 6 for token in found)
+
+
+def _spans(changes: list[_Change], left: list[str], right: list[str]) -> list[Span]:
+    spans: list[Span] = []
+    for change in changes:
+        base, candidate = "".join(left[change.b0 : change.b1]), "".join(right[change.c0 : change.c1])
+        if change.equal:
+            spans.append(Span("equal", base))
+        else:
+            spans += [Span("delete", base)] if base else []
+            spans += [Span("insert", candidate)] if candidate else []
+    return spans
+
+
+def _swapped(span: Span) -> Span:
+    return span._replace(op={"insert": "delete", "delete": "insert"}.get(span.op, span.op))

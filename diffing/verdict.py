@@ -1,0 +1,272 @@
+"""The verdict as a person would write it: one sentence, the path, the evidence, what would settle it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from diffing import effects, wording
+from diffing.attribution import Atom, Reasoning
+from diffing.comparison import Comparison, Pair
+from diffing.facets import Facet
+from diffing.flow import Flow, Travel
+from diffing.references import step_ref
+from diffing.schemas import Attribution, Cause, Confidence, PathLink
+from diffing.text import shortened
+from traces.vocabulary import StepType
+
+_NAMED: Final = 3  # rivals named in a sentence
+_LISTED: Final = 20
+_RULES: Final[Mapping[str, str]] = {
+    "prompt": "rule 1 of 4: a prompt change that alters the model's request",
+    "upstream": "rule 1 of 4: what the user said is part of the model's request",
+    "retrieval": "rule 2 of 4: a retrieval change that enters the model's context",
+    "tool": "rule 3 of 4: a tool's answer that a later step consumed",
+    "model": "rule 4 of 4: another model configuration with the same input",
+    "structure": "no rule names it: a step that only one run has",
+    "output": "no rule names it: another answer to the same request",
+}
+
+
+class Case:
+    """Everything that is known about one comparison, from which the attribution is written."""
+
+    def __init__(
+        self, comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow, found: Reasoning
+    ) -> None:
+        self.comparison, self.facets, self.flow, self.found = comparison, facets, flow, found
+
+    def attribution(self) -> Attribution:
+        """The attribution as the report holds it."""
+        found = self.found
+        way = self._way(found.primary) if found.primary else []
+        return Attribution(
+            verdict=found.verdict,
+            sentence=self._sentence(way),
+            primary=self._cause(found.primary) if found.primary else None,
+            supporting=self._supporting(way),
+            path=self._path(found.primary, way) if found.primary else [],
+            confidence=self._confidence(),
+            evidence=self._evidence(),
+            alternatives=[self._cause(atom) for atom in (*found.rivals, *found.later)[:_LISTED]],
+            cheapest_experiment=self._experiment(),
+        )
+
+    def _confidence(self) -> Confidence | None:
+        """Medium needs a known change and nothing else left; a comparison of two recordings alone is low."""
+        found = self.found
+        if found.verdict == "no_difference":
+            return None
+        if found.verdict in {"no_effect", "noise"}:
+            return "noise"
+        alone = found.primary is not None and not found.rivals and not found.later and found.connected
+        return "medium" if alone and self.comparison.derived else "low"
+
+    def _sentence(self, way: Sequence[Travel]) -> str:
+        match self.found.verdict:
+            case "no_difference":
+                return "The two runs say and do the same."
+            case "no_effect":
+                return self._without_effect()
+            case "inconclusive":
+                return self._undecided()
+            case "noise":
+                return self._sampled()
+            case "cause":
+                assert self.found.primary is not None  # a verdict of cause always has one
+                said = effects.told(self.comparison, self.facets, self._ahead(self.found.primary))
+                likely = "Most likely, " if self._confidence() == "low" else ""
+                return wording.capital(
+                    f"{likely}{_inner(phrase(self.found.primary)) if likely else phrase(self.found.primary)} {said}."
+                )
+
+    def _without_effect(self) -> str:
+        atoms = self.found.discarded
+        changed = sum(pair.differs and not pair.holds_others for pair in self.comparison.pairs)
+        steps = f"{changed} step{'' if changed == 1 else 's'}"
+        if not atoms:
+            return f"{wording.capital(steps)} differ, but the final answer is the same."
+        more = f" and {len(atoms) - 1} more change{'' if len(atoms) == 2 else 's'}" if len(atoms) > 1 else ""
+        return f"{phrase(atoms[0])}{more} made {steps} differ, but the final answer is the same."
+
+    def _undecided(self) -> str:
+        rivals = [_inner(phrase(atom)) for atom in self.found.rivals[:_NAMED]]
+        if not rivals:
+            return "The final answers differ, but nothing that was recorded before them does."
+        more = len(self.found.rivals) - len(rivals)
+        named = "; ".join([*rivals, f"{more} more"] if more else rivals)
+        return f"The final answers differ, and the recordings alone cannot say which of these changes did it: {named}."
+
+    def _sampled(self) -> str:
+        assert self.found.primary is not None  # a verdict of noise names the step that answered anew
+        pair = self.found.primary.pair
+        said = effects.told(self.comparison, self.facets, self._ahead(self.found.primary))
+        number = pair.base.sequence_no if pair.base else pair.step.sequence_no
+        return (
+            f"Nothing recorded differs before step {number}, where the model answered the same request differently, "
+            f"which {said}; that is the model's own randomness, or something that was not recorded."
+        )
+
+    def _ahead(self, atom: Atom) -> list[Pair]:
+        """The changed pairs that the cause can have reached, in order."""
+        reached = self.flow.after(atom.places) | set(atom.places)
+        if not self.found.connected:
+            reached = set(range(atom.places[0], len(self.comparison.pairs)))
+        live = self.found.live if self.found.connected else reached
+        wanted = {pair.step.type for pair in self.comparison.pairs} & {StepType.TOOL, StepType.RETRIEVAL}
+        return [
+            pair
+            for pair in self.comparison.pairs
+            if pair.place in reached and pair.differs and (pair.place in live or pair.step.type in wanted)
+        ]
+
+    def _way(self, atom: Atom) -> list[Travel]:
+        final = self.comparison.final
+        if final is None:
+            return []
+        starts = [place for place in atom.places if place in self.found.live] or list(atom.places[:1])
+        return self.flow.way(starts[0], final.place)
+
+    def _path(self, atom: Atom, way: Sequence[Travel]) -> list[PathLink]:
+        start = self.comparison.pairs[way[0].producer] if way else atom.pair
+        first = atom.facet if atom.facet and atom.facet.part != "output" else None
+        path = [
+            PathLink(
+                step=step_ref(start.step), side="candidate" if start.candidate else "base", via="cause",
+                text=wording.noted(first) if first else self._note(start), evidence="inferred",
+            )
+        ]  # fmt: skip
+        for travel in way:
+            pair = self.comparison.pairs[travel.consumer]
+            step = (pair.base if travel.side == "base" else pair.candidate) or pair.step
+            path.append(
+                PathLink(
+                    step=step_ref(step),
+                    side=travel.side,
+                    via=travel.kind,
+                    text=self._note(pair) or travel.evidence,
+                    evidence="inferred",
+                )  # fmt: skip
+            )
+        return path
+
+    def _supporting(self, way: Sequence[Travel]) -> list[Cause]:
+        places = [travel.consumer for travel in way]
+        final = self.comparison.final
+        between = [self.comparison.pairs[place] for place in places if final is None or place != final.place]
+        if self.found.verdict == "no_effect":
+            return [self._cause(atom) for atom in self.found.discarded[:_LISTED]]
+        return [self._step_cause(pair) for pair in between[:_LISTED]]
+
+    def _step_cause(self, pair: Pair) -> Cause:
+        found = self.facets.get(pair.place, ())
+        made = next((facet for facet in found if facet.part == "output"), next(iter(found), None))
+        return Cause(
+            category=made.category if made else "structure",
+            title=wording.capital(wording.step_name(pair)),
+            description=self._note(pair),
+            base=step_ref(pair.base),
+            candidate=step_ref(pair.candidate),
+        )
+
+    def _cause(self, atom: Atom) -> Cause:
+        places = len(atom.places)
+        also = f", and {places - 1} more step{'' if places == 2 else 's'}" if places > 1 else ""
+        return Cause(
+            category=atom.category,
+            title=phrase(atom),
+            description=f"At {wording.step_name(atom.pair)}{also}. {wording.capital(_RULES[atom.category])}.",
+            base=step_ref(atom.pair.base),
+            candidate=step_ref(atom.pair.candidate),
+        )
+
+    def _note(self, pair: Pair) -> str:
+        """What differs at a pair, its answer before its request."""
+        if pair.both is None:
+            return f"only in the {'base' if pair.base else 'candidate'}: {pair.step.summary}".rstrip(": ")
+        found = sorted(self.facets.get(pair.place, ()), key=lambda facet: facet.part != "output")
+        return wording.noted(found[0]) if found else ", ".join(pair.changes)
+
+    def _evidence(self) -> list[str]:
+        found = self.found
+        said = []
+        if found.primary and found.verdict == "cause":
+            said.append(f"Rule: {_RULES[found.primary.category]}.")
+        if found.primary and found.primary.sampled:
+            said.append(
+                f"The request of {wording.step_name(found.primary.pair)} is the same in both runs; only its answer differs."
+            )
+        if found.primary and found.primary.overridden:
+            said.append(f"An operator set what {wording.step_name(found.primary.pair)} answered.")
+        if found.verdict not in {"no_difference", "no_effect"}:
+            said.append(self._flow_evidence())
+        for atom in found.discarded[:_LISTED]:
+            said.append(f"Ruled out: {_inner(phrase(atom))} — {self._certificate(atom)}.")
+        if self.comparison.derived and found.verdict != "no_difference":
+            said.append("One run is a replay of the other, so everything outside the change is the recording itself.")
+        elif found.verdict in {"cause", "inconclusive", "noise"}:
+            said.append("Two separate recordings: chance can have changed the answers as well.")
+        return said
+
+    def _flow_evidence(self) -> str:
+        if not self.found.connected:
+            return "The recorded data flow does not lead from any change to the final answer, so the order of the steps had to do."
+        return f"Path: {len(self.found.live)} changed step{'' if len(self.found.live) == 1 else 's'} in the data flow to the final answer."
+
+    def _certificate(self, atom: Atom) -> str:
+        if self.found.verdict == "no_effect":
+            return "the final answer is the same in both runs"
+        pairs = [self.comparison.pairs[place] for place in atom.places]
+        if not any(pair.answers_differently for pair in pairs):
+            return "the step answered the same in both runs (inert)"
+        final = self.comparison.final
+        if final is not None and final.place in self.flow.after(atom.places):
+            return "every way from it to the final answer passes an answer that is the same in both runs (dominated)"
+        return "no recorded data flow leads from it to the final answer (unreached)"
+
+    def _experiment(self) -> str:
+        found = self.found
+        if found.verdict in {"no_difference", "no_effect"}:
+            return ""
+        if found.verdict == "noise":
+            assert found.primary is not None  # a verdict of noise names the step
+            return f"Replay the base from {_number(found.primary)} four times unchanged: if the answer varies, it is noise."
+        atoms = [found.primary, *found.rivals, *found.later] if found.primary else [*found.rivals, *found.later]
+        if not atoms:
+            return "Replay the base unchanged four times: if the final answer varies, it is noise."
+        first = next(atom for atom in atoms if atom is not None)
+        change = _inner(phrase(first))
+        cost = self._live_calls(first)
+        both = f"Replay the base from {_number(first)} with only this change ({change})"
+        back = "and the candidate with only this change taken back"
+        return f"{both}, {back}: 2 replays, about {cost} live model call{'' if cost == 1 else 's'} each."
+
+    def _live_calls(self, atom: Atom) -> int:
+        """How many model calls would go live: those that the change can reach."""
+        reached = self.flow.after(atom.places) | set(atom.places)
+        return sum(pair.step.type == StepType.MODEL for pair in self.comparison.pairs if pair.place in reached)
+
+
+def phrase(atom: Atom) -> str:
+    """The change as what somebody did, to begin a sentence with."""
+    if atom.facet is None:
+        return _alone(atom.pair)
+    if atom.sampled:
+        return f"Another answer of the model to the same request at {wording.step_name(atom.pair)}"
+    return wording.cause(atom.facet)
+
+
+def _alone(pair: Pair) -> str:
+    """A step that only one run has."""
+    side = "base" if pair.base else "candidate"
+    if pair.step.type == StepType.TOOL:
+        return f"{'Not calling' if pair.base else 'Calling'} {pair.step.called} at step {pair.step.sequence_no} of the {side}"
+    said = f" (“{shortened(pair.step.summary, 60)}”)" if pair.step.summary else ""
+    return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {pair.step.sequence_no} of the {side}{said}"
+
+
+def _inner(text: str) -> str:
+    return (text[:1].lower() + text[1:]).rstrip(",")
+
+
+def _number(atom: Atom) -> str:
+    step = atom.pair.base or atom.pair.step
+    return f"step {step.sequence_no}"

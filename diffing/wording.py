@@ -1,0 +1,253 @@
+"""What changed, said as a person would say it: short phrases that name the thing and quote the few words."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from diffing.comparison import Pair
+from diffing.facets import Facet
+from diffing.messages import call_text
+from diffing.ranking import compare as compare_ranks
+from diffing.ranking import ranked
+from diffing.structure import Change, value_changes
+from diffing.text import Span, deleted, inserted, normalise, shortened, word_diff
+from traces.json_types import JSONObject, JSONValue
+
+QUOTE: Final = 90  # characters quoted of a text in a sentence
+_FEW: Final = 160  # characters of a change that is quoted rather than named
+_TELLING: Final = (
+    "status",
+    "state",
+    "outcome",
+    "decision",
+    "result",
+    "success",
+    "accepted",
+    "approved",
+    "error",
+    "reason",
+)
+
+
+def cause(facet: Facet) -> str:
+    """The change as what somebody did: “Adding “…” to the system prompt”."""
+    if facet.kind in _TEXTS:
+        return edit(as_text(facet.base), as_text(facet.candidate), _TEXTS[facet.kind])
+    if facet.kind == "message list":
+        return _message_edit(facet)
+    if facet.kind == "tool schemas":
+        return _schemas(facet)
+    if facet.kind in {"model", "parameters"}:
+        return _settings(facet, "the ")
+    if facet.kind == "settings":
+        return _settings(facet, f"{facet.pair.step.called}'s ")
+    if facet.kind == "documents":
+        return _documents(facet)
+    return _answer(facet)
+
+
+def edit(base: str, candidate: str, where: str) -> str:
+    """An edit of a text, by the words that went and came."""
+    spans = word_diff(normalise(base), normalise(candidate))
+    gone, come = deleted(spans), inserted(spans)
+    if not base.strip():
+        return f"Giving {where} “{shortened(candidate, QUOTE)}”" if candidate.strip() else f"Changing {where}"
+    if not candidate.strip():
+        return f"Removing {where}"
+    if come and not gone:
+        return f"Adding “{shortened(come, QUOTE)}” to {where}"
+    if gone and not come:
+        return f"Removing “{shortened(gone, QUOTE)}” from {where}"
+    if len(gone) + len(come) <= _FEW or _kept(spans) > 0.5:
+        return f"Changing “{shortened(gone, QUOTE)}” to “{shortened(come, QUOTE)}” in {where}"
+    return f"Rewriting {where} (now “{shortened(candidate, QUOTE)}”)"
+
+
+def noted(facet: Facet) -> str:
+    """The change as a note beside a step: “amount 4200 → 42”."""
+    if facet.form == "ranks":
+        return _rank_note(facet)
+    if facet.kind == "tool calls":
+        return _calls_note(facet)
+    if facet.form == "messages":
+        return "; ".join(_message_note(item.op, item.role, item.base, item.candidate) for item in facet.messages[:2])
+    if facet.form == "text":
+        return text_note(as_text(facet.base), as_text(facet.candidate))
+    changes = value_changes(facet.base, facet.candidate, limit=4)
+    return "; ".join(value_note(change) for change in _telling_first(changes)[:2])
+
+
+def text_note(base: str, candidate: str) -> str:
+    """Which words went and came."""
+    spans = word_diff(normalise(base), normalise(candidate))
+    gone, come = deleted(spans), inserted(spans)
+    if gone and come:
+        return f"“{shortened(gone, QUOTE)}” → “{shortened(come, QUOTE)}”"
+    return f"+ “{shortened(come, QUOTE)}”" if come else f"− “{shortened(gone, QUOTE)}”"
+
+
+def value_note(change: Change) -> str:
+    """One difference of two values, by its name."""
+    name = leaf(change.path)
+    if change.op == "added":
+        return f"{name} {shown(change.candidate)} added".strip()
+    if change.op == "removed":
+        return f"{name} {shown(change.base)} removed".strip()
+    return f"{name} {shown(change.base)} → {shown(change.candidate)}".strip()
+
+
+def shown(value: JSONValue) -> str:
+    """A value as one writes it in a sentence."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, str):
+        return f"“{shortened(value, 60)}”" if " " in value or not value else shortened(value, 60)
+    if isinstance(value, dict):
+        return f"{{{', '.join(list(value)[:4])}{'…' if len(value) > 4 else ''}}}"
+    if isinstance(value, list):
+        return f"{len(value)} item{'' if len(value) == 1 else 's'}" if len(value) > 3 else ", ".join(map(shown, value))
+    return "nothing" if value is None else str(value)
+
+
+def leaf(path: str) -> str:
+    """The name at the end of a JSON pointer; of a list's item, the list's name and the place from 1."""
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
+    if parts and parts[-1].isdecimal():
+        holder = next((part for part in reversed(parts) if not part.isdecimal()), "item")
+        return f"{holder} {int(parts[-1]) + 1}"
+    return parts[-1] if parts else ""
+
+
+def step_name(pair: Pair) -> str:
+    """A step in words: its number on the side that has it, its type and what it is called."""
+    step = pair.step
+    named = f" {step.called}" if step.called not in {step.type, ""} else ""
+    return f"step {step.sequence_no} ({step.type}{named})"
+
+
+def as_text(value: JSONValue) -> str:
+    return value if isinstance(value, str) else "" if value is None else shown(value)
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+_TEXTS: Final = {
+    "system prompt": "the system prompt",
+    "template": "the prompt template",
+    "rendered prompt": "the rendered prompt",
+    "query": "the query",
+}
+
+
+def _kept(spans: Sequence[Span]) -> float:
+    total = sum(len(span.text) for span in spans)
+    return sum(len(span.text) for span in spans if span.op == "equal") / total if total else 1.0
+
+
+def _message_edit(facet: Facet) -> str:
+    if not facet.messages:
+        return "Changing the messages"
+    item = facet.messages[0]
+    where = "the user's message" if item.role == "user" else f"a message of the {item.role or 'history'}"
+    if item.op == "added":
+        return f"Adding {where.replace('the ', 'a ', 1)} (“{shortened(item.candidate, QUOTE)}”)"
+    if item.op == "removed":
+        return f"Leaving out {where} (“{shortened(item.base, QUOTE)}”)"
+    return edit(item.base, item.candidate, where)
+
+
+def _message_note(op: str, role: str, base: str, candidate: str) -> str:
+    if op == "changed":
+        return f"{role}: {text_note(base, candidate)}"
+    return f"{role} {op}: “{shortened(candidate or base, QUOTE)}”"
+
+
+def _schemas(facet: Facet) -> str:
+    base, candidate = _dict(facet.base), _dict(facet.candidate)
+    added, removed = [name for name in candidate if name not in base], [name for name in base if name not in candidate]
+    if added and not removed:
+        return f"Offering the tool {', '.join(added[:3])}"
+    if removed and not added:
+        return f"No longer offering the tool {', '.join(removed[:3])}"
+    changed = [name for name in base if name in candidate and base[name] != candidate[name]]
+    return f"Changing the schema of {', '.join((changed or added)[:3])}"
+
+
+def _settings(facet: Facet, owner: str) -> str:
+    changes = _telling_first(value_changes(facet.base, facet.candidate, limit=6))
+    model = next((change for change in changes if leaf(change.path) == "model"), None)
+    if model:
+        return f"Switching the model from {shown(model.base)} to {shown(model.candidate)}"
+    return capital(" and ".join(_setting(change, owner) for change in changes[:2]))
+
+
+def _setting(change: Change, owner: str) -> str:
+    name = leaf(change.path)
+    if change.op == "added":
+        return f"setting {owner}{name} to {shown(change.candidate)}"
+    if change.op == "removed":
+        return f"no longer setting {owner}{name}"
+    return f"changing {owner}{name} from {shown(change.base)} to {shown(change.candidate)}"
+
+
+def _documents(facet: Facet) -> str:
+    changes = compare_ranks(ranked(facet.base), ranked(facet.candidate)).changes
+    added = [change.title or change.document for change in changes if change.op == "added"]
+    removed = [change.title or change.document for change in changes if change.op == "removed"]
+    name = facet.pair.step.called
+    if added and removed:
+        return f"Retrieving “{shortened(added[0], 60)}” instead of “{shortened(removed[0], 60)}” in {name}"
+    if added:
+        return f"Retrieving “{shortened(added[0], 60)}” as well in {name}"
+    if removed:
+        return f"No longer retrieving “{shortened(removed[0], 60)}” in {name}"
+    return f"Changing the order or the text of the documents that {name} found"
+
+
+def _calls_note(facet: Facet) -> str:
+    """Which calls a model asks for now, and which before."""
+    gone, come = (
+        [call_text(call) for call in value] if isinstance(value, list) else []
+        for value in (facet.base, facet.candidate)
+    )
+    before = ", ".join(call for call in gone if call not in come)
+    after = ", ".join(call for call in come if call not in gone)
+    if before and after:
+        return f"asks {shortened(after, QUOTE)} instead of {shortened(before, QUOTE)}"
+    return f"asks {shortened(after, QUOTE)} as well" if after else f"no longer asks {shortened(before, QUOTE)}"
+
+
+def _rank_note(facet: Facet) -> str:
+    changes = compare_ranks(ranked(facet.base), ranked(facet.candidate)).changes
+    count = {op: sum(change.op == op for change in changes) for op in ("added", "removed", "moved")}
+    parts = [f"{number} {op}" for op, number in count.items() if number]
+    return f"documents: {', '.join(parts) or 'scores or text changed'}"
+
+
+def _answer(facet: Facet) -> str:
+    """What a step answered: an operator's what-if, or another answer of the world."""
+    name = facet.pair.step.called
+    if facet.form == "text":
+        return edit(as_text(facet.base), as_text(facet.candidate), f"what {name} answered")
+    changes = _telling_first(value_changes(facet.base, facet.candidate, limit=6))
+    if len(changes) == 1 or (changes and leaf(changes[0].path) in _TELLING):
+        first = changes[0]
+        if first.op == "changed":
+            owner = f"{name}'s {leaf(first.path)}" if leaf(first.path) else f"the answer of {name}"
+            return f"Changing {owner} from {shown(first.base)} to {shown(first.candidate)}"
+        verb, side = ("Adding", first.candidate) if first.op == "added" else ("Removing", first.base)
+        joined = "to" if first.op == "added" else "from"
+        return f"{verb} {leaf(first.path)} ({shown(side)}) {joined} what {name} answered"
+    return f"Changing what {name} answered ({'; '.join(value_note(change) for change in changes[:2])})"
+
+
+def _telling_first(changes: Sequence[Change]) -> list[Change]:
+    """Differences that say how something went before the others."""
+    return sorted(changes, key=lambda change: leaf(change.path) not in _TELLING)
+
+
+def _dict(value: JSONValue) -> JSONObject:
+    return value if isinstance(value, dict) else {}
