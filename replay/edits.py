@@ -6,8 +6,15 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from replay.graph import Graph, Node
-from replay.overrides import MessageEdit, ModelOverride, Override, OverrideProfile, PromptOverride, RetrievalOverride
-from replay.overrides import ToolOverride
+from replay.overrides import (
+    MessageEdit,
+    ModelOverride,
+    Override,
+    OverrideProfile,
+    PromptOverride,
+    RetrievalOverride,
+    ToolOverride,
+)
 from replay.schemas import PlanRefusal
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepType
@@ -142,9 +149,7 @@ def _nothing(index: int, entry: Override, nodes: list[Node]) -> PlanRefusal:
         node = nodes[0]
         wrong = next(name for name in entry.sets if node.type not in _FITS.get(name, (node.type,)))
         detail = f"`{wrong}` does not apply to step {node.no}, which is a {node.type} step"
-        return PlanRefusal(
-            code="override_matches_nothing", detail=detail, where=pointer(index, wrong), step=node.no
-        )
+        return PlanRefusal(code="override_matches_nothing", detail=detail, where=pointer(index, wrong), step=node.no)
     said = entry.match.model_dump(mode="json", exclude_none=True)
     return PlanRefusal(
         code="override_matches_nothing",
@@ -231,6 +236,14 @@ def with_system(messages: list[JSONValue], text: str) -> list[JSONValue]:
         if isinstance(message, dict) and message.get("role") in {"system", "developer"}:
             return [*messages[:at], {**message, "content": text}, *messages[at + 1 :]]
     return [{"role": "system", "content": text}, *messages]
+
+
+def with_system_slots(slots: list[list[JSONValue]], text: str) -> list[list[JSONValue]]:
+    """Like `with_system`, keeping each message in its slot."""
+    for at, slot in enumerate(slots):
+        if any(isinstance(message, dict) and message.get("role") in {"system", "developer"} for message in slot):
+            return [*slots[:at], with_system(slot, text), *slots[at + 1 :]]
+    return [with_system(slots[0], text), *slots[1:]] if slots else [with_system([], text)]
 
 
 def edit_slots(slots: list[list[JSONValue]], edits: Iterable[MessageEdit]) -> list[list[JSONValue]]:

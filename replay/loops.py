@@ -1,6 +1,7 @@
 """Recognising an agent loop from its recording: model steps under one parent whose messages extend each other."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from replay.graph import Graph, Node
@@ -63,7 +64,9 @@ def _problem(graph: Graph, steps: list[Node], models: list[Node]) -> str:
             return f"step {step.no} ({step.type}) stands between the model steps"
         if graph.children.get(step.no):
             return f"step {step.no} ({step.type}) has steps of its own"
-    for earlier, later in zip(models, models[1:], strict=False):
+    if steps[-1].no - steps[0].no + 1 != len(steps):
+        return "steps of other parents lie between its steps"
+    for earlier, later in pairwise(models):
         if not extends(graph, earlier, later):
             return f"the messages of step {later.no} do not extend those of step {earlier.no}"
     return ""

@@ -23,18 +23,19 @@ Call = TypeVar("Call", bound=Hashable)
 _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?")
 _TOKEN: Final = re.compile(r"\S+")
 _TRIM: Final = "\"'`.,;:!?()[]{}<>"
-_NEGATIONS: Final = frozenset(
-    "no not never none nothing nobody nowhere neither nor without except unless cannot false off disable disabled "
-    "exclude excluding".split()
-)
-_DATES: Final = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
-    "september october november december today tomorrow yesterday".split()
-)
-_QUANTITIES: Final = frozenset(
-    "zero one two three four five six seven eight nine ten eleven twelve hundred thousand million half double "
-    "all any both".split()
-)
+_NEGATIONS: Final = frozenset({
+    "no", "not", "never", "none", "nothing", "nobody", "nowhere", "neither", "nor", "without", "except", "unless",
+    "cannot", "false", "off", "disable", "disabled", "exclude", "excluding",
+})  # fmt: skip
+_DATES: Final = frozenset({
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march",
+    "april", "may", "june", "july", "august", "september", "october", "november", "december", "today", "tomorrow",
+    "yesterday",
+})  # fmt: skip
+_QUANTITIES: Final = frozenset({
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "hundred", "thousand", "million", "half", "double", "all", "any", "both",
+})  # fmt: skip
 _FIXED: Final = _NEGATIONS | _DATES | _QUANTITIES
 
 
@@ -140,7 +141,7 @@ def _shape(tool: str, arguments: JSONValue) -> _Shape:
 
 def _walk(value: JSONValue, path: str, rigid: list[JSONValue], texts: list[str]) -> None:
     if isinstance(value, dict):
-        rigid.append([path, "object", list(sorted(value))])
+        rigid.append([path, "object", sorted(value)])
         for key in sorted(value):
             _walk(value[key], f"{path}/{escape_pointer(key)}", rigid, texts)
     elif isinstance(value, list):
@@ -149,7 +150,7 @@ def _walk(value: JSONValue, path: str, rigid: list[JSONValue], texts: list[str])
             _walk(item, f"{path}/{index}", rigid, texts)
     elif isinstance(value, str) and _is_free(value):
         text = _normalised(value)
-        rigid.append([path, "text", list(_fixed_tokens(text))])
+        rigid.append([path, "text", *_fixed_tokens(text)])
         texts.append(text)
     else:
         rigid.append([path, "value", _rigid(value)])

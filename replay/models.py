@@ -36,7 +36,7 @@ class ReplaySession(models.Model):
     plan = models.JSONField(help_text="without its steps, which `planned` holds in short")
     planned = models.JSONField(default=dict, help_text="what is not plain reuse: [action, label, reason] by number")
     planned_steps = models.PositiveIntegerField()
-    idempotency_key = models.CharField(max_length=200, null=True, unique=True)
+    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
     request_digest = models.CharField(max_length=64)
 
     status = models.CharField(max_length=20, choices=STATUSES, default="pending")
@@ -94,9 +94,7 @@ class Attempt(models.Model):
     retry_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = (
-            models.UniqueConstraint(fields=["session", "sequence_no", "attempt"], name="attempt_identity"),
-        )
+        constraints = (models.UniqueConstraint(fields=["session", "sequence_no", "attempt"], name="attempt_identity"),)
 
     def __str__(self) -> str:
         return f"{self.sequence_no}/{self.attempt} {self.status}"

@@ -87,7 +87,7 @@ class Override(Schema):
     @property
     def sets(self) -> list[str]:
         """The categories that this entry sets, `output: null` among them when it is written out."""
-        return [name for name in sorted(self.model_fields_set - {"match"})]
+        return sorted(self.model_fields_set - {"match"})
 
     @model_validator(mode="after")
     def _sets_something(self) -> "Override":

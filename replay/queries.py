@@ -68,7 +68,7 @@ def view_of(session: ReplaySession) -> SessionView:
         exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count
     )  # fmt: skip
     return SessionView(
-        id=session.id, status=session.status, source_run=session.source_run_id,  # type: ignore[arg-type]  # a choice of the field
+        id=session.id, status=session.status, source_run=session.source_run_id,
         source_name=session.source_run.name, run=session.run_id, diff=session.diff_id,
         fork_sequence_no=session.fork_sequence_no,
         overrides=OverrideProfile.model_validate(session.profile.profile),

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import orjson
@@ -51,7 +52,7 @@ def rebuilt_value(recorded: JSONValue, incoming: Incoming) -> JSONValue:
     """Any input but a model's, with the changes put in their places."""
     value = recorded
     for path, group in _by_place(incoming).items():
-        value = replaced_at(value, path, lambda old, group=group: _placed(old, group))  # type: ignore[misc]  # mypy cannot type a default of a lambda
+        value = replaced_at(value, path, partial(_placed, group=group))
     return value
 
 
@@ -67,8 +68,11 @@ def rebuilt_slots(messages: Sequence[JSONValue], prefix: Slots | None, incoming:
         index, rest = _message_place(path)
         if index is None or index >= len(slots):
             slots = [[_in_message(message, group) for message in slot] for slot in slots]
+        elif not slots[index]:
+            continue  # what stood here is gone
         elif rest:
-            slots[index] = [replaced_at(message, rest, lambda old: _content(old, group)) for message in slots[index]]
+            put = partial(_content, group=group)
+            slots[index] = [replaced_at(message, rest, put) for message in slots[index]]
         else:
             slots[index] = [_message(messages[index], group[-1][1])]
     return slots
@@ -270,10 +274,11 @@ def _everywhere(value: JSONValue, change: Change, pairs: dict[str, str]) -> JSON
 
 
 def _replaced_object(value: JSONObject, change: Change, pairs: dict[str, str]) -> JSONValue:
-    recorded = change.recorded
-    if isinstance(recorded, dict) and isinstance(change.current, dict) and "documents" in recorded:
-        if value.get("documents") == recorded["documents"]:
-            value = {**value, "documents": change.current.get("documents")}
+    recorded, current = change.recorded, change.current
+    if isinstance(recorded, dict) and isinstance(current, dict):
+        documents = recorded.get("documents")
+        if documents and value.get("documents") == documents:
+            return {**value, "documents": current.get("documents")}
     return {key: _everywhere(item, change, pairs) for key, item in value.items()}
 
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Final
 
+from replay.graph import Node
+from replay.matching import Match, similarity
 from replay.policy import Policy
 from replay.prompts import render
 from replay.side_effects import blocked_message, suggest
 from replay.world import Answer, Call, Hit, World, label_key
-from fnmatch import fnmatchcase
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import Label, Reason, StepStatus, StepType
@@ -34,12 +36,42 @@ class Resolvers:
                 return replace(answer, detail={**label_key(), **_why(call, answer), **answer.detail})
         raise AssertionError("the fallback answers every call")
 
+    def resolve_tool(
+        self, call: Call, repeated: Callable[[Call], Node | None], similar: Callable[[Call], Match[Node] | None]
+    ) -> Answer:
+        """The answer to a tool call that no unused recording has: a repetition, a cached one, or by policy."""
+        chain: tuple[Resolver, ...] = (
+            lambda asked: self._repeated(repeated(asked)),
+            self._cached,
+            lambda asked: self._similar(similar(asked)),
+            self._asked,
+            self._blocked,
+            self._fallback,
+        )
+        answer = next(found for resolver in chain if (found := resolver(call)) is not None)
+        return replace(answer, detail={**label_key(), **_why(call, answer), **answer.detail})
+
+    def _repeated(self, node: Node | None) -> Answer | None:
+        if node is None:
+            return None
+        answer = self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
+        return replace(answer, detail={"matched": {"step": node.no, "id": str(node.id), "repeated": True}})
+
+    def _similar(self, match: Match[Node] | None) -> Answer | None:
+        if match is None:
+            return None
+        answer = self._from_recording(match.call, label=Label.CACHED, reason=Reason.CACHE_SEMANTIC)
+        said: JSONObject = {"step": match.call.no, "id": str(match.call.id), "similarity": round(match.similarity, 4)}
+        return replace(answer, action="cache", detail={"matched": said})
+
     def _chain(self, call: Call) -> Iterator[Resolver]:
         yield self._operator
         if self.policy.order == "reexecute":
             yield self._live
         yield self._recorded
         yield self._cached
+        if call.type is StepType.TOOL:
+            yield self._semantic
         if self.policy.order == "reuse":
             yield self._live
         if call.type is StepType.TOOL:
@@ -67,8 +99,19 @@ class Resolvers:
         node = call.node
         if call.changed or node is None:
             return None
+        return self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
+
+    def _semantic(self, call: Call) -> Answer | None:
+        """A tool call whose arguments changed only in wording has the answer that it was recorded with."""
+        node = call.node
+        if node is None or not node.input_ref:
+            return None
+        alike = similarity(self.world.payload(node.input_ref), call.input, node.called)
+        return self._similar(Match(call=node, similarity=alike)) if alike >= self.policy.semantic_threshold else None
+
+    def _from_recording(self, node: Node, *, label: Label, reason: Reason) -> Answer:
         return Answer(
-            action="reuse", label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED, source=node,
+            action="reuse", label=label, reason=reason, source=node,
             output=self.world.payload(node.output_ref) if node.output_ref else None, output_ref=node.output_ref,
             status=node.status, tokens_in=node.tokens_in, tokens_out=node.tokens_out,
             tokens_cached=node.tokens_cached, duration_ms=node.duration_ms,
@@ -158,8 +201,7 @@ def operator_output(call: Call, world: World) -> Answer | None:
     if edits.output is not None:
         return replace(base, output=said(call.type, edits.output.value))
     if call.type is StepType.RETRIEVAL and edits.retrieval:
-        documents = _operator_documents(call, world)
-        return None if documents is None else replace(base, **documents)
+        return _operator_documents(call, base, world)
     if call.type is StepType.PROMPT and (edits.prompt or call.changed):
         return _rendered(call, base, world)
     return None
@@ -187,20 +229,22 @@ def placeholder(call: Call, note: str) -> JSONValue:
     return text
 
 
-def _operator_documents(call: Call, world: World) -> JSONObject | None:
+def _operator_documents(call: Call, base: Answer, world: World) -> Answer | None:
     """The given candidate list, or the head of the recorded one where only `top_k` was lowered."""
     edits = call.edits.retrieval
     if "documents" in edits:
-        return {"output": {"documents": edits["documents"]}}
+        return replace(base, output={"documents": edits["documents"]})
     if set(edits) != {"top_k"} or call.node is None or not call.node.output_ref or call.differs != ("top_k",):
         return None
     recorded = world.payload(call.node.output_ref)
     documents = recorded.get("documents") if isinstance(recorded, dict) else None
     kept = edits["top_k"]
-    if not isinstance(documents, list) or not isinstance(kept, int) or kept > len(documents):
+    if not isinstance(recorded, dict) or not isinstance(documents, list) or not isinstance(kept, int):
         return None
-    detail: JSONObject = {"from": "the recorded candidates", "kept": kept}
-    return {"output": {**recorded, "documents": documents[:kept]}, "detail": detail}  # type: ignore[dict-item]  # recorded is an object here
+    if kept > len(documents):
+        return None
+    output: JSONObject = {**recorded, "documents": documents[:kept]}
+    return replace(base, output=output, detail={"from": "the recorded candidates", "kept": kept})
 
 
 def _rendered(call: Call, base: Answer, world: World) -> Answer | None:

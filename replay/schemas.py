@@ -199,5 +199,3 @@ class ProviderList(Schema):
 
 class SessionList(Schema):
     sessions: list[SessionView]
-
-

@@ -93,7 +93,9 @@ class OperatorAnswer:
 
 
 class World(Protocol):
-    """Recorded payloads, caches, providers and live calls."""
+    """Recorded payloads, caches, providers and live calls. `planning`: no live answer will become known."""
+
+    planning: bool
 
     def payload(self, ref: str) -> JSONValue:
         """A recorded value; raises `MissingPart`."""
@@ -168,4 +170,4 @@ Event = Kept | Resolved | Gone | Closed | Diverged
 
 def label_key() -> JSONObject:
     """The key that a label carries: the signature version, and what it leaves out."""
-    return {"signature": VERSION, "ignored": sorted(DEFAULT_IGNORED)}
+    return {"signature": VERSION, "ignored": [*sorted(DEFAULT_IGNORED)]}

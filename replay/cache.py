@@ -1,0 +1,38 @@
+"""The signature cache: any sealed run of the app that holds a real answer to the same call."""
+
+from collections.abc import Collection
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Q
+
+from replay.world import LIVE_REASONS, Hit
+from traces import store
+from traces.json_types import JSONObject
+from traces.models import Step
+from traces.parts import MissingPart
+from traces.vocabulary import Label, StepStatus
+
+# A simulated answer is real only when a live call gave it: placeholders and what-ifs never answer another replay.
+_REAL: Final = ~Q(label=Label.SIMULATED) | Q(reason__in=LIVE_REASONS)
+_TRIED: Final = 5
+
+
+def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Hit | None:
+    """The newest answer that can be read; originals before copies of them."""
+    found = (
+        Step.objects.filter(_REAL, signature=signature, run__app=app, run__sealed_at__isnull=False)
+        .filter(status=StepStatus.OK)
+        .exclude(output_ref="")
+        .exclude(id__in=exclude)
+        .order_by("-id")
+        .values_list("id", "run_id", "sequence_no", "output_ref", "status")[:_TRIED]
+    )
+    for step_id, run_id, number, output_ref, status in found:
+        try:
+            output = store.payload(output_ref)
+        except MissingPart:
+            continue
+        where: JSONObject = {"run": str(run_id), "step": number, "id": str(step_id), "similarity": 1.0}
+        return Hit(output_ref=output_ref, output=output, status=StepStatus(status), where=where)
+    return None

@@ -1,0 +1,298 @@
+"""One execution of a session: the world that the engine walks in, and the writer of what it says.
+
+Every resolved step is committed together with the session's progress: that commit is the checkpoint. After a
+crash the walk begins again and finds its committed steps and finished live calls instead of resolving them.
+"""
+
+import time
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+
+from replay import cache, derived, livecalls, log, preflight
+from replay.graph import Graph
+from replay.loading import Payloads
+from replay.models import ReplaySession
+from replay.policy import Policy
+from replay.problems import CancelRequested, OperatorNeeded, OwnershipLost, Stopped
+from replay.schemas import OperatorQuestion, StepsResolved
+from replay.walk import Walk
+from replay.world import Answer, Call, Closed, Diverged, Event, Gone, Hit, Kept, OperatorAnswer, Resolved
+from traces import live
+from traces import services as traces
+from traces.json_types import JSONValue
+from traces.models import Step
+from traces.rows import StepRow
+from traces.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
+
+_BATCH: Final = 1000  # kept steps in one transaction: short enough that other writers need not wait
+_BUFFERED: Final = 200
+_PATIENCE_S: Final = 0.05  # how long resolved steps may wait for company before they are committed
+_SHOWN_DIVERGENCES: Final = 200
+
+
+class Execution:
+    """Implements `World`, and `handle` for what the walk says."""
+
+    planning = False
+
+    def __init__(self, session: ReplaySession, owner: str, policy: Policy, payloads: Payloads) -> None:
+        self.session = session
+        self.owner = owner
+        self.policy = policy
+        self.payload = payloads
+        self.calls = livecalls.LiveCalls(self)
+        self.checkpoint = session.checkpoint_no
+        self.counts = {Label.EXACT: session.exact_count, Label.CACHED: session.cached_count,
+                       Label.SIMULATED: session.simulated_count}  # fmt: skip
+        self.divergences: list[str] = []
+        self.unused: list[int] = []
+        self.buffer: list[StepRow] = []
+        self.buffered_at = 0.0
+        self.closed: list[Closed] = []
+        self.committed: dict[int, Step] = {}
+        self.failed_source_kept = False
+
+    # Before the walk
+
+    def open(self) -> None:
+        """Open the derived run, or take it over: what lies after the last checkpoint is taken back."""
+        session = self.session
+        if session.run_id is None:
+            with transaction.atomic():
+                run = traces.open_run(
+                    name=session.source_run.name, app=session.source_run.app, source_run=session.source_run,
+                    fork_sequence_no=session.fork_sequence_no, session_id=session.id,
+                    environment=session.source_run.environment, metadata=derived.metadata(session),
+                )  # fmt: skip
+                session.run = run
+                self._update(run=run)
+                log.say(session.id, "session")
+        else:
+            traces.truncate_steps(self.run_id, self.checkpoint)
+            rows = Step.objects.filter(run_id=self.run_id, sequence_no__gte=session.fork_sequence_no)
+            self.committed = {row.sequence_no: row for row in rows}
+        self._copy(1, session.fork_sequence_no - 1)
+
+    @property
+    def run_id(self) -> UUID:
+        if self.session.run_id is None:
+            raise RuntimeError(f"session {self.session.id} has no run yet")
+        return self.session.run_id
+
+    # The world
+
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+        return cache.lookup(self.session.source_run.app, signature, exclude=exclude)
+
+    def provider(self, provider: str, model: str, override: str | None) -> str | None:
+        return preflight.provider_name(provider, model, override)
+
+    def live(self, call: Call, provider: str) -> Answer:
+        self.flush()
+        self.check_cancelled()
+        return self.calls.answer(call, provider)
+
+    def ask(self, call: Call) -> OperatorAnswer | None:
+        """The operator's stored answer; without one the session begins to wait."""
+        given = self.session.answers.get(str(call.no))
+        if given is not None:
+            return OperatorAnswer(
+                fallback=given["action"] == "fallback", output=given.get("output"), status=StepStatus(given["status"])
+            )
+        self.flush()
+        text = f"step {call.no} calls {call.called}, which no recording answers: what does it return?"
+        question = OperatorQuestion(sequence_no=call.no, tool_name=call.called, arguments=call.input, text=text)
+        with transaction.atomic():
+            self._update(
+                status="awaiting_operator", question=question.model_dump(mode="json"), current=text[:300], owner=""
+            )
+            log.say(self.session.id, "session")
+        raise OperatorNeeded
+
+    def resumed(self, no: int) -> Answer | None:
+        row = self.committed.get(no)
+        if row is None:
+            return None
+        if row.status == StepStatus.ERROR and row.output_ref == "" and row.reason == Reason.LIVE_MODEL:
+            raise Stopped(str(row.detail.get("code", "provider_error")), row.error, step=no, finished=True)
+        return derived.answer_of_row(row, self.payload(row.output_ref) if row.output_ref else None)
+
+    # What the walk says
+
+    def handle(self, event: Event, walk: Walk) -> None:
+        match event:
+            case Kept():
+                self._keep(event, walk)
+            case Resolved():
+                self._resolved(event)
+            case Gone():
+                if event.node.type is StepType.TOOL:
+                    self.unused.append(event.node.no)
+                self._compare(event.node.no, "unreached", "", "is not reached any more")
+            case Diverged():
+                self._diverged(event.text)
+            case Closed():
+                self.closed.append(event)
+        if self.buffer and (len(self.buffer) >= _BUFFERED or time.monotonic() - self.buffered_at > _PATIENCE_S):
+            self.flush()
+
+    def flush(self) -> None:
+        """Commit what has been resolved: a checkpoint."""
+        if not self.buffer:
+            return
+        rows, self.buffer = self.buffer, []
+        with transaction.atomic():
+            traces.append_steps(self.run_id, rows)
+            self._progress(rows[0].sequence_no, rows[-1].sequence_no)
+
+    def check_cancelled(self) -> None:
+        """Raise when the operator wants to stop, or when somebody else owns the session by now."""
+        row = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.session.id)
+        if row[1] != self.owner:
+            raise OwnershipLost
+        if row[0]:
+            raise CancelRequested
+
+    def finish(self, graph: Graph) -> None:
+        """The end state, and the sealed run, in one transaction."""
+        self.flush()
+        self.check_cancelled()
+        with transaction.atomic():
+            for event in self.closed:
+                self._close(event)
+            status = self._end_status()
+            traces.seal_run(self.run_id, self._run_status(status, graph))
+            self._update(
+                status=status, current="", ended_at=datetime.now(UTC), owner="", **self._columns(),
+            )  # fmt: skip
+            log.say(self.session.id, "session")
+
+    def fail_step(self, row: StepRow, stopped: Stopped) -> None:
+        """Write the step that failed, so that the run shows where and why."""
+        self.counts[row.label] += 1
+        with transaction.atomic():
+            traces.append_steps(self.run_id, [row])
+            self._progress(row.sequence_no, row.sequence_no)
+        raise stopped
+
+    def _keep(self, event: Kept, walk: Walk) -> None:
+        for no in range(event.first, event.last + 1) if self.session.planned else ():
+            self._compare(no, "reuse", Label.EXACT, f"is exact ({Reason.SOURCE_OUTPUT_REUSED})")
+        self.flush()
+        self.failed_source_kept = True
+        if not event.offset and not walk.numbers_moved:
+            self._copy(event.first, event.last)
+            return
+        for first in range(event.first, event.last + 1, _BATCH):
+            last = min(first + _BATCH - 1, event.last)
+            if last + event.offset <= self.checkpoint:
+                continue
+            source = Step.objects.filter(
+                run_id=self.session.source_run_id, sequence_no__gte=first, sequence_no__lte=last
+            ).order_by("sequence_no")
+            rows = [
+                derived.kept_row(step, step.sequence_no + event.offset, walk.parent_of(step.parent_no))
+                for step in source
+            ]
+            self.buffer = [row for row in rows if row.sequence_no > self.checkpoint]
+            self.counts[Label.EXACT] += len(self.buffer)
+            self._room_for(len(self.buffer))
+            self.check_cancelled()
+            self.flush()
+
+    def _copy(self, first: int, last: int) -> None:
+        """Copy source steps under their own numbers, those before the checkpoint aside."""
+        for start in range(max(first, self.checkpoint + 1), last + 1, _BATCH):
+            end = min(start + _BATCH - 1, last)
+            self.check_cancelled()
+            self._room_for(end - start + 1)
+            self.counts[Label.EXACT] += end - start + 1
+            with transaction.atomic():
+                traces.copy_steps(
+                    source_run_id=self.session.source_run_id, run_id=self.run_id, first=start, last=end,
+                    label=Label.EXACT, reason=str(Reason.SOURCE_OUTPUT_REUSED),
+                )  # fmt: skip
+                self._progress(start, end)
+
+    def _resolved(self, event: Resolved) -> None:
+        call, answer = event.call, event.answer
+        node = call.node or answer.source
+        if node is not None:
+            self._compare(node.no, answer.action, answer.label or "", f"is {answer.label} ({answer.reason})")
+        if call.no <= self.checkpoint:
+            return
+        if answer.label is None:
+            raise Stopped("fallback_refused", f"step {call.no} ({call.called}): {answer.note}", step=call.no)
+        if self.policy.strict and answer.label is Label.SIMULATED:
+            raise Stopped("strict", f"step {call.no} ({call.called}) would be simulated: {answer.reason}", step=call.no)
+        self._room_for(1)
+        self.failed_source_kept = answer.label is Label.EXACT
+        if not self.buffer:
+            self.buffered_at = time.monotonic()
+        self.buffer.append(derived.row(call, answer, self.session.source_run_id))
+        self.counts[answer.label] += 1
+        if answer.action == "live":
+            self.flush()
+
+    def _room_for(self, count: int) -> None:
+        """Refuse to write more steps than the budget allows."""
+        most = self.policy.budget.max_steps
+        written = sum(self.counts.values())
+        if most is not None and written + count > most:
+            raise Stopped("budget_steps", f"the budget allows {most} steps", step=written + 1)
+        self.calls.check_deadline(written + 1)
+
+    def _compare(self, no: int, action: str, label: str, became: str) -> None:
+        """Say where execution differs from the plan."""
+        planned = self.session.planned.get(str(no), ["reuse", Label.EXACT, Reason.SOURCE_OUTPUT_REUSED])
+        if planned[1] != (label or None) and (planned[0] != "unreached" or action != "unreached"):
+            self._diverged(f"step {no} was planned as {planned[1] or planned[0]} and {became}")
+
+    def _diverged(self, text: str) -> None:
+        if len(self.divergences) < _SHOWN_DIVERGENCES:
+            self.divergences.append(text)
+
+    def _close(self, event: Closed) -> None:
+        values = derived.closed_columns(event)
+        step = Step.objects.filter(run_id=self.run_id, sequence_no=event.no)
+        before = Label(step.values_list("label", flat=True)[0])
+        step.update(**values)
+        if not event.inherited:
+            self.counts[before] -= 1
+            self.counts[event.label] += 1
+            log.say(self.session.id, StepsResolved(seq=0, first=event.no, last=event.no))
+
+    def _end_status(self) -> str:
+        if not self.counts[Label.CACHED] and not self.counts[Label.SIMULATED]:
+            return "completed_exact"
+        from_fork = Step.objects.filter(run_id=self.run_id, sequence_no__gte=self.session.fork_sequence_no)
+        held = from_fork.filter(label__in=(Label.EXACT, Label.CACHED)).exists()
+        return "completed_mixed" if held else "completed_simulated"
+
+    def _run_status(self, status: str, graph: Graph) -> RunStatus:
+        """A run that had failed fails again unless the replay came to another end."""
+        failed = self.session.source_run.status == RunStatus.FAILED
+        return RunStatus.FAILED if failed and self.failed_source_kept else RunStatus.COMPLETED
+
+    def _progress(self, first: int, last: int) -> None:
+        self.checkpoint = max(self.checkpoint, last)
+        self._update(checkpoint_no=self.checkpoint, current="", **self._columns())
+        log.say(self.session.id, StepsResolved(seq=0, first=first, last=last), "session")
+        live.touch("runs")
+
+    def _columns(self) -> dict[str, JSONValue]:
+        return {
+            "resolved_steps": sum(self.counts.values()), "exact_count": self.counts[Label.EXACT],
+            "cached_count": self.counts[Label.CACHED], "simulated_count": self.counts[Label.SIMULATED],
+            "divergences": list(self.divergences), "unused_calls": list(self.unused),
+        }  # fmt: skip
+
+    def _update(self, **columns: object) -> None:
+        """Write the session, if it is still ours."""
+        mine = ReplaySession.objects.filter(id=self.session.id, owner=self.owner, status="running")
+        if not mine.update(heartbeat_at=datetime.now(UTC), **columns):
+            raise OwnershipLost

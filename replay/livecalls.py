@@ -1,0 +1,232 @@
+"""Live model calls of a session: intent before, outcome after, retries, budget, and text as it comes."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from django.db import transaction
+
+from replay import derived, log, providers
+from replay.models import Attempt, ReplaySession
+from replay.policy import Retries
+from replay.problems import CancelRequested, Stopped
+from replay.schemas import AttemptChanged, AttemptView, TextStreamed
+from replay.world import Answer, Call
+from traces.vocabulary import Label, Reason, StepStatus
+
+if TYPE_CHECKING:
+    from replay.execution import Execution
+
+_FLUSH_S: Final = 0.1  # ten pieces of text a second are enough to read along
+_LOOK_S: Final = 0.2  # how often a running or waiting call looks whether it should stop
+
+
+class LiveCalls:
+    """The live calls of one execution."""
+
+    def __init__(self, execution: "Execution") -> None:
+        self.execution = execution
+        self.session = execution.session
+        self.policy = execution.policy
+        self.spent = self.session.cost_usd
+        self.calls = self.session.live_calls
+        started = self.session.started_at or datetime.now(UTC)
+        limit = self.policy.budget.deadline_s
+        self.deadline = None if limit is None else started + timedelta(seconds=limit)
+
+    def answer(self, call: Call, provider: str) -> Answer:
+        """One call with its retries. A call that succeeded before a crash is not made again."""
+        attempts = list(Attempt.objects.filter(session=self.session, sequence_no=call.no).order_by("attempt"))
+        for attempt in attempts:
+            if attempt.status == "succeeded":
+                return _restored(attempt)
+        self._abandon(attempts)
+        number = len(attempts) + 1
+        # Attempts that a crash cut off do not count against the policy: nobody knows their outcome.
+        failures = sum(attempt.error_code != "interrupted" for attempt in attempts)
+        while True:
+            self._afford(call, first=number == 1)
+            attempt = self._intend(call, provider, number)
+            try:
+                found = self._ask(call, provider, attempt)
+            except providers.ProviderError as error:
+                failures += 1
+                wait = self._wait_for(error, failures)
+                self._failed(attempt, error, wait)
+                if wait is None:
+                    self._give_up(call, error, failures)
+                self._sleep(wait or 0.0, call)
+                number += 1
+            else:
+                return found
+
+    def check_deadline(self, step: int) -> None:
+        if self.deadline is not None and datetime.now(UTC) > self.deadline:
+            limit = self.policy.budget.deadline_s
+            raise Stopped("budget_deadline", f"the budget allows {limit:g} s", step=step)
+
+    def _afford(self, call: Call, *, first: bool) -> None:
+        """Refuse a call that the budget does not allow."""
+        budget = self.policy.budget
+        self.check_deadline(call.no)
+        if first and budget.max_live_calls is not None and self.calls >= budget.max_live_calls:
+            raise Stopped("budget_live_calls", f"the budget allows {budget.max_live_calls} live calls", step=call.no)
+        if budget.max_cost_usd is not None and self.spent is not None and float(self.spent) >= budget.max_cost_usd:
+            spent = f"the budget allows ${budget.max_cost_usd:g}, and ${float(self.spent):.4f} is spent"
+            raise Stopped("budget_cost", spent, step=call.no)
+
+    def _intend(self, call: Call, provider: str, number: int) -> Attempt:
+        """Store that the call goes out, before it does."""
+        with transaction.atomic():
+            attempt = Attempt.objects.create(
+                session=self.session, sequence_no=call.no, attempt=number, kind="model", provider=provider,
+                model=call.model, signature=call.signature, started_at=datetime.now(UTC),
+            )  # fmt: skip
+            if number == 1:
+                self.calls += 1
+            self.execution._update(live_calls=self.calls, current=f"step {call.no}: asking {provider} for {call.model}")
+            log.say(self.session.id, _changed(attempt), "session")
+        return attempt
+
+    def _ask(self, call: Call, provider: str, attempt: Attempt) -> Answer:
+        stream = _Stream(self, call.no)
+        asked = providers.ModelCall(provider=provider, model=call.model, input=call.input)  # type: ignore[arg-type]  # a complete model call's input is an object
+        try:
+            found = providers.answer(asked, on_text=stream.text, cancelled=stream.cancelled)
+        except providers.Cancelled as cancelled:
+            self._interrupted(attempt)
+            self.execution.check_cancelled()
+            self.check_deadline(call.no)
+            raise CancelRequested from cancelled
+        stream.flush()
+        return self._succeeded(attempt, found)
+
+    def _succeeded(self, attempt: Attempt, found: "providers.ModelAnswer") -> Answer:
+        """Store the outcome, so that the call is never made again."""
+        outcome: dict[str, Any] = {
+            "output": found.output, "tokens_in": found.tokens_in, "tokens_out": found.tokens_out,
+            "tokens_cached": found.tokens_cached, "cost_usd": None if found.cost_usd is None else str(found.cost_usd),
+            "duration_ms": found.duration_ms, "served_model": found.served_model, "left_out": list(found.left_out),
+        }  # fmt: skip
+        known = self.spent is not None and found.cost_usd is not None
+        self.spent = self.spent + found.cost_usd if known else None  # type: ignore[operator]  # both are known
+        attempt.status, attempt.outcome, attempt.duration_ms = "succeeded", outcome, found.duration_ms
+        with transaction.atomic():
+            attempt.save()
+            self.execution._update(cost_usd=self.spent)
+            log.say(self.session.id, _changed(attempt))
+        return _restored(attempt)
+
+    def _failed(self, attempt: Attempt, error: "providers.ProviderError", wait: float | None) -> None:
+        now = datetime.now(UTC)
+        attempt.status, attempt.error_code, attempt.error = "failed", error.code[:40], str(error)
+        attempt.duration_ms = (now - attempt.started_at).total_seconds() * 1000
+        attempt.retry_at = None if wait is None else now + timedelta(seconds=wait)
+        with transaction.atomic():
+            attempt.save()
+            log.say(self.session.id, _changed(attempt))
+
+    def _interrupted(self, attempt: Attempt) -> None:
+        attempt.status, attempt.error_code, attempt.error = "failed", "interrupted", "the call was given up"
+        attempt.save()
+        log.say(self.session.id, _changed(attempt))
+
+    def _abandon(self, attempts: list[Attempt]) -> None:
+        """Attempts that a crash left without an outcome: a model call may be made again."""
+        for attempt in attempts:
+            if attempt.status == "intended":
+                self._interrupted(attempt)
+
+    def _wait_for(self, error: "providers.ProviderError", failures: int) -> float | None:
+        """Seconds until the next attempt, or None when there is none."""
+        retries = self.policy.retries
+        if not error.retryable or failures > retries.max:
+            return None
+        return error.retry_after_s if error.retry_after_s is not None else back_off(retries, failures)
+
+    def _give_up(self, call: Call, error: "providers.ProviderError", failures: int) -> None:
+        tried = "" if failures == 1 else f" after {failures} attempts"
+        stopped = Stopped(error.code, f"step {call.no}: {error}{tried}", step=call.no)
+        detail = {"code": error.code, "attempts": failures}
+        failed = Answer(
+            action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, status=StepStatus.ERROR, error=str(error),
+            detail=detail, retries=failures - 1,  # type: ignore[arg-type]  # a JSON object
+        )  # fmt: skip
+        self.execution.fail_step(derived.row(call, failed, self.session.source_run_id), stopped)
+
+    def _sleep(self, seconds: float, call: Call) -> None:
+        """Wait for the next attempt, ready to stop."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _LOOK_S))
+            self.execution.check_cancelled()
+            self.check_deadline(call.no)
+
+
+class _Stream:
+    """Text of one attempt, told in pieces of a tenth of a second."""
+
+    def __init__(self, calls: LiveCalls, step: int) -> None:
+        self.calls = calls
+        self.step = step
+        self.offset = 0
+        self.waiting: list[str] = []
+        self.told_at = 0.0
+        self.looked_at = time.monotonic()
+
+    def text(self, piece: str) -> None:
+        self.waiting.append(piece)
+        if time.monotonic() - self.told_at >= _FLUSH_S:
+            self.flush()
+
+    def flush(self) -> None:
+        text = "".join(self.waiting)
+        if not text:
+            return
+        self.waiting.clear()
+        self.told_at = time.monotonic()
+        said = TextStreamed(seq=0, sequence_no=self.step, offset=self.offset, text=text)
+        log.say(self.calls.session.id, said)
+        self.offset += len(text)
+
+    def cancelled(self) -> bool:
+        now = time.monotonic()
+        if now - self.looked_at < _LOOK_S:
+            return False
+        self.looked_at = now
+        row = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.calls.session.id)
+        late = self.calls.deadline is not None and datetime.now(UTC) > self.calls.deadline
+        return bool(row[0]) or row[1] != self.calls.execution.owner or late
+
+
+def back_off(retries: Retries, failures: int) -> float:
+    """Seconds to wait after so many failures."""
+    return min(retries.initial_s * retries.base ** (failures - 1), retries.cap_s)
+
+
+def _restored(attempt: Attempt) -> Answer:
+    """The answer that a successful attempt stored."""
+    outcome: dict[str, Any] = attempt.outcome or {}
+    cost = outcome["cost_usd"]
+    detail: dict[str, Any] = {"provider": attempt.provider, "served_model": outcome["served_model"]}
+    if outcome["left_out"]:
+        detail["left_out"] = outcome["left_out"]
+    return Answer(
+        action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=outcome["output"], detail=detail,
+        tokens_in=outcome["tokens_in"], tokens_out=outcome["tokens_out"], tokens_cached=outcome["tokens_cached"],
+        cost_usd=None if cost is None else Decimal(cost), duration_ms=outcome["duration_ms"],
+        retries=attempt.attempt - 1,
+    )  # fmt: skip
+
+
+def view_of(attempt: Attempt) -> AttemptView:
+    return AttemptView(
+        id=attempt.id, sequence_no=attempt.sequence_no, attempt=attempt.attempt, kind="model",
+        status=attempt.status, error=attempt.error, started_at=attempt.started_at,
+        duration_ms=attempt.duration_ms, retry_at=attempt.retry_at,
+    )  # fmt: skip
+
+
+def _changed(attempt: Attempt) -> AttemptChanged:
+    return AttemptChanged(seq=0, attempt=view_of(attempt))

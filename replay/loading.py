@@ -1,0 +1,104 @@
+"""Loading what a replay needs from the store: the graph from the fork on, and payloads, each once."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from replay.graph import Graph, Link, Node
+from traces import store
+from traces.json_types import JSONValue
+from traces.models import Edge, Step
+from traces.parts import join_many
+from traces.vocabulary import EdgeKind, StepStatus, StepType
+
+_COLUMNS: Final = (
+    "sequence_no", "id", "type", "name", "parent_no", "status", "signature", "input_ref", "output_ref", "provider",
+    "model", "tool_name", "call_id", "tokens_in", "tokens_out", "tokens_cached", "duration_ms",
+)  # fmt: skip
+_TYPES: Final = {str(member): member for member in StepType}
+_STATUSES: Final = {str(member): member for member in StepStatus}
+_KINDS: Final = {str(member): member for member in EdgeKind}
+
+
+def load_graph(run_id: UUID, fork: int, *, with_links: bool) -> Graph:
+    """The steps from the fork on, and what encloses it; without a change nobody needs the links."""
+    nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork))
+    if not with_links or not nodes:
+        return Graph(fork=fork, nodes=nodes)
+    parent = nodes[0].parent
+    return Graph(
+        fork=fork,
+        nodes=nodes,
+        links=_links(run_id, fork),
+        open=_open(run_id, parent, fork),
+        earlier_calls=_nodes(
+            Step.objects.filter(run_id=run_id, sequence_no__lt=fork, parent_no=parent, type=StepType.TOOL)
+        ),
+    )
+
+
+class Payloads:
+    """Recorded values by reference; every artifact is read once."""
+
+    def __init__(self) -> None:
+        self._stored: dict[str, JSONValue] = {}
+        self._values: dict[str, JSONValue] = {}
+
+    def __call__(self, ref: str) -> JSONValue:
+        """Raises `MissingPart`."""
+        if ref not in self._values:
+            self._values.update(join_many([ref], self._load))
+        return self._values[ref]
+
+    def keep(self, ref: str, value: JSONValue) -> None:
+        """A value that is known already."""
+        self._values[ref] = value
+
+    def prefetch(self, refs: Iterable[str]) -> None:
+        """Read many at once, the missing ones aside: they matter only where they are used."""
+        self._values.update(store.available(ref for ref in refs if ref and ref not in self._values))
+
+    def _load(self, digests: Iterable[str]) -> Mapping[str, JSONValue]:
+        wanted = list(digests)
+        self._stored.update(store.load(digest for digest in wanted if digest not in self._stored))
+        return {digest: self._stored[digest] for digest in wanted if digest in self._stored}
+
+
+def _nodes(steps: Any) -> tuple[Node, ...]:
+    return tuple(_node(*row) for row in steps.order_by("sequence_no").values_list(*_COLUMNS).iterator(2000))
+
+
+def _node(no: int, id: UUID, type: str, name: str, parent: int | None, status: str, *rest: Any) -> Node:
+    (signature, input_ref, output_ref, provider, model, tool_name, call_id, tokens_in, tokens_out, cached, took) = rest
+    return Node(
+        no=no, id=id, type=_TYPES[type], name=name, parent=parent, status=_STATUSES[status], signature=signature,
+        input_ref=input_ref, output_ref=output_ref, provider=provider, model=model, tool_name=tool_name,
+        call_id=call_id, tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=cached, duration_ms=took,
+    )  # fmt: skip
+
+
+def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
+    found: dict[int, list[Link]] = {}
+    rows = (
+        Edge.objects.filter(run_id=run_id, consumer_no__gte=fork)
+        .order_by("consumer_no", "producer_no", "consumer_path")
+        .values_list("consumer_no", "producer_no", "kind", "consumer_path", "producer_path")
+    )
+    for consumer, producer, kind, consumer_path, producer_path in rows.iterator(5000):
+        link = Link(
+            producer=producer, kind=_KINDS[kind], consumer_path=consumer_path, producer_path=producer_path
+        )  # fmt: skip
+        found.setdefault(consumer, []).append(link)
+    return {consumer: tuple(links) for consumer, links in found.items()}
+
+
+def _open(run_id: UUID, parent: int | None, fork: int) -> tuple[Node, ...]:
+    """The steps before the fork that enclose it, one query for each level."""
+    found: list[Node] = []
+    while parent is not None:
+        nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no=parent))
+        if not nodes:
+            break
+        found[:0] = [node for node in nodes if node.no < fork]
+        parent = nodes[0].parent
+    return tuple(found)

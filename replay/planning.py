@@ -1,0 +1,328 @@
+"""What a replay would do with every step, and what it would cost. Pure: the engine's walk with live calls unknown."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Final, get_args
+from uuid import UUID
+
+from replay.determinism import ModelConfig, assess, replay_type
+from replay.edits import AppliedProfile, edited_parameters, out_of_range, pointer
+from replay.graph import Graph, Node
+from replay.loops import recognise
+from replay.overrides import OverrideProfile
+from replay.policy import Policy
+from replay.schemas import Determinism, Plan, PlanAction, PlannedStep, PlanRefusal
+from replay.walk import Walk
+from replay.world import Answer, Call, Closed, Event, Gone, Hit, Kept, OperatorAnswer, Resolved
+from traces.json_types import JSONObject, JSONValue
+from traces.parts import MissingPart
+from traces.schemas import LabelCounts
+from traces.vocabulary import Label, Reason, StepType
+
+_UNKNOWN: Final = "[Forkpoint] Known only after the live call."
+_EXACT: Final = str(Reason.SOURCE_OUTPUT_REUSED)
+
+Price = Callable[[str, str, int | None, int | None], float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """What a plan may look up: recorded payloads, the signature cache, providers and prices."""
+
+    payload: Callable[[str], JSONValue]
+    cached: Callable[[str, Collection[UUID]], Hit | None]
+    provider: Callable[[str, str, str | None], str | None]
+    price: Price
+
+
+@dataclass
+class PlanWorld:
+    """The world of a plan: everything but live calls and the operator."""
+
+    sources: Sources
+    planning: bool = True
+    costs: dict[int, float | None] = field(default_factory=dict)
+
+    def payload(self, ref: str) -> JSONValue:
+        return self.sources.payload(ref)
+
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+        return self.sources.cached(signature, exclude)
+
+    def provider(self, provider: str, model: str, override: str | None) -> str | None:
+        return self.sources.provider(provider, model, override)
+
+    def live(self, call: Call, provider: str) -> Answer:
+        tokens = (call.node.tokens_in, call.node.tokens_out) if call.node is not None else (None, None)
+        self.costs[call.no] = self.sources.price(provider, call.model, *tokens)
+        return Answer(
+            action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, known=False,
+            output={"message": {"role": "assistant", "content": _UNKNOWN}}, note=f"asks {provider}",
+        )  # fmt: skip
+
+    def ask(self, call: Call) -> OperatorAnswer | None:
+        return None
+
+    def resumed(self, no: int) -> Answer | None:
+        return None
+
+
+def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources) -> Plan:
+    """The plan; refusals are in it, and nothing starts that has one."""
+    world = PlanWorld(sources)
+    refusals = list(profile.refusals)
+    try:
+        refusals += _bad_indexes(graph, profile, world)
+        events = list(Walk(graph, profile, policy, world).run())
+    except MissingPart as missing:
+        refusals.append(_missing(graph, missing))
+        events = []
+    refusals += _conflicts(graph, profile, policy, world)
+    steps = _planned(graph, events, world.costs)
+    refusals += _strict(policy, steps)
+    determinism = _determinism(graph, profile, policy, world)
+    return _assembled(graph, steps, world, policy, determinism, refusals, _loop(graph, steps), events)
+
+
+def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
+    """The plan of a replay that is refused before its steps are looked at."""
+    determinism = Determinism(
+        score=None, factors={}, threshold=policy.determinism_threshold, critical_changes=[], other_changes=[]
+    )
+    return Plan(
+        fork_sequence_no=fork, steps=[], actions=dict.fromkeys(get_args(PlanAction), 0), counts=LabelCounts(),
+        live_calls=0, cost_usd=None, tokens=0, duration_ms=None, replay_type="A", determinism=determinism, loop="",
+        refusals=refusals, warnings=[],
+    )  # fmt: skip
+
+
+def _planned(graph: Graph, events: Iterable[Event], costs: dict[int, float | None]) -> list[PlannedStep]:
+    """One entry for every source step from the fork on."""
+    found: dict[int, PlannedStep] = {}
+    for event in events:
+        match event:
+            case Kept():
+                for no in range(event.first, event.last + 1):
+                    found[no] = _kept(graph.by_no[no])
+            case Resolved() if event.answer.source is not None or event.call.node is not None:
+                node = event.call.node or event.answer.source
+                if node is not None:
+                    found[node.no] = _resolved(node, event, costs.get(event.call.no))
+            case Gone():
+                found[event.node.no] = _gone(event)
+            case Closed() if not event.inherited:
+                found[event.node.no] = _closed(event)
+            case _:
+                pass
+    return [found[no] for no in sorted(found)]
+
+
+def _kept(node: Node) -> PlannedStep:
+    # Built without validation: a plan has as many of these as the run has steps.
+    return PlannedStep.model_construct(
+        sequence_no=node.no, type=node.type, name=node.name, action="reuse", label=Label.EXACT, reason=_EXACT,
+        differs=[], because=[], cost_usd=None, note="",
+    )  # fmt: skip
+
+
+def _resolved(node: Node, event: Resolved, cost: float | None) -> PlannedStep:
+    answer, call = event.answer, event.call
+    because = [no for no in call.because if no != node.no]
+    return PlannedStep(
+        sequence_no=node.no, type=node.type, name=node.name, action=answer.action, label=answer.label,
+        reason=answer.reason or "", differs=list(call.differs), because=because, cost_usd=cost, note=answer.note,
+    )  # fmt: skip
+
+
+def _gone(event: Gone) -> PlannedStep:
+    return PlannedStep(
+        sequence_no=event.node.no, type=event.node.type, name=event.node.name, action="unreached", label=None,
+        reason="", differs=[], because=[], cost_usd=None, note=event.why,
+    )  # fmt: skip
+
+
+def _closed(event: Closed) -> PlannedStep:
+    note = f"its output is that of step {event.output_from}"
+    return PlannedStep(
+        sequence_no=event.node.no, type=event.node.type, name=event.node.name,
+        action="cache" if event.label is Label.CACHED else "simulate", label=event.label, reason=event.reason,
+        differs=[], because=[event.output_from], cost_usd=None, note=note,
+    )  # fmt: skip
+
+
+def _assembled(
+    graph: Graph, steps: list[PlannedStep], world: PlanWorld, policy: Policy, determinism: Determinism,
+    refusals: list[PlanRefusal], loop: str, events: list[Event],
+) -> Plan:  # fmt: skip
+    inherited = graph.fork - 1
+    actions: dict[PlanAction, int] = dict.fromkeys(get_args(PlanAction), 0)
+    actions |= Counter(step.action for step in steps)
+    actions["inherited"] = inherited
+    labels = Counter(step.label for step in steps)
+    live = [step for step in steps if step.action == "live"]
+    costs = [step.cost_usd for step in live]
+    nodes = [graph.by_no[step.sequence_no] for step in live]
+    return Plan(
+        fork_sequence_no=graph.fork, steps=steps, actions=actions,
+        counts=LabelCounts(
+            exact=labels[Label.EXACT] + inherited, cached=labels[Label.CACHED], simulated=labels[Label.SIMULATED]
+        ),
+        live_calls=len(live), cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
+        tokens=sum((node.tokens_in or 0) + (node.tokens_out or 0) for node in nodes),
+        duration_ms=sum(node.duration_ms or 0.0 for node in nodes),
+        replay_type=replay_type(determinism), determinism=determinism, loop=loop, refusals=refusals,
+        warnings=_warnings(steps, policy, events, costs),
+    )  # fmt: skip
+
+
+def _warnings(steps: list[PlannedStep], policy: Policy, events: list[Event], costs: list[float | None]) -> list[str]:
+    found = []
+    new = sum(1 for event in events if isinstance(event, Resolved) and "divergence" in event.answer.detail)
+    placeholders = [step.sequence_no for step in steps if step.reason == Reason.POLICY_FALLBACK]
+    blocked = [step.sequence_no for step in steps if step.action == "blocked" and step.label is None]
+    if costs:
+        found.append("live answers may ask for other calls than recorded: later steps are planned as recorded")
+    if None in costs:
+        found.append("the price of a live model is not known, so the cost is not known")
+    if None in costs and policy.budget.max_cost_usd is not None:
+        found.append("the cost cap cannot hold for calls whose price is not known")
+    if new:
+        found.append(f"{new} calls are made that the recording does not have")
+    if placeholders:
+        found.append(f"steps {_numbers(placeholders)} get a placeholder, because nothing can answer them")
+    if blocked:
+        found.append(f"the replay will fail at step {blocked[0]}: nothing can answer it, and the policy says fail")
+    if {"tool", "retrieval"} & set(policy.allow):
+        found.append("no tool or retriever can be called live: recorded and cached answers are used")
+    return found
+
+
+def _numbers(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:5]))
+    return f"{shown} and {len(numbers) - 5} more" if len(numbers) > 5 else shown
+
+
+def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
+    """How the loop was recognised in which the first model step is re-resolved."""
+    changed = (step for step in steps if step.type is StepType.MODEL and step.reason != _EXACT)
+    first = next((graph.by_no[step.sequence_no] for step in changed), None)
+    return (
+        recognise(graph, first).said if first is not None else "nothing to follow: every model answer is the recorded"
+    )
+
+
+def _determinism(graph: Graph, profile: AppliedProfile, policy: Policy, world: PlanWorld) -> Determinism:
+    """The recorded configuration of every model step that the profile sets, against what it would be."""
+    models = [node for node in graph.nodes if node.type is StepType.MODEL]
+    edited = [node for node in models if profile.of(node).model]
+    pairs = []
+    for node in edited or models[:1]:
+        if (pair := _configurations(node, profile, world)) is not None:
+            pairs.append(pair)
+    return assess(pairs, changed=_changed(graph, profile), threshold=policy.determinism_threshold)
+
+
+def _configurations(node: Node, profile: AppliedProfile, world: PlanWorld) -> tuple[ModelConfig, ModelConfig] | None:
+    try:
+        value = world.payload(node.input_ref) if node.input_ref else None
+    except MissingPart:
+        return None
+    input: JSONObject = value if isinstance(value, dict) else {}
+    edits = profile.of(node).model
+    after = edited_parameters(input, edits)
+    provider, model = str(edits.get("provider", node.provider)), str(edits.get("model", node.model))
+    return (
+        ModelConfig(provider=node.provider, model=node.model, parameters=_parameters(input)),
+        ModelConfig(provider=provider, model=model, parameters=_parameters(after)),
+    )
+
+
+def _parameters(input: JSONObject) -> JSONObject:
+    parameters = input.get("parameters")
+    return parameters if isinstance(parameters, dict) else {}
+
+
+def _changed(graph: Graph, profile: AppliedProfile) -> list[str]:
+    """What the profile changes besides model configurations; a prompt's text or template is critical."""
+    found: dict[str, None] = {}
+    for edits in profile.by_step.values():
+        if {"system", "template", "template_id", "version"} & edits.prompt.keys():
+            found["prompt"] = None
+        for name, given in (
+            ("variables", "variables" in edits.prompt), ("messages", edits.messages), ("retrieval", edits.retrieval),
+            ("tool outputs", edits.tool), ("what-if outputs", edits.output),
+        ):  # fmt: skip
+            if given:
+                found[name] = None
+    return list(found)
+
+
+def _missing(graph: Graph, missing: MissingPart) -> PlanRefusal:
+    node = next((node for node in graph.nodes if missing.digest in {node.input_ref, node.output_ref}), None)
+    where = f" of step {node.no}" if node is not None else ""
+    return PlanRefusal(
+        code="artifact_missing", detail=f"a payload{where} that the replay needs is missing ({missing.digest})",
+        where="/run", step=None if node is None else node.no,
+    )  # fmt: skip
+
+
+def _bad_indexes(graph: Graph, profile: AppliedProfile, world: PlanWorld) -> Iterable[PlanRefusal]:
+    """Message edits that name a message which a matched step does not have."""
+    for index, entry in enumerate(profile.profile.overrides):
+        for node in graph.nodes if entry.messages else ():
+            if index not in profile.of(node).entries:
+                continue
+            value = world.payload(node.input_ref) if node.input_ref else None
+            messages = value.get("messages") if isinstance(value, dict) else None
+            count = len(messages) if isinstance(messages, list) else 0
+            if (edit := out_of_range(entry.messages or [], count)) is not None:
+                at = (entry.messages or []).index(edit)
+                yield PlanRefusal(
+                    code="override_matches_nothing",
+                    detail=f"step {node.no} has {count} messages: there is none at index {edit.index}",
+                    where=pointer(index, "messages", at, "index"), step=node.no,
+                )  # fmt: skip
+                break
+
+
+def _conflicts(graph: Graph, profile: AppliedProfile, policy: Policy, world: PlanWorld) -> Iterable[PlanRefusal]:
+    """What the profile asks for and the policy forbids."""
+    if policy.order == "reexecute" and not policy.allow:
+        yield PlanRefusal(
+            code="policy_conflict", detail="`order: reexecute` asks for live calls, and `allow` lists none",
+            where="/policy/order",
+        )  # fmt: skip
+    seen: set[int] = set()
+    for node in graph.nodes:
+        edits = profile.of(node)
+        for index in edits.entries:
+            if index in seen or node.type is not StepType.MODEL:
+                continue
+            seen.add(index)
+            yield from _conflict(index, profile.profile, node, policy, world)
+
+
+def _conflict(
+    index: int, profile: OverrideProfile, node: Node, policy: Policy, world: PlanWorld
+) -> Iterable[PlanRefusal]:
+    entry = profile.overrides[index]
+    asks = [name for name in entry.sets if name in {"model", "messages", "prompt"}]
+    if asks and "model" not in policy.allow and policy.fallback == "fail":
+        detail = f"`{asks[0]}` needs a live model call, and the policy neither allows one nor a placeholder"
+        yield PlanRefusal(code="policy_conflict", detail=detail, where=pointer(index, asks[0]), step=node.no)
+    provider = entry.model.provider if entry.model is not None else None
+    if (
+        provider
+        and world.provider(node.provider, entry.model.model or node.model if entry.model else "", provider) is None
+    ):
+        detail = f"provider {provider!r} is not configured"
+        where = pointer(index, "model", "provider")
+        yield PlanRefusal(code="policy_conflict", detail=detail, where=where, step=node.no)
+
+
+def _strict(policy: Policy, steps: list[PlannedStep]) -> Iterable[PlanRefusal]:
+    simulated = next((step for step in steps if step.label is Label.SIMULATED), None) if policy.strict else None
+    if simulated is not None:
+        detail = f"the policy is strict, and step {simulated.sequence_no} would be simulated ({simulated.reason})"
+        yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=simulated.sequence_no)

@@ -1,0 +1,132 @@
+"""From a request to its plan: parsing with pointers, the source's fitness, and everything that planning looks up."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+import pydantic
+
+from replay import cache, planning, pricing, providers
+from replay.edits import AppliedProfile, apply_profile
+from replay.graph import Graph
+from replay.loading import Payloads, load_graph
+from replay.overrides import OverrideProfile
+from replay.policy import Policy
+from replay.problems import InvalidReplay
+from replay.schemas import Plan, PlanRefusal, ReplayRequest
+from replay.world import Hit
+from traces import queries
+from traces.canonical import escape_pointer
+from traces.json_types import JSONValue
+from traces.models import Run
+from traces.problems import NotFound
+
+# Words with which a profile would ask for another structure than the source has.
+_STRUCTURAL: Final = frozenset(
+    {"delete", "remove", "drop", "skip", "move", "reorder", "insert_step", "insert_before", "insert_after", "steps"}
+)
+_BLOCKED: Final = frozenset({"blocked", "failed"})
+_PREFETCHED: Final = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A request with what it refers to, and its plan."""
+
+    run: Run
+    fork: int
+    request: ReplayRequest
+    plan: Plan
+
+
+def parse(body: JSONValue) -> ReplayRequest:
+    """A request from JSON; raises `InvalidReplay` naming the place."""
+    entries = _entries(body)
+    for index, entry in enumerate(entries):
+        if isinstance(entry, dict) and (words := sorted(_STRUCTURAL & entry.keys())):
+            detail = f"`{words[0]}` would change which steps there are, or their order: a fork cannot do that"
+            raise InvalidReplay(detail, code="structural_change", where=f"/overrides/overrides/{index}/{words[0]}")
+    try:
+        return ReplayRequest.model_validate(body)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = "".join(f"/{escape_pointer(str(part))}" for part in first["loc"])
+        raise InvalidReplay(first["msg"], where=where) from error
+
+
+def prepare(request: ReplayRequest) -> Prepared:
+    """Find the source and plan; raises `NotFound` for an unknown run or fork step."""
+    run = queries.find_run(request.run)
+    fork = _fork(run, request.fork_step)
+    if refusal := unfit(run):
+        return Prepared(run=run, fork=fork, request=request, plan=planning.empty_plan(fork, request.policy, [refusal]))
+    graph = load_graph(run.id, fork, with_links=needs_links(request.overrides, request.policy))
+    profile = apply_profile(request.overrides, graph)
+    payloads = Payloads()
+    prefetch(graph, profile, payloads)
+    return Prepared(
+        run=run, fork=fork, request=request, plan=planning.plan(graph, profile, request.policy, sources(run, payloads))
+    )
+
+
+def unfit(run: Run) -> PlanRefusal | None:
+    """Why a run cannot be replayed at all."""
+    if run.sealed_at is None:
+        detail = f"run {run.id} is still being recorded: it can be forked when it is complete"
+        return PlanRefusal(code="source_not_sealed", detail=detail, where="/run")
+    redaction = run.metadata.get("redaction") if isinstance(run.metadata, dict) else None
+    state = redaction.get("status") if isinstance(redaction, dict) else redaction
+    if state in _BLOCKED or run.metadata.get("redaction_status") in _BLOCKED:
+        detail = f"the redaction of run {run.id} is {state or run.metadata['redaction_status']}: it cannot be replayed"
+        return PlanRefusal(code="privacy_blocked", detail=detail, where="/run")
+    return None
+
+
+def needs_links(overrides: OverrideProfile, policy: Policy) -> bool:
+    """Without a change nothing is consumed anew."""
+    return bool(overrides.overrides) or policy.order == "reexecute"
+
+
+def prefetch(graph: Graph, profile: AppliedProfile, payloads: Payloads) -> None:
+    """Read what the change can reach in few queries; the walk reads the rest as it comes to it."""
+    reached = sorted(graph.reach(profile.by_step))[:_PREFETCHED]
+    nodes = [graph.by_no[no] for no in reached if no in graph.by_no]
+    payloads.prefetch(ref for node in nodes for ref in (node.input_ref, node.output_ref))
+
+
+def sources(run: Run, payloads: Payloads) -> planning.Sources:
+    """What planning may look up, for one source run."""
+
+    def cached(signature: str, exclude: Collection[UUID]) -> Hit | None:
+        return cache.lookup(run.app, signature, exclude=exclude)
+
+    return planning.Sources(payload=payloads, cached=cached, provider=provider_name, price=_price)
+
+
+def provider_name(provider: str, model: str, override: str | None) -> str | None:
+    """The name of the provider that answers calls of this provider and model, if one does."""
+    found = providers.provider_for(provider, model, override)
+    return None if found is None else found.name
+
+
+def _price(provider: str, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
+    cost = pricing.price(provider, model, tokens_in, tokens_out, None, datetime.now(UTC))
+    return None if cost is None else float(cost)
+
+
+def _fork(run: Run, ref: str | int | None) -> int:
+    if ref is None:
+        return 1
+    try:
+        return queries.find_step(run, ref).sequence_no
+    except NotFound as missing:
+        missing.where = "/fork_step"
+        raise
+
+
+def _entries(body: JSONValue) -> list[JSONValue]:
+    profile = body.get("overrides") if isinstance(body, dict) else None
+    entries = profile.get("overrides") if isinstance(profile, dict) else None
+    return entries if isinstance(entries, list) else []

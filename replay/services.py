@@ -1,0 +1,135 @@
+"""Starting, stopping and answering replay sessions."""
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from replay import log, ownership, preflight, queries, tasks
+from replay.graph import CONTAINERS
+from replay.models import OverrideProfile, ReplaySession
+from replay.problems import ReplayRefused, SessionConflict
+from replay.schemas import OperatorAnswer, Plan, PlanRefusal, ReplayRequest
+from traces import services as traces
+from traces.canonical import digest
+from traces.json_types import JSONObject
+from traces.vocabulary import RunStatus
+
+_FAILED_VALIDATION: Final = "failed_validation"
+
+
+def preview(request: ReplayRequest) -> Plan:
+    """What the replay would do; nothing runs. Refusals are in the plan."""
+    return preflight.prepare(request).plan
+
+
+def launch(request: ReplayRequest, idempotency_key: str | None = None) -> ReplaySession:
+    """Start a replay; raises `ReplayRefused`. The same key again returns the session that it started.
+
+    A strict replay that its plan already fails is kept as a session that failed validation.
+    """
+    asked = digest(request.model_dump(mode="json", exclude_unset=True))
+    if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+        return known
+    prepared = preflight.prepare(request)
+    refusals = prepared.plan.refusals
+    if refusal := next((refusal for refusal in refusals if not _is_strict(refusal)), None):
+        raise ReplayRefused(refusal)
+    try:
+        with transaction.atomic():
+            session = _create(prepared, idempotency_key, asked)
+            if refusals:
+                _refuse(session, refusals[0])
+            else:
+                log.say(session.id, "session")
+                transaction.on_commit(partial(tasks.execute.delay, str(session.id)))
+    except IntegrityError:
+        if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+            return known  # the same request arrived twice at once
+        raise
+    return session
+
+
+def cancel(session_id: UUID) -> ReplaySession:
+    """Stop a session before its next call; one that has ended stays as it is."""
+    with transaction.atomic():
+        session = queries.find_session(session_id)
+        waiting = ReplaySession.objects.filter(id=session_id, status__in=("pending", "awaiting_operator"))
+        now = datetime.now(UTC)
+        if waiting.update(status="cancelled", ended_at=now, owner="", question=None, current=""):
+            if session.run_id is not None:
+                traces.seal_run(session.run_id, RunStatus.FAILED)
+            log.say(session_id, "session")
+        elif ReplaySession.objects.filter(id=session_id, status="running").update(cancel_requested=True):
+            log.say(session_id, "session")
+    return queries.find_session(session_id)
+
+
+def answer(session_id: UUID, given: OperatorAnswer) -> ReplaySession:
+    """Answer a waiting session's question, and let it go on."""
+    with transaction.atomic():
+        session = queries.find_session(session_id)
+        question = session.question
+        if session.status != "awaiting_operator" or question is None:
+            raise SessionConflict(f"session {session_id} is {session.status}: it waits for no answer")
+        if question["sequence_no"] != given.sequence_no:
+            raise SessionConflict(f"the question is about step {question['sequence_no']}", where="/sequence_no")
+        answers = {**session.answers, str(given.sequence_no): given.model_dump(mode="json")}
+        released = ReplaySession.objects.filter(id=session_id, status="awaiting_operator").update(
+            status="pending", question=None, answers=answers, current=""
+        )
+        if not released:
+            raise SessionConflict(f"session {session_id} was answered already")
+        log.say(session_id, "session")
+        transaction.on_commit(partial(tasks.execute.delay, str(session_id)))
+    return queries.find_session(session_id)
+
+
+def requeue_unfinished() -> int:
+    """Give sessions that nobody works on any more to the workers; how many.
+
+    Called at start and every few seconds. Queued twice is harmless: only one worker can claim a session.
+    """
+    for session_id in ownership.abandoned():
+        ownership.release(session_id)
+    waiting = list(ReplaySession.objects.filter(status="pending").values_list("id", flat=True))
+    for session_id in waiting:
+        tasks.execute.delay(str(session_id))
+    return len(waiting)
+
+
+def _known(key: str, asked: str) -> ReplaySession | None:
+    session = ReplaySession.objects.filter(idempotency_key=key).first()
+    if session is not None and session.request_digest != asked:
+        raise SessionConflict(f"the idempotency key {key!r} was used for another request", where="Idempotency-Key")
+    return session
+
+
+def _create(prepared: preflight.Prepared, key: str | None, asked: str) -> ReplaySession:
+    request, plan = prepared.request, prepared.plan
+    said: JSONObject = request.overrides.model_dump(mode="json", exclude_unset=True)
+    profile, _ = OverrideProfile.objects.get_or_create(digest=request.overrides.digest, defaults={"profile": said})
+    planned = {
+        str(step.sequence_no): [step.action, step.label, str(step.reason)]
+        for step in plan.steps
+        if step.action != "reuse" and step.type not in CONTAINERS
+    }
+    return ReplaySession.objects.create(
+        source_run=prepared.run, fork_sequence_no=prepared.fork, profile=profile,
+        policy=request.policy.model_dump(mode="json"), plan=plan.model_dump(mode="json", exclude={"steps"}),
+        planned=planned, planned_steps=len(plan.steps) - plan.actions["unreached"] + prepared.fork - 1,
+        idempotency_key=key or None, request_digest=asked, cost_usd=0,
+    )  # fmt: skip
+
+
+def _is_strict(refusal: PlanRefusal) -> bool:
+    return refusal.where == "/policy/strict"
+
+
+def _refuse(session: ReplaySession, refusal: PlanRefusal) -> None:
+    session.status, session.ended_at = _FAILED_VALIDATION, datetime.now(UTC)
+    session.error_code, session.error, session.error_sequence_no = "strict", refusal.detail, refusal.step
+    session.save()
+    log.say(session.id, "session")

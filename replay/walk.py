@@ -1,0 +1,355 @@
+"""The engine: one walk over the source steps from the fork on, which planning and execution share. Pure.
+
+A step that no change reaches is kept as it is. A step that one reaches is rebuilt and resolved by the chain, and
+its new output, where it differs, reaches further. Model answers that ask for other calls are followed.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+
+from replay.edits import NO_EDITS, AppliedProfile, Edits, edit_slots, edited_parameters, with_system_slots
+from replay.follow import Follower
+from replay.graph import CONTAINERS, Graph, Link, Node
+from replay.history import Histories
+from replay.loops import Recognition, recognise
+from replay.policy import Policy
+from replay.rebuild import Change, Slots, answer_of, calls_of, flat, rebuilt_slots, rebuilt_value, replaced_in
+from replay.resolvers import PLACEHOLDER, Resolvers
+from replay.world import Answer, Call, Closed, Diverged, Event, Kept, Resolved, World
+from traces.canonical import digest
+from traces.json_types import JSONObject, JSONValue
+from traces.signatures import call_of, differing_fields, signature
+from traces.vocabulary import EdgeKind, Label, Reason, StepType
+
+_SEVERITY = {Label.EXACT: 0, Label.CACHED: 1, Label.SIMULATED: 2}
+
+
+class Walk:
+    """One replay's walk; `run` says everything that happens, in order."""
+
+    def __init__(self, graph: Graph, profile: AppliedProfile, policy: Policy, world: World) -> None:
+        self.graph = graph
+        self.profile = profile
+        self.policy = policy
+        self.world = world
+        self.resolvers = Resolvers(policy, world)
+        self.histories = Histories(world)
+        self.changes: dict[int, Change] = {}
+        self.labels: dict[int, tuple[Label, Reason]] = {}
+        self.numbers: dict[int, int] = {}
+        self.next_no = graph.fork
+        self.recognitions: dict[int | None, Recognition] = {}
+        self.numbers_moved = False  # a step has another number than its source
+
+    def run(self) -> Iterator[Event]:
+        """Everything that happens, in order; live calls are made as the walk comes to them."""
+        nodes = self.graph.nodes
+        at = kept = 0
+        while at < len(nodes):
+            if not self._touched(nodes[at]):
+                at += 1
+                continue
+            yield from self._keep(nodes[kept:at])
+            following = yield from self._step(nodes[at])
+            at = kept = at + 1 if following is None else self._index_after(at, following)
+        yield from self._keep(nodes[kept:])
+        yield from self._closed()
+
+    def number(self) -> int:
+        """The next number of the derived run."""
+        self.next_no += 1
+        return self.next_no - 1
+
+    def parent_of(self, source_parent: int | None) -> int | None:
+        return None if source_parent is None else self.numbers.get(source_parent, source_parent)
+
+    def settle(self, node: Node, answer: Answer) -> None:
+        """Remember what a source step's resolution changed."""
+        if answer.label is not None and answer.reason is not None:
+            self.labels[node.no] = (answer.label, answer.reason)
+        if answer.label is Label.EXACT and answer.source is node:
+            self.changes.pop(node.no, None)
+            return
+        recorded = self.world.payload(node.output_ref) if node.output_ref else None
+        if self._same_output(node, recorded, answer):
+            self.changes.pop(node.no, None)
+        else:
+            self.changes[node.no] = Change(node=node, recorded=recorded, current=answer.output, answered=answer.known)
+
+    def model_call(self, node: Node, input: JSONObject, recorded: JSONObject, edits: Edits) -> Call:
+        """The call that a source model step makes now."""
+        provider = str(edits.model.get("provider", node.provider))
+        model = str(edits.model.get("model", node.model))
+        override = edits.model.get("provider")
+        return self._call(
+            node, input, recorded, edits, provider=provider, model=model,
+            override_provider=str(override) if override is not None else None,
+        )  # fmt: skip
+
+    def _step(self, node: Node) -> Generator[Event, None, int | None]:
+        """Resolve one source step; returns the number of the last step that following its answer has dealt with."""
+        if node.type is StepType.MODEL:
+            return (yield from self._model(node))
+        call = self._rebuilt_call(node)
+        answer = self._derived(call) if node.type not in _CALLED else self.resolvers.resolve(call)
+        yield Resolved(call=call, answer=answer)
+        self.settle(node, answer)
+        return None
+
+    def _model(self, node: Node) -> Generator[Event, None, int | None]:
+        edits = self.profile.of(node)
+        if self.world.planning and self._unknowable(node):
+            yield self._guessed(node, edits)
+            return None
+        recorded = self._recorded_input(node)
+        plain, edited = self._messages(node, recorded, edits)
+        input = edited_parameters(
+            {**recorded, "messages": flat(edited)} if "messages" in recorded else recorded, edits.model
+        )
+        call = self.model_call(node, input, recorded, edits)
+        answer = self._aligned(node, self.resolvers.resolve(call))
+        yield Resolved(call=call, answer=answer)
+        self.settle(node, answer)
+        self.histories.rebuilt(node, plain, edited)
+        if not self._asks_otherwise(node, answer):
+            return None
+        loop = self.recognition(node)
+        if loop.loop is None:
+            yield Diverged(text=f"step {node.no} answers otherwise: {loop.said}")
+            return None
+        follower = Follower(self, loop.loop, node, call, edited, answer)
+        yield from follower.run()
+        return follower.ended_at
+
+    def _unknowable(self, node: Node) -> bool:
+        """Whether what a live call will say stands in this call's messages: then only the call itself can tell."""
+        links = self.graph.links.get(node.no, ())
+        return any(
+            link.producer in self.histories.unknowable
+            or (link.producer in self.changes and not self.changes[link.producer].answered)
+            for link in links
+        )
+
+    def _guessed(self, node: Node, edits: Edits) -> Resolved:
+        """A model step of a plan whose messages are not known; nothing of it needs rebuilding."""
+        self.histories.unknowable.add(node.no)
+        call = replace(
+            self.model_call(node, {}, {}, edits), changed=True, differs=("messages", *edits.model), signature=""
+        )
+        answer = self.resolvers.resolve(call)
+        self.settle(node, answer)
+        return Resolved(call=call, answer=answer)
+
+    def recognition(self, node: Node) -> Recognition:
+        if node.parent not in self.recognitions:
+            self.recognitions[node.parent] = recognise(self.graph, node)
+        return self.recognitions[node.parent]
+
+    def _touched(self, node: Node) -> bool:
+        if node.no in self.profile.by_step:
+            return True
+        if self.policy.order == "reexecute" and node.type is StepType.MODEL and "model" in self.policy.allow:
+            return True
+        return any(
+            link.producer in self.changes or (link.kind is EdgeKind.HISTORY and self.histories.has(link.producer))
+            for link in self.graph.links.get(node.no, ())
+        )
+
+    def _keep(self, nodes: Sequence[Node]) -> Iterator[Event]:
+        """Steps that no change reaches, as they are."""
+        if not nodes:
+            return
+        offset = self.next_no - nodes[0].no
+        if offset:
+            self.numbers_moved = True
+            self.numbers.update({node.no: node.no + offset for node in nodes})
+        self.next_no += len(nodes)
+        yield Kept(first=nodes[0].no, last=nodes[-1].no, offset=offset)
+
+    def _index_after(self, at: int, last: int) -> int:
+        nodes = self.graph.nodes
+        while at < len(nodes) and nodes[at].no <= last:
+            at += 1
+        return at
+
+    def _incoming(self, node: Node) -> list[tuple[Link, Change]]:
+        links = self.graph.links.get(node.no, ())
+        return [(link, self.changes[link.producer]) for link in links if link.producer in self.changes]
+
+    def _messages(self, node: Node, recorded: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
+        """The rebuilt messages before and after this step's own edits."""
+        given = recorded.get("messages")
+        messages = given if isinstance(given, list) else []
+        links = self.graph.links.get(node.no, ())
+        prefix = self.histories.prefix(links, messages, own_edits=bool(edits.messages))
+        plain = rebuilt_slots(messages, prefix, self._incoming(node))
+        edited = edit_slots(plain, edits.messages) if edits.messages else plain
+        if "system" in edits.prompt:
+            edited = with_system_slots(edited, str(edits.prompt["system"]))
+        return plain, edited
+
+    def _recorded_input(self, node: Node) -> JSONObject:
+        value = self.world.payload(node.input_ref) if node.input_ref else None
+        return value if isinstance(value, dict) else {}
+
+    def _rebuilt_call(self, node: Node) -> Call:
+        recorded = self.world.payload(node.input_ref) if node.input_ref else None
+        edits = self.profile.of(node)
+        input = rebuilt_value(recorded, self._incoming(node))
+        if node.type is StepType.OUTPUT and recorded is None:
+            input = None
+        if isinstance(input, dict):
+            fields = edits.retrieval if node.type is StepType.RETRIEVAL else edits.prompt
+            input = {**input, **{name: value for name, value in fields.items() if name != "documents"}}
+        return self._call(node, input, recorded, edits, provider=node.provider, model=node.model)
+
+    def _call(
+        self, node: Node, input: JSONValue, recorded: JSONValue, edits: Edits, *, provider: str, model: str,
+        override_provider: str | None = None,
+    ) -> Call:  # fmt: skip
+        before = call_of(
+            type=node.type, name=node.name, input=recorded, provider=node.provider, model=node.model,
+            tool_name=node.tool_name,
+        )  # fmt: skip
+        after = call_of(
+            type=node.type, name=node.name, input=input, provider=provider, model=model, tool_name=node.tool_name
+        )
+        if before is None or after is None:
+            differs = [] if digest(recorded) == digest(input) else ["input"]
+        else:
+            differs = differing_fields(before, after)
+        signed = node.signature
+        if differs and after is not None:
+            signed = signature(
+                type=node.type, name=node.name, input=input, provider=provider, model=model, tool_name=node.tool_name
+            )
+        return Call(
+            no=self._numbered(node), parent=self.parent_of(node.parent), type=node.type, name=node.name, input=input,
+            node=node, complete=bool(node.input_ref),
+            changed=bool(differs) and (not signed or signed != node.signature),
+            differs=tuple(differs), because=self._because(node), provider=provider, model=model,
+            override_provider=override_provider, tool_name=node.tool_name, call_id=node.call_id, signature=signed,
+            edits=edits,
+        )  # fmt: skip
+
+    def _numbered(self, node: Node) -> int:
+        number = self.number()
+        self.numbers_moved |= number != node.no
+        self.numbers[node.no] = number
+        return number
+
+    def _because(self, node: Node) -> tuple[int, ...]:
+        links = self.graph.links.get(node.no, ())
+        reached = {
+            link.producer
+            for link in links
+            if link.producer in self.changes or (link.kind is EdgeKind.HISTORY and self.histories.has(link.producer))
+        }
+        return tuple(sorted(reached))
+
+    def _derived(self, call: Call) -> Answer:
+        """A step that makes no call: what it says follows from what it was given, where that can be told."""
+        if (resumed := self.world.resumed(call.no)) is not None or call.node is None or call.edits is not NO_EDITS:
+            return resumed or self.resolvers.resolve(call)
+        node = call.node
+        recorded = self.world.payload(node.output_ref) if node.output_ref else None
+        producers = list({change.node.no: change for _, change in self._incoming(node)}.values())
+        output = replaced_in(recorded, producers)
+        told = digest(output) != digest(recorded) or (recorded is None and call.changed)
+        if not told or not producers:
+            return self.resolvers.resolve(call)
+        source = max(producers, key=lambda change: _SEVERITY[self._label(change)[0]])
+        label, reason = self._label(source)
+        action = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.SIMULATED: "simulate"}[label]
+        said = f"its text is that of step {source.node.no}"
+        detail: JSONObject = {"derived_from": source.node.no}
+        return Answer(
+            action=action, label=label, reason=reason, output=output, status=node.status, known=source.answered,  # type: ignore[arg-type]  # a PlanAction by the table above
+            source=node, detail=detail, note=said,
+        )  # fmt: skip
+
+    def _label(self, change: Change) -> tuple[Label, Reason]:
+        return self.labels.get(change.node.no, (Label.SIMULATED, Reason.POLICY_FALLBACK))
+
+    def _aligned(self, node: Node, answer: Answer) -> Answer:
+        """The answer with the recorded ids on calls that equal the recorded ones: ids say nothing."""
+        recorded = answer_of(self.world.payload(node.output_ref)) if node.output_ref else {}
+        return aligned(answer, recorded)
+
+    def _same_output(self, node: Node, recorded: JSONValue, answer: Answer) -> bool:
+        if answer.status is not node.status:
+            return False
+        if node.type is StepType.MODEL and recorded is not None and answer.known:
+            return digest(answer_of(recorded)) == digest(answer_of(answer.output))
+        return digest(recorded) == digest(answer.output)
+
+    def _asks_otherwise(self, node: Node, answer: Answer) -> bool:
+        """Whether a real answer asks for other calls than the recorded one did."""
+        change = self.changes.get(node.no)
+        if change is None or not answer.known:
+            return False
+        return _asked(answer_of(change.recorded)) != _asked(answer_of(change.current))
+
+    def _closed(self) -> Iterator[Event]:
+        """Containers whose output repeats one that changed."""
+        dirty: dict[int, list[Change]] = {}
+        for change in self.changes.values():
+            for container in self.graph.ancestors(change.node):
+                if container.type in CONTAINERS and container.output_ref:
+                    dirty.setdefault(container.no, []).append(change)
+        for no in sorted(dirty):
+            yield from self._close(self.graph.by_no[no], dirty[no])
+
+    def _close(self, container: Node, changes: list[Change]) -> Iterator[Event]:
+        recorded = self.world.payload(container.output_ref)
+        if container.no in self.changes or container.no in self.profile.by_step:
+            return
+        for change in sorted(changes, key=lambda change: change.node.no, reverse=True):
+            output = replaced_in(recorded, [change])
+            if digest(output) != digest(recorded):
+                label, reason = self._label(change)
+                yield Closed(
+                    node=container, no=self.numbers.get(container.no, container.no), output=output, label=label,
+                    reason=reason, output_from=self.numbers.get(change.node.no, change.node.no),
+                    inherited=container.no < self.graph.fork,
+                )  # fmt: skip
+                return
+
+
+_CALLED = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
+
+
+def aligned(answer: Answer, recorded: JSONObject) -> Answer:
+    """`answer` with recorded ids on the calls that repeat recorded ones, in order."""
+    output = answer.output
+    message = answer_of(output)
+    calls = calls_of(message)
+    if not answer.known or not calls or not isinstance(output, dict):
+        return answer
+    waiting = calls_of(recorded)
+    renamed: JSONObject = {}
+    kept: list[JSONValue] = []
+    for call in calls:
+        match = next((old for old in waiting if _call_key(old) == _call_key(call)), None)
+        if match is not None:
+            waiting.remove(match)
+            if match.get("id") != call.get("id"):
+                renamed[str(call.get("id"))] = match.get("id")
+                call = {**call, "id": match.get("id")}
+        kept.append(call)
+    if not renamed:
+        return answer
+    new: JSONObject = {**output, "message": {**message, "tool_calls": kept}}
+    return replace(answer, output=new, output_ref="", detail={**answer.detail, "call_ids": renamed})
+
+
+def is_placeholder(output: JSONValue) -> bool:
+    return isinstance(output, dict) and output.get("finish_reason") == PLACEHOLDER
+
+
+def _asked(message: JSONObject) -> list[str]:
+    return [_call_key(call) for call in calls_of(message)]
+
+
+def _call_key(call: JSONObject) -> str:
+    return digest([call.get("name"), call.get("arguments")])
