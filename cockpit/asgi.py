@@ -8,18 +8,13 @@ import structlog
 from a2wsgi import WSGIMiddleware
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import SessionMiddlewareStack
+from django.conf import settings
 from django.urls import path
 
-from cockpit.wsgi import application as http  # first: it sets Django up, which the imports below need
+from cockpit.wsgi import application as http  # sets Django up, which what follows needs
 
-from cockpit import embedded  # isort: skip
-from django.conf import settings  # isort: skip
-from importlib.util import find_spec
-
-READY = all(find_spec(name) for name in ("replay.services", "replay.runner", "diffing.models"))
-if READY:
-    from cockpit import live
-    from replay import services as replays
+from cockpit import embedded, live  # isort: skip
+from replay import services as replays  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
 HTTP_THREADS = 8
@@ -35,7 +30,7 @@ def _start() -> embedded.EmbeddedWorker | None:
     if settings.EMBEDDED:
         worker = embedded.EmbeddedWorker()
         worker.start()
-    if READY and (requeued := replays.requeue_unfinished()):
+    if requeued := replays.requeue_unfinished():
         log.info("replays_requeued", count=requeued)
     return worker
 
@@ -59,9 +54,10 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
             return
 
 
-routes: dict[str, Any] = {"http": WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), "lifespan": lifespan}
-if READY:
-    routes["websocket"] = live.SameOrigin(
-        SessionMiddlewareStack(URLRouter([path("ws/live", live.LiveConsumer.as_asgi())]))
-    )
-application = ProtocolTypeRouter(routes)
+application = ProtocolTypeRouter(
+    {
+        "http": WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS),
+        "websocket": live.SameOrigin(SessionMiddlewareStack(URLRouter([path("ws/live", live.LiveConsumer.as_asgi())]))),
+        "lifespan": lifespan,
+    }
+)
