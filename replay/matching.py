@@ -141,7 +141,7 @@ def _shape(tool: str, arguments: JSONValue) -> _Shape:
 
 def _walk(value: JSONValue, path: str, rigid: list[JSONValue], texts: list[str]) -> None:
     if isinstance(value, dict):
-        rigid.append([path, "object", sorted(value)])
+        rigid.append([path, "object", *sorted(value)])
         for key in sorted(value):
             _walk(value[key], f"{path}/{escape_pointer(key)}", rigid, texts)
     elif isinstance(value, list):

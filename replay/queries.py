@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from replay import providers
 from replay.models import ReplaySession, SessionMessage
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
@@ -13,6 +14,8 @@ from replay.schemas import (
     AttemptChanged,
     Determinism,
     OperatorQuestion,
+    ProviderList,
+    ProviderView,
     SessionChanged,
     SessionList,
     SessionView,
@@ -61,6 +64,19 @@ def messages_after(session_id: UUID, after: int) -> list[Message]:
     last = max((row.seq for row in rows if row.type == "session"), default=None)
     shown: Iterable[SessionMessage] = (row for row in rows if row.type != "session" or row.seq == last)
     return [_message(row) for row in shown]
+
+
+def configured_providers() -> ProviderList:
+    """The providers by name; keys stay in the environment."""
+    return ProviderList(
+        providers=[
+            ProviderView(
+                name=provider.name, protocol=provider.protocol, base_url=provider.base_url,
+                models=list(provider.models), local=provider.local, description=provider.description,
+            )
+            for _, provider in sorted(providers.configured().items())
+        ]
+    )  # fmt: skip
 
 
 def view_of(session: ReplaySession) -> SessionView:

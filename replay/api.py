@@ -1,0 +1,81 @@
+"""The REST interface of replays."""
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay import preflight, queries, services
+from replay.problems import InvalidReplay
+from replay.schemas import OperatorAnswer, Plan, ProviderList, ReplayRequest, SessionList, SessionView
+from traces.queries import find_run
+from traces.responses import PROBLEMS
+
+_KEY = OpenApiParameter(
+    "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER,
+    description="The same key again answers with the session that it started.",
+)  # fmt: skip
+_RUN = OpenApiParameter("run", OpenApiTypes.STR, description="Only sessions that fork this run.")
+_LIMIT = OpenApiParameter("limit", OpenApiTypes.INT, description="How many; at most 200.")
+_MOST = 200
+
+
+class PreviewView(APIView):
+    @extend_schema(operation_id="preview_replay", request=ReplayRequest, responses={200: Plan, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """What a replay would do with every step, and what it would cost. Nothing runs; refusals are in the plan."""
+        return Response(services.preview(preflight.parse(request.data)))
+
+
+class SessionsView(APIView):
+    @extend_schema(operation_id="list_replays", parameters=[_RUN, _LIMIT], responses={200: SessionList, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """The newest sessions."""
+        given = request.query_params.get("run")
+        source_run = find_run(given).id if given else None
+        return Response(queries.newest_sessions(source_run=source_run, limit=_limit(request)))
+
+    @extend_schema(
+        operation_id="launch_replay", parameters=[_KEY], request=ReplayRequest, responses={201: SessionView, **PROBLEMS}
+    )
+    def post(self, request: Request) -> Response:
+        """Start a replay."""
+        session = services.launch(preflight.parse(request.data), request.headers.get("Idempotency-Key"))
+        return Response(queries.session_view(session.id), 201)
+
+
+class SessionDetailView(APIView):
+    @extend_schema(operation_id="get_replay", responses={200: SessionView, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """How a session is now."""
+        return Response(queries.view_of(queries.find_session(id)))
+
+
+class CancelView(APIView):
+    @extend_schema(operation_id="cancel_replay", request=None, responses={200: SessionView, **PROBLEMS})
+    def post(self, request: Request, id: str) -> Response:
+        """Stop before the next call."""
+        return Response(queries.view_of(services.cancel(queries.find_session(id).id)))
+
+
+class AnswerView(APIView):
+    @extend_schema(operation_id="answer_replay", request=OperatorAnswer, responses={200: SessionView, **PROBLEMS})
+    def post(self, request: Request, id: str) -> Response:
+        """Answer the question that a session waits with."""
+        given = OperatorAnswer.model_validate(request.data)
+        return Response(queries.view_of(services.answer(queries.find_session(id).id, given)))
+
+
+class ProvidersView(APIView):
+    @extend_schema(operation_id="list_providers", responses={200: ProviderList, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """The configured model providers, without their keys."""
+        return Response(queries.configured_providers())
+
+
+def _limit(request: Request) -> int:
+    given = request.query_params.get("limit", "50")
+    if not given.isdecimal() or not 0 < int(given) <= _MOST:
+        raise InvalidReplay(f"limit is {given!r}: give a number from 1 to {_MOST}", where="/limit")
+    return int(given)
