@@ -1,10 +1,11 @@
 from django.urls import path
 
-from traces import api
+from traces import api, uploads
 
 urlpatterns = [
     path("runs", api.RunListView.as_view()),
     path("runs/facets", api.RunFacetsView.as_view()),
+    path("runs/import", uploads.ImportView.as_view()),
     path("runs/<str:id>", api.RunView.as_view()),
     path("runs/<str:id>/steps", api.StepListView.as_view()),
     path("runs/<str:id>/steps/<str:step>", api.RunStepView.as_view()),
@@ -12,4 +13,6 @@ urlpatterns = [
     path("artifacts/<str:sha256>", api.ArtifactView.as_view()),
     path("redirects/traces/<path:trace>", api.TraceRedirectView.as_view()),
     path("redirects/spans/<path:span>", api.SpanRedirectView.as_view()),
+    path("bundles/export", uploads.BundleExportView.as_view()),
+    path("bundles/import", uploads.BundleImportView.as_view()),
 ]

@@ -1,0 +1,174 @@
+"""What comes in and goes out as files: imports with progress, and bundles."""
+
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from tempfile import SpooledTemporaryFile
+from threading import Thread
+from typing import IO, Any, Final
+
+import orjson
+from django.core.files.uploadedfile import UploadedFile
+from django.db import connections
+from django.http import FileResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.parsers import BaseParser, MultiPartParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+from rest_framework.views import APIView
+
+from traces import bundles, importing, queries
+from traces.importing import NamedFile
+from traces.models import Run
+from traces.problems import InvalidQuery, ProblemError, TooLarge
+from traces.responses import PROBLEMS, query
+from traces.schemas import BundleRequest, ImportedRun, ImportReport
+from traces.vocabulary import RunStatus
+
+MAX_UPLOAD: Final = 2 * 1024 * 1024 * 1024
+_CHUNK: Final = 1024 * 1024
+_IN_MEMORY: Final = 16 * 1024 * 1024
+NDJSON: Final = "application/x-ndjson"
+_FILES = {
+    "multipart/form-data": {
+        "type": "object",
+        "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+    },
+    "application/octet-stream": OpenApiTypes.BINARY,
+}
+Line = dict[str, Any]
+
+
+class RawParser(BaseParser):
+    """The body as it is, whatever it calls itself: the format is detected from the bytes."""
+
+    media_type = "*/*"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> IO[bytes]:
+        file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the view reads and closes it
+        while chunk := stream.read(_CHUNK):
+            if file.tell() + len(chunk) > MAX_UPLOAD:
+                file.close()
+                raise TooLarge(f"the body has more than {MAX_UPLOAD} bytes")
+            file.write(chunk)
+        file.seek(0)
+        return file
+
+
+class NdjsonRenderer(BaseRenderer):
+    """Only says that the answer can be had in lines; the view writes them as they come."""
+
+    media_type = NDJSON
+    format = "ndjson"
+    charset = None
+
+    def render(self, data: Any, accepted_media_type: Any = None, renderer_context: Any = None) -> bytes:
+        return orjson.dumps(data, default=str) + b"\n"
+
+
+class ImportView(APIView):
+    parser_classes = (MultiPartParser, RawParser)
+    renderer_classes = (*api_settings.DEFAULT_RENDERER_CLASSES, NdjsonRenderer)
+
+    @extend_schema(
+        operation_id="import_runs",
+        parameters=[
+            query("filename", "The name of the file that the body holds, when it is not a form."),
+            query("app", "The app of runs whose file names none."),
+            query("format", "The format, where it should not be detected."),
+        ],
+        request=_FILES,
+        responses={200: ImportReport, (200, NDJSON): OpenApiTypes.STR, **PROBLEMS},
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        """Import recordings. With `Accept: application/x-ndjson`, progress line by line and the report at the end."""
+        files = _files(request)
+        app, format = _option(request, "app"), _option(request, "format")
+
+        def run(progress: Callable[[str, int, int], None]) -> ImportReport:
+            return importing.import_files(files, app=app, format=format, progress=progress)
+
+        accepted = getattr(request.accepted_renderer, "media_type", "")
+        if accepted == NDJSON:
+            return StreamingHttpResponse(_lines(run), content_type=NDJSON, headers={"X-Accel-Buffering": "no"})
+        return Response(run(lambda path, done, total: None))
+
+
+class BundleExportView(APIView):
+    @extend_schema(
+        operation_id="export_bundle",
+        request=BundleRequest,
+        responses={(200, "application/zip"): OpenApiTypes.BINARY, **PROBLEMS},
+    )
+    def post(self, request: Request) -> FileResponse:
+        """A run as one file that any other server can import."""
+        run = queries.find_run(BundleRequest.model_validate(request.data).run)
+        return FileResponse(
+            bundles.export(run), as_attachment=True, filename=f"{run.id}.forkpoint.zip", content_type="application/zip"
+        )
+
+
+class BundleImportView(APIView):
+    parser_classes = (MultiPartParser, RawParser)
+
+    @extend_schema(operation_id="import_bundle", request=_FILES, responses={200: ImportReport, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """Import runs from bundles: all of them, or none of a bundle that is damaged."""
+        return Response(ImportReport(runs=[_imported(file) for file in _files(request)], skipped=[]))
+
+
+def _files(request: Request) -> list[NamedFile]:
+    """The uploaded files of a form in order, or the body as one file."""
+    uploaded = [file for _, files in request.FILES.lists() for file in files] if request.FILES else []
+    if uploaded:
+        return [_named(file) for file in uploaded]
+    body = request.data
+    if isinstance(body, SpooledTemporaryFile):
+        name = request.query_params.get("filename", "").replace("\\", "/").rpartition("/")[2] or "upload"
+        return [NamedFile(name=name, file=body)]
+    raise InvalidQuery("there is no file in the request", where="/file")
+
+
+def _named(file: UploadedFile) -> NamedFile:
+    return NamedFile(name=file.name or "upload", file=file)
+
+
+def _option(request: Request, name: str) -> str | None:
+    """A parameter of the address, or a field of the form."""
+    given = request.query_params.get(name)
+    if not given and not isinstance(request.data, SpooledTemporaryFile):
+        given = request.data.get(name)
+    return given or None
+
+
+def _lines(run: Callable[[Callable[[str, int, int], None]], ImportReport]) -> Iterator[bytes]:
+    """The lines of an import that goes on in a thread of its own while they are sent."""
+    lines: SimpleQueue[Line | None] = SimpleQueue()
+    Thread(target=_work, args=(run, lines), name="import", daemon=True).start()
+    while (line := lines.get()) is not None:
+        yield orjson.dumps(line) + b"\n"
+
+
+def _work(run: Callable[[Callable[[str, int, int], None]], ImportReport], lines: SimpleQueue[Line | None]) -> None:
+    def progress(path: str, done: int, total: int) -> None:
+        lines.put({"type": "progress", "path": path, "done": done, "total": total})
+
+    try:
+        lines.put({"type": "report", **run(progress).model_dump(mode="json")})
+    except ProblemError as problem:
+        lines.put({"type": "problem", "code": problem.code, "detail": str(problem), "where": problem.where})
+    finally:
+        lines.put(None)
+        connections.close_all()
+
+
+def _imported(file: NamedFile) -> ImportedRun:
+    recorded = bundles.import_bundle(file.file)
+    run = Run.objects.get(id=recorded.run_id)
+    return ImportedRun(
+        id=run.id, external_id=run.external_id, name=run.name, app=run.app, status=RunStatus(run.status),
+        steps=run.step_count, format=run.format, created=recorded.created,
+    )  # fmt: skip
