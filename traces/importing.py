@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO, Final
 
+from django.db import transaction
+
 from traces import bundle_files, bundles, services
 from traces.importers import opening, registry
 from traces.importers.problems import BadFile
@@ -21,6 +23,8 @@ from traces.recording import RecordedRun
 from traces.schemas import ImportedRun, ImportReport, SkippedFile
 from traces.vocabulary import RunStatus
 
+_BATCH_RUNS: Final = 16
+_BATCH_STEPS: Final = 2_000
 _ZIP: Final = b"PK\x03\x04"
 
 # path, bytes of the file read so far, its size in bytes (0: unknown)
@@ -35,6 +39,14 @@ class NamedFile:
     file: IO[bytes]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Waiting:
+    """A run that was read and is to be stored with the next batch."""
+
+    path: str
+    run: RecordedRun
+
+
 @dataclass(kw_only=True)
 class _Import:
     app: str | None
@@ -43,6 +55,7 @@ class _Import:
     skipped: list[SkippedFile] = field(default_factory=list)
     # files of formats that spread one run over several files wait here until all are read
     together: dict[str, list[Source]] = field(default_factory=dict)
+    waiting: list[_Waiting] = field(default_factory=list)
 
     @property
     def report(self) -> ImportReport:
@@ -59,7 +72,8 @@ def import_files(
     for file in files:
         _take(state, file, format)
     for name, sources in state.together.items():
-        _store_all(state, registry.named(name), sources)
+        _take_together(state, registry.named(name), sources)
+    _store_waiting(state)
     return state.report
 
 
@@ -78,7 +92,7 @@ def _take(state: _Import, file: NamedFile, format: str | None) -> None:
 def _read(state: _Import, file: NamedFile, format: str | None) -> Iterator[RecordedRun | None]:
     """The runs of a file as far as it can be read alone; `None` only marks progress."""
     stream = opening.opened(file.file)
-    head = opening.whole(_Limited(stream, SIZE))
+    head = opening.beginning(stream, SIZE)
     if format == registry.BUNDLE or (format is None and head.startswith(_ZIP)):
         _import_bundle(state, file, opening.rejoined(head, stream))
         return
@@ -109,9 +123,7 @@ def _importer(sample: Sample, stream: IO[bytes], format: str | None) -> Importer
     return registry.detect(sample)
 
 
-def _by_line(
-    state: _Import, name: str, importer: Importer, stream: io.BufferedReader
-) -> Iterator[RecordedRun | None]:
+def _by_line(state: _Import, name: str, importer: Importer, stream: io.BufferedReader) -> Iterator[RecordedRun | None]:
     for line in opening.lines(stream):
         try:
             yield from importer.runs([Source(name=name, data=line.data)])
@@ -128,7 +140,7 @@ def _of_one_file(state: _Import, importer: Importer, source: Source) -> Iterator
     yield from runs
 
 
-def _store_all(state: _Import, importer: Importer, sources: list[Source]) -> None:
+def _take_together(state: _Import, importer: Importer, sources: list[Source]) -> None:
     """The runs of files that belong together."""
     runs = 0
     names = ", ".join(source.name for source in sources[:3]) + (", …" if len(sources) > 3 else "")
@@ -146,18 +158,40 @@ def _store_all(state: _Import, importer: Importer, sources: list[Source]) -> Non
 
 
 def _record(state: _Import, path: str, run: RecordedRun) -> None:
+    """Have a run stored, in one transaction with a few others: a commit costs more than a small run."""
+    state.waiting.append(_Waiting(path=path, run=replace(run, app=state.app) if state.app else run))
+    if len(state.waiting) >= _BATCH_RUNS or sum(len(each.run.steps) for each in state.waiting) >= _BATCH_STEPS:
+        _store_waiting(state)
+
+
+def _store_waiting(state: _Import) -> None:
+    stored: list[ImportedRun] = []
+    with transaction.atomic():
+        for each in state.waiting:
+            if (run := _stored(state, each.path, each.run)) is not None:
+                stored.append(run)
+    state.runs += stored
+    state.waiting = []
+
+
+def _stored(state: _Import, path: str, run: RecordedRun) -> ImportedRun | None:
     """Store a run; one that the store refuses does not keep the others from being imported."""
-    given = replace(run, app=state.app) if state.app else run
     try:
-        recorded = services.record(given)
+        recorded = services.record(run)
     except ProblemError as problem:
-        where = ", ".join(part for part in (f"run {given.external_id}", problem.where) if part)
+        where = ", ".join(part for part in (f"run {run.external_id}", problem.where) if part)
         _skip(state, path, BadFile(problem.detail, where))
-        return
-    state.runs.append(
-        ImportedRun(id=recorded.run_id, external_id=given.external_id, name=given.name, app=given.app, status=given.status,
-                    steps=len(given.steps), format=given.format, created=recorded.created)
-    )  # fmt: skip
+        return None
+    return ImportedRun(
+        id=recorded.run_id,
+        external_id=run.external_id,
+        name=run.name,
+        app=run.app,
+        status=run.status,
+        steps=len(run.steps),
+        format=run.format,
+        created=recorded.created,
+    )
 
 
 def _import_bundle(state: _Import, file: NamedFile, stream: IO[bytes]) -> None:
@@ -187,19 +221,3 @@ def _size(file: IO[bytes]) -> int:
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
     return size
-
-
-class _Limited(io.RawIOBase):
-    """At most so many bytes of a stream."""
-
-    def __init__(self, stream: IO[bytes], limit: int) -> None:
-        self._stream = stream
-        self._left = limit
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(min(size, self._left) if size >= 0 else self._left)
-        self._left -= len(data)
-        return data

@@ -15,8 +15,19 @@ from traces.recording import RecordedRun
 
 FORMAT = "atif"
 _ROLES = {"user": "user", "agent": "assistant", "system": "system"}
-_MAPPED = frozenset({"step_id", "source", "message", "reasoning_content", "tool_calls", "observation", "metrics", "timestamp",
-                     "model_name"})  # fmt: skip
+_MAPPED = frozenset(
+    {
+        "step_id",
+        "source",
+        "message",
+        "reasoning_content",
+        "tool_calls",
+        "observation",
+        "metrics",
+        "timestamp",
+        "model_name",
+    }
+)
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -31,7 +42,11 @@ def _run(given: JSONObject, where: str) -> RecordedRun:
     if not session:
         raise BadFile("an ATIF trajectory without `session_id`", f"{where}/session_id")
     steps = required_list(given.get("steps"), f"{where}/steps")
-    said = [each for at, step in enumerate(steps) for each in _messages(required_object(step, f"{where}/steps/{at}"), f"{where}/steps/{at}")]
+    said = [
+        each
+        for at, step in enumerate(steps)
+        for each in _messages(required_object(step, f"{where}/steps/{at}"), f"{where}/steps/{at}")
+    ]
     model = text(agent.get("model_name"))
     setting = Setting(model=model, provider=provider_of(None, model), agent=text(agent.get("name")) or "agent",
                       tools=tools_of(agent.get("tool_definitions") or []))  # fmt: skip
@@ -49,9 +64,16 @@ def _messages(step: JSONObject, where: str) -> Iterator[Said]:
         raise BadFile(f"{text(step.get('source'))[:40]!r} is no source of an ATIF step", f"{where}/source")
     content: JSONValue = step.get("message")
     if thought := text(step.get("reasoning_content")):
-        content = [{"type": "thinking", "thinking": thought}, *([{"type": "text", "text": content}] if content else [])]
-    calls = [{"id": first(obj(call), "tool_call_id"), "name": obj(call).get("function_name"), "arguments": obj(call).get("arguments")}
-             for call in items(step.get("tool_calls"))]  # fmt: skip
+        spoken: list[JSONValue] = [{"type": "text", "text": content}] if content else []
+        content = [{"type": "thinking", "thinking": thought}, *spoken]
+    calls: list[JSONValue] = [
+        {
+            "id": first(obj(call), "tool_call_id"),
+            "name": obj(call).get("function_name"),
+            "arguments": obj(call).get("arguments"),
+        }
+        for call in items(step.get("tool_calls"))
+    ]
     metrics = obj(step.get("metrics"))
     rest = {key: value for key, value in step.items() if key not in _MAPPED and value is not None}
     yield Said(where=where, value={

@@ -150,7 +150,9 @@ def _with_call(step: RecordedStep, open_calls: list[tuple[str, str, str]]) -> Re
 
 def _calls_in(output: JSONValue) -> list[tuple[str, str, str]]:
     calls = [obj(call) for call in items(obj(obj(output).get("message")).get("tool_calls"))]
-    return [(text(call.get("name")), _digest(call.get("arguments")), text(call["id"])) for call in calls if call.get("id")]
+    return [
+        (text(call.get("name")), _digest(call.get("arguments")), text(call["id"])) for call in calls if call.get("id")
+    ]
 
 
 def _digest(value: JSONValue) -> str:
@@ -201,7 +203,8 @@ def _linked(steps: tuple[RecordedStep, ...]) -> tuple[RecordedStep, ...]:
     """Links to what is not in the run are no links."""
     keys = {step.key for step in steps}
     return tuple(
-        replace(step, links=tuple(link for link in step.links if link in keys)) if step.links else step for step in steps
+        replace(step, links=tuple(link for link in step.links if link in keys)) if step.links else step
+        for step in steps
     )
 
 

@@ -12,19 +12,63 @@ from traces.json_types import JSONObject, JSONValue
 
 _MOST_TOKENS: Final = 2**31 - 1
 # Of a request body, these are not sampling parameters; the rest is kept as one.
-_NOT_PARAMETERS: Final = frozenset({"model", "messages", "input", "contents", "prompt", "system", "instructions", "tools",
-                                    "functions", "response_format", "stream", "stream_options", "metadata", "user",
-                                    "model_name", "invocation_params"})  # fmt: skip
-_PARAMETER_NAMES: Final = {"maxTokens": "max_tokens", "max_completion_tokens": "max_tokens", "maxOutputTokens": "max_tokens",
-                           "max_output_tokens": "max_tokens", "topP": "top_p", "topK": "top_k",
-                           "stop_sequences": "stop", "stopSequences": "stop",
-                           "frequencyPenalty": "frequency_penalty", "presencePenalty": "presence_penalty"}  # fmt: skip
-_PROVIDERS: Final = {"az.ai.openai": "azure", "azure.ai.openai": "azure", "azure_openai": "azure",
-                     "gcp.gemini": "google", "gcp.gen_ai": "google", "gcp.vertex_ai": "google", "google_genai": "google",
-                     "google_vertexai": "google", "vertex_ai": "google", "vertexai": "google", "gemini": "google",
-                     "aws.bedrock": "bedrock", "unknown": ""}  # fmt: skip
-_MODEL_FAMILIES: Final = (("gpt-", "openai"), ("chatgpt", "openai"), ("o1", "openai"), ("o3", "openai"), ("o4", "openai"),
-                          ("claude", "anthropic"), ("gemini", "google"), ("models/gemini", "google"))  # fmt: skip
+_NOT_PARAMETERS: Final = frozenset(
+    {
+        "model",
+        "messages",
+        "input",
+        "contents",
+        "prompt",
+        "system",
+        "instructions",
+        "tools",
+        "functions",
+        "response_format",
+        "stream",
+        "stream_options",
+        "metadata",
+        "user",
+        "model_name",
+        "invocation_params",
+    }
+)
+_PARAMETER_NAMES: Final = {
+    "maxTokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "maxOutputTokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "topP": "top_p",
+    "topK": "top_k",
+    "stop_sequences": "stop",
+    "stopSequences": "stop",
+    "frequencyPenalty": "frequency_penalty",
+    "presencePenalty": "presence_penalty",
+}
+_PROVIDERS: Final = {
+    "az.ai.openai": "azure",
+    "azure.ai.openai": "azure",
+    "azure_openai": "azure",
+    "gcp.gemini": "google",
+    "gcp.gen_ai": "google",
+    "gcp.vertex_ai": "google",
+    "google_genai": "google",
+    "google_vertexai": "google",
+    "vertex_ai": "google",
+    "vertexai": "google",
+    "gemini": "google",
+    "aws.bedrock": "bedrock",
+    "unknown": "",
+}
+_MODEL_FAMILIES: Final = (
+    ("gpt-", "openai"),
+    ("chatgpt", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("claude", "anthropic"),
+    ("gemini", "google"),
+    ("models/gemini", "google"),
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +150,9 @@ def usage_of(usage: JSONObject, where: str) -> Usage:
         written = tokens(usage.get("cache_creation_input_tokens"), where)
         tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (written or 0)
     cost = first(usage, "total_cost", "totalCost", "estimated_cost_usd", "cost")
-    return Usage(tokens_in=tokens_in, tokens_out=tokens(out, where), tokens_cached=tokens_cached, cost_usd=cost_of(cost))
+    return Usage(
+        tokens_in=tokens_in, tokens_out=tokens(out, where), tokens_cached=tokens_cached, cost_usd=cost_of(cost)
+    )
 
 
 def tokens(value: JSONValue, where: str) -> int | None:
@@ -137,7 +183,9 @@ def provider_of(given: JSONValue, model: str = "") -> str:
     """The provider's usual name, from what the recording says, else from the model's family."""
     said = text(given).strip().lower()
     if said:
-        return _PROVIDERS.get(said, said.split(".")[0] if said.startswith(("openai.", "anthropic.", "google.")) else said)
+        return _PROVIDERS.get(
+            said, said.split(".")[0] if said.startswith(("openai.", "anthropic.", "google.")) else said
+        )
     name = model.lower()
     return next((provider for prefix, provider in _MODEL_FAMILIES if name.startswith(prefix)), "")
 

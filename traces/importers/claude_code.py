@@ -96,12 +96,15 @@ def _messages(lines: list[_LINE]) -> list[Said]:
 
 def _message(given: JSONObject, message: JSONObject) -> JSONObject:
     content = message.get("content")
-    kept = {name: given[name] for name in ("uuid", "requestId", "isMeta", "isCompactSummary", "toolUseResult") if given.get(name)}
-    counted = {name: message[name] for name in ("usage", "model") if name in message}
-    ended = {name: message[name] for name in ("stop_reason",) if message.get(name)}
+    kept = {
+        name: given[name]
+        for name in ("uuid", "requestId", "isMeta", "isCompactSummary", "toolUseResult")
+        if given.get(name)
+    }
+    said = {name: message[name] for name in ("usage", "model", "stop_reason") if message.get(name)}
     blocks = list(content) if isinstance(content, list) else content
     return {"role": text(first(message, "role") or given.get("type")), "content": blocks, "ts": given.get("timestamp"),
-            **counted, **ended, **kept}  # fmt: skip
+            **said, **kept}  # fmt: skip
 
 
 def _nested(steps: list[RecordedStep], prefix: str, root: RecordedStep) -> list[RecordedStep]:

@@ -57,9 +57,12 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
     instructions = meta.get("base_instructions")
     parameters: JSONObject = {"reasoning_effort": rollout.effort} if rollout.effort else {}
     setting = Setting(
-        model=rollout.model, provider=provider_of(meta.get("model_provider"), rollout.model), agent="codex", parameters=parameters,
+        model=rollout.model,
+        provider=provider_of(meta.get("model_provider"), rollout.model),
+        agent="codex",
+        parameters=parameters,
         system=first(obj(instructions), "text") or first(meta, "instructions"),
-    )  # fmt: skip
+    )
     kept = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
     metadata: JSONObject = {key: meta[key] for key in kept if meta.get(key)}
     return finish(
@@ -91,11 +94,16 @@ def _speak(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, wher
     message = rollout.speaking
     message["ts"] = time
     if kind in _CALLS:
-        call: JSONObject = {"id": first(item, "call_id", "id"), "name": first(item, "name") or kind, "arguments": item.get(_CALLS[kind])}
+        call: JSONObject = {
+            "id": first(item, "call_id", "id"),
+            "name": first(item, "name") or kind,
+            "arguments": item.get(_CALLS[kind]),
+        }
         message["tool_calls"] = [*items(message["tool_calls"]), call]
     elif kind == "reasoning":
         thought = "\n".join(text(obj(each).get("text")) for each in items(first(item, "summary", "content")))
-        message["content"] = [*items(message["content"]), *([{"type": "thinking", "thinking": thought}] if thought else [])]
+        blocks: list[JSONValue] = [{"type": "thinking", "thinking": thought}] if thought else []
+        message["content"] = [*items(message["content"]), *blocks]
     else:
         message["content"] = [*items(message["content"]), *items(item.get("content"))]
 

@@ -53,7 +53,9 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     sessions: dict[str, list[_Event]] = {}
     for given, where in source.objects():
         try:
-            sessions.setdefault(text(given.get("session_id")) or text(given.get("agent_id")), []).append(_event(given, where))
+            sessions.setdefault(text(given.get("session_id")) or text(given.get("agent_id")), []).append(
+                _event(given, where)
+            )
         except BadFile as problem:
             if not source.is_lines:
                 raise
@@ -99,10 +101,14 @@ def _start_order(event: _Event) -> tuple[datetime, int]:
 def _begin(session: _Session, event: _Event) -> None:
     match event.type:
         case "agent_start":
-            session.agents.append(_Open(key=f"agent-{len(session.agents) + 1}", type=StepType.AGENT, start=event, parent=None))
+            session.agents.append(
+                _Open(key=f"agent-{len(session.agents) + 1}", type=StepType.AGENT, start=event, parent=None)
+            )
         case "turn_start":
             parent = _around(session.agents, event)
-            session.turns.append(_Open(key=f"turn-{len(session.turns) + 1}", type=StepType.TURN, start=event, parent=parent))
+            session.turns.append(
+                _Open(key=f"turn-{len(session.turns) + 1}", type=StepType.TURN, start=event, parent=parent)
+            )
         case _:
             call_id = text(event.body.get("tool_use_id"))
             parent = _around(session.turns, event) or _around(session.agents, event)
@@ -137,7 +143,9 @@ def _end(session: _Session, event: _Event) -> None:
     elif event.type.startswith("post_tool_use"):
         # the line of its start was lost: what it answered is still known
         key = f"{text(event.body.get('tool_use_id')) or 'tool'}-end-{len(session.tools) + 1}"
-        session.tools.append(_Open(key=key, type=StepType.TOOL, start=event, parent=_around(session.turns, event), end=event))
+        session.tools.append(
+            _Open(key=key, type=StepType.TOOL, start=event, parent=_around(session.turns, event), end=event)
+        )
 
 
 def _step(given: _Open, last: datetime) -> RecordedStep:

@@ -13,7 +13,7 @@ from traces.importers import transcripts
 from traces.importers.building import RunFacts, finish
 from traces.importers.calls import provider_of
 from traces.importers.problems import BadFile
-from traces.importers.reading import embedded, obj, text
+from traces.importers.reading import embedded, text
 from traces.importers.source import Source
 from traces.importers.transcripts import Said, Setting
 from traces.json_types import JSONObject, JSONValue
@@ -69,15 +69,28 @@ def _run(connection: sqlite3.Connection, session: _Row) -> RecordedRun:
         raise BadFile("a session without messages", where)
     usage = _by_turn(_rows(connection, "token_usage", "id", session_id))
     errors = _rows(connection, "errors", "id", session_id)
-    said = [Said(value=_message(each, usage, errors, where), where=f"{where}, message {text(each.get('id'))}") for each in messages]
+    said = [
+        Said(value=_message(each, usage, errors, where), where=f"{where}, message {text(each.get('id'))}")
+        for each in messages
+    ]
     setting = Setting(model=model, provider=provider_of(session.get("provider"), model), agent="krabs")
     checkpoints = _rows(connection, "checkpoints", "id", session_id)
     return finish(
-        RunFacts(external_id=session_id, app=FORMAT, format=FORMAT, tags=["krabs"],
-                 metadata={"agent_id": session.get("agent_id"), "session": embedded(session.get("metadata")),
-                           "checkpoints": [dict(each) for each in checkpoints], "errors": [dict(each) for each in errors]}),
-        transcripts.steps_of(said, setting), where=where,
-    )  # fmt: skip
+        RunFacts(
+            external_id=session_id,
+            app=FORMAT,
+            format=FORMAT,
+            tags=["krabs"],
+            metadata={
+                "agent_id": session.get("agent_id"),
+                "session": embedded(session.get("metadata")),
+                "checkpoints": [dict(each) for each in checkpoints],
+                "errors": [dict(each) for each in errors],
+            },
+        ),
+        transcripts.steps_of(said, setting),
+        where=where,
+    )
 
 
 def _message(row: _Row, usage: dict[JSONValue, list[_Row]], errors: list[_Row], where: str) -> JSONObject:
@@ -89,9 +102,16 @@ def _message(row: _Row, usage: dict[JSONValue, list[_Row]], errors: list[_Row], 
         message["tool_calls"] = calls if isinstance(calls, list) else []
         if spent := usage[row.get("turn")]:
             counted = spent.pop(0)
-            message["usage"] = {"input_tokens": counted.get("input_tokens"), "output_tokens": counted.get("output_tokens")}
+            message["usage"] = {
+                "input_tokens": counted.get("input_tokens"),
+                "output_tokens": counted.get("output_tokens"),
+            }
     elif role == "tool":
-        failed = [each for each in errors if each.get("context") == row.get("tool_name") and each.get("turn") == row.get("turn")]
+        failed = [
+            each
+            for each in errors
+            if each.get("context") == row.get("tool_name") and each.get("turn") == row.get("turn")
+        ]
         message |= {"tool_call_id": row.get("tool_call_id"), "name": row.get("tool_name")}
         if failed:
             given_up = any(each.get("message") == row.get("content") for each in failed)

@@ -24,8 +24,25 @@ from traces.vocabulary import Label, Reason, StepStatus, StepType
 FORMAT = "kurral"
 _WORD = re.compile(r"\w+")
 _STATUS = {"ok": StepStatus.OK, "error": StepStatus.ERROR, "timeout": StepStatus.TIMEOUT}
-_TOOL_FIELDS = frozenset({"id", "tool_name", "start_time", "end_time", "timestamp", "input", "output", "inputs",
-                          "outputs", "status", "error_text", "latency_ms", "duration_ms", "arguments", "result"})  # fmt: skip
+_TOOL_FIELDS = frozenset(
+    {
+        "id",
+        "tool_name",
+        "start_time",
+        "end_time",
+        "timestamp",
+        "input",
+        "output",
+        "inputs",
+        "outputs",
+        "status",
+        "error_text",
+        "latency_ms",
+        "duration_ms",
+        "arguments",
+        "result",
+    }
+)
 _SCORES = ("ars_score", "determinism_score", "determinism_report", "replay_info")
 
 
@@ -88,7 +105,7 @@ def _copied(tool: RecordedStep, replay: Span) -> RecordedStep:
     """A call that is older than the replay was not made in it: its answer came from the recording."""
     if tool.started_at is None or replay.start is None or tool.started_at >= replay.start - timedelta(seconds=1):
         return tool
-    recorded = {"recorded_start": tool.started_at.isoformat(), "copied_from_original": True}
+    recorded: JSONObject = {"recorded_start": tool.started_at.isoformat(), "copied_from_original": True}
     return replace(tool, started_at=None, ended_at=None, label=Label.CACHED, reason=Reason.CACHE_SIGNATURE,
                    attributes={**tool.attributes, **recorded})  # fmt: skip
 
@@ -98,14 +115,35 @@ def _facts(given: JSONObject, inputs: JSONObject, outputs: JSONObject) -> RunFac
     if not external_id:
         raise BadFile("a Kurral artifact without `kurral_id`", "/kurral_id")
     scores: JSONObject = {name: given[name] for name in _SCORES if name in given}
-    scores |= {name: value for name, value in (("ars", outputs.get("ars")), ("determinism_score", inputs.get("determinism_score"))) if value is not None}  # fmt: skip
+    scores |= {
+        name: value
+        for name, value in (("ars", outputs.get("ars")), ("determinism_score", inputs.get("determinism_score")))
+        if value is not None
+    }
     original = first(inputs, "original_kurral_id") or given.get("original_artifact_id")
-    replay_of: JSONObject = {
-        "kurral_id": original, "run_id": inputs.get("original_run_id"),
-        "replay_type": inputs.get("replay_type") or given.get("replay_mode"), "changes_detected": inputs.get("changes_detected"),
-    } if original else {}  # fmt: skip
-    kept = ("run_id", "schema_version", "semantic_buckets", "deterministic", "replay_level", "graph_version", "time_env",
-            "created_by", "object_storage_uri", "mcp_session_id", "mcp_servers_used")  # fmt: skip
+    replay_of: JSONObject = (
+        {
+            "kurral_id": original,
+            "run_id": inputs.get("original_run_id"),
+            "replay_type": inputs.get("replay_type") or given.get("replay_mode"),
+            "changes_detected": inputs.get("changes_detected"),
+        }
+        if original
+        else {}
+    )
+    kept = (
+        "run_id",
+        "schema_version",
+        "semantic_buckets",
+        "deterministic",
+        "replay_level",
+        "graph_version",
+        "time_env",
+        "created_by",
+        "object_storage_uri",
+        "mcp_session_id",
+        "mcp_servers_used",
+    )
     return RunFacts(
         external_id=external_id, app=app_name(given.get("tenant_id")) or FORMAT, format=FORMAT,
         environment=text(given.get("environment")),

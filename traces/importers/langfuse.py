@@ -9,7 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from traces.importers.building import (
-    RunFacts, app_name, called_names, container_type, finish, in_causal_order, matched_calls, merged_records,
+    RunFacts,
+    app_name,
+    called_names,
+    container_type,
+    finish,
+    in_causal_order,
+    matched_calls,
+    merged_records,
 )  # fmt: skip
 from traces.importers.calls import answer_of, cost_of, model_input, parameters_of, provider_of, request_of, usage_of
 from traces.importers.messages import as_text, messages_of
@@ -23,13 +30,52 @@ from traces.recording import RecordedRun, RecordedStep
 from traces.vocabulary import StepType
 
 FORMAT = "langfuse"
-_TYPES: Final = {"generation": StepType.MODEL, "tool": StepType.TOOL, "agent": StepType.AGENT, "retriever": StepType.RETRIEVAL,
-                 "embedding": StepType.RETRIEVAL, "guardrail": StepType.SAFETY, "evaluator": StepType.VALIDATOR}  # fmt: skip
-_OBSERVED: Final = frozenset({"event", "span", "generation", "agent", "tool", "chain", "retriever", "evaluator", "embedding",
-                              "guardrail", "observation"})  # fmt: skip
-_MAPPED: Final = frozenset({"id", "traceId", "parentObservationId", "name", "startTime", "endTime", "input", "output", "level",
-                            "statusMessage", "model", "usage", "usageDetails", "costDetails", "kind"})  # fmt: skip
-_TRACE_MAPPED: Final = frozenset({"id", "name", "input", "output", "tags", "timestamp", "start_time", "end_time", "environment"})
+_TYPES: Final = {
+    "generation": StepType.MODEL,
+    "tool": StepType.TOOL,
+    "agent": StepType.AGENT,
+    "retriever": StepType.RETRIEVAL,
+    "embedding": StepType.RETRIEVAL,
+    "guardrail": StepType.SAFETY,
+    "evaluator": StepType.VALIDATOR,
+}
+_OBSERVED: Final = frozenset(
+    {
+        "event",
+        "span",
+        "generation",
+        "agent",
+        "tool",
+        "chain",
+        "retriever",
+        "evaluator",
+        "embedding",
+        "guardrail",
+        "observation",
+    }
+)
+_MAPPED: Final = frozenset(
+    {
+        "id",
+        "traceId",
+        "parentObservationId",
+        "name",
+        "startTime",
+        "endTime",
+        "input",
+        "output",
+        "level",
+        "statusMessage",
+        "model",
+        "usage",
+        "usageDetails",
+        "costDetails",
+        "kind",
+    }
+)
+_TRACE_MAPPED: Final = frozenset(
+    {"id", "name", "input", "output", "tags", "timestamp", "start_time", "end_time", "environment"}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +125,9 @@ def _events(value: JSONValue, where: str) -> Iterator[_Event]:
     scores = value if isinstance(value, list) else obj(value).get("json")
     if listed is None and isinstance(scores, list):
         for at, each in enumerate(scores):
-            yield _Event(kind="score", update=False, time="", body=required_object(each, f"{where}/{at}"), where=f"{where}/{at}")
+            yield _Event(
+                kind="score", update=False, time="", body=required_object(each, f"{where}/{at}"), where=f"{where}/{at}"
+            )
         return
     for at, each in enumerate(required_list(listed, f"{where}/batch")):
         yield _event(required_object(each, f"{where}/batch/{at}"), f"{where}/batch/{at}")
@@ -113,7 +161,9 @@ def _apply(event: _Event, traces: dict[str, _Trace], homes: dict[str, str]) -> N
 
 def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     observations = list(trace.observations.values())
-    called = called_names(_step(each, frozenset(), trace.where).output for each in observations if each["kind"] == "generation")
+    called = called_names(
+        _step(each, frozenset(), trace.where).output for each in observations if each["kind"] == "generation"
+    )
     steps = [_step(each, called, trace.where) for each in observations]
     body = trace.body
     if body:
@@ -122,12 +172,21 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     rest = {key: value for key, value in body.items() if key not in _TRACE_MAPPED}
     return finish(
         RunFacts(
-            external_id=trace_id, app="krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT, format=FORMAT, name=text(body.get("name")),
-            environment=text(body.get("environment")), tags=tags,
-            metadata={**rest, "trace_name": body.get("name"), "imported_scores": {"scores": trace.scores} if trace.scores else None},
+            external_id=trace_id,
+            app="krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT,
+            format=FORMAT,
+            name=text(body.get("name")),
+            environment=text(body.get("environment")),
+            tags=tags,
+            metadata={
+                **rest,
+                "trace_name": body.get("name"),
+                "imported_scores": {"scores": trace.scores} if trace.scores else None,
+            },
         ),
-        matched_calls(in_causal_order(steps, where=f"trace {trace_id}")), where=f"trace {trace_id}",
-    )  # fmt: skip
+        matched_calls(in_causal_order(steps, where=f"trace {trace_id}")),
+        where=f"trace {trace_id}",
+    )
 
 
 def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedStep:
@@ -156,16 +215,26 @@ def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep
     cost = first(obj(given.get("costDetails")), "total") or first(obj(given.get("usage")), "totalCost")
     level, model = text(given.get("level")), text(given.get("model"))
     facts = SpanFacts(
-        key=text(given.get("id")), name=name or kind.value, type=kind, parent=text(given.get("parentObservationId")) or None,
-        times=span(given.get("startTime"), given.get("endTime"), f"{where}/body"), failed=level == "ERROR",
+        key=text(given.get("id")),
+        name=name or kind.value,
+        type=kind,
+        parent=text(given.get("parentObservationId")) or None,
+        times=span(given.get("startTime"), given.get("endTime"), f"{where}/body"),
+        failed=level == "ERROR",
         unfinished=bool(given.get("startTime")) and not given.get("endTime") and given.get("kind") != "event",
         error=text(given.get("statusMessage")) or (as_text(given["output"]) if given.get("output") else "error"),
-        input=given.get("input"), output=given.get("output"), model=model, provider=provider_of(None, model),
-        call_id=text(first(metadata, "tool_use_id", "tool_call_id")), usage=counted,
+        input=given.get("input"),
+        output=given.get("output"),
+        model=model,
+        provider=provider_of(None, model),
+        call_id=text(first(metadata, "tool_use_id", "tool_call_id")),
+        usage=counted,
         request=_request(given) if kind is StepType.MODEL else None,
         answer=answer_of(given.get("output")) if kind is StepType.MODEL else None,
-        attributes={key: value for key, value in given.items() if key not in _MAPPED and value not in (None, "", [], {})},
-    )  # fmt: skip
+        attributes={
+            key: value for key, value in given.items() if key not in _MAPPED and value not in (None, "", [], {})
+        },
+    )
     step = step_of(facts)
     return replace(step, cost_usd=cost_of(cost)) if cost is not None else step
 
@@ -173,7 +242,11 @@ def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep
 def _request(given: JSONObject) -> JSONObject | None:
     """The request, with the sampling parameters that Langfuse keeps beside it."""
     body = obj(given.get("input"))
-    made = request_of(body) if "messages" in body or "contents" in body else model_input(messages_of(given.get("input")), [], {})
+    made = (
+        request_of(body)
+        if "messages" in body or "contents" in body
+        else model_input(messages_of(given.get("input")), [], {})
+    )
     parameters = parameters_of(obj(given.get("modelParameters")))
     if parameters:
         made["parameters"] = {**obj(made.get("parameters")), **parameters}

@@ -8,7 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from traces.importers.building import RunFacts, app_name, container_type, finish, in_causal_order, matched_calls, merged_records
+from traces.importers.building import (
+    RunFacts,
+    app_name,
+    container_type,
+    finish,
+    in_causal_order,
+    matched_calls,
+    merged_records,
+)
 from traces.importers.calls import Usage, answer_of, model_input, parameters_of, provider_of, request_of, usage_of
 from traces.importers.messages import messages_of
 from traces.importers.problems import BadFile
@@ -24,8 +32,24 @@ FORMAT = "langsmith"
 _TYPES: Final = {"llm": StepType.MODEL, "tool": StepType.TOOL, "retriever": StepType.RETRIEVAL,
                  "embedding": StepType.RETRIEVAL, "prompt": StepType.PROMPT, "parser": StepType.VALIDATOR}  # fmt: skip
 _PART: Final = re.compile(r'name="(post|patch|attachment|feedback)\.([^".]+)(?:\.([^"]+))?"')
-_MAPPED: Final = frozenset({"id", "trace_id", "parent_run_id", "dotted_order", "name", "run_type", "inputs", "outputs", "error",
-                            "start_time", "end_time", "session_name", "tags", "session_id"})  # fmt: skip
+_MAPPED: Final = frozenset(
+    {
+        "id",
+        "trace_id",
+        "parent_run_id",
+        "dotted_order",
+        "name",
+        "run_type",
+        "inputs",
+        "outputs",
+        "error",
+        "start_time",
+        "end_time",
+        "session_name",
+        "tags",
+        "session_id",
+    }
+)
 _INVOCATION: Final = ("temperature", "top_p", "max_tokens", "stop", "seed", "frequency_penalty", "presence_penalty")
 
 
@@ -117,12 +141,22 @@ def _run(trace_id: str, given: list[JSONObject]) -> RecordedRun:
     metadata = obj(obj(root.get("extra")).get("metadata"))
     project = text(first(root, "session_name") or metadata.get("LANGSMITH_PROJECT"))
     return finish(
-        RunFacts(external_id=trace_id, app=app_name(project, root.get("name")) or FORMAT, format=FORMAT,
-                 name=text(root.get("name")), failed=bool(root.get("error")), tags=[text(tag) for tag in items(root.get("tags"))],
-                 metadata={"trace_name": root.get("name"), "session_id": metadata.get("session_id"),
-                           "reference_example_id": root.get("reference_example_id")}),
-        matched_calls(steps), where=f"trace {trace_id}",
-    )  # fmt: skip
+        RunFacts(
+            external_id=trace_id,
+            app=app_name(project, root.get("name")) or FORMAT,
+            format=FORMAT,
+            name=text(root.get("name")),
+            failed=bool(root.get("error")),
+            tags=[text(tag) for tag in items(root.get("tags"))],
+            metadata={
+                "trace_name": root.get("name"),
+                "session_id": metadata.get("session_id"),
+                "reference_example_id": root.get("reference_example_id"),
+            },
+        ),
+        matched_calls(steps),
+        where=f"trace {trace_id}",
+    )
 
 
 def _step(given: JSONObject, where: str) -> RecordedStep:
@@ -130,7 +164,9 @@ def _step(given: JSONObject, where: str) -> RecordedStep:
     kind = _TYPES.get(run_type) or container_type(name)
     inputs, outputs, error = given.get("inputs"), given.get("outputs"), text(given.get("error"))
     metadata = obj(obj(given.get("extra")).get("metadata"))
-    attributes: JSONObject = {key: value for key, value in given.items() if key not in _MAPPED and value not in (None, "", [], {})}
+    attributes: JSONObject = {
+        key: value for key, value in given.items() if key not in _MAPPED and value not in (None, "", [], {})
+    }
     facts = SpanFacts(
         key=text(given.get("id")), name=name or run_type or "run", type=kind, parent=_parent(given),
         times=span(given.get("start_time"), given.get("end_time"), where), failed=bool(error), error=error,
@@ -153,8 +189,14 @@ def _model(facts: SpanFacts, given: JSONObject, metadata: JSONObject, where: str
     usage = obj(first(outputs, "usage_metadata", "usage") or metadata.get("usage_metadata")
                 or obj(obj(outputs.get("llm_output")).get("token_usage")))  # fmt: skip
     counted: Usage = usage_of(usage, f"{where}/usage_metadata")
-    return replace(facts, request=request if items(request["messages"]) else None, answer=answer_of(outputs), model=model,
-                   provider=provider_of(metadata.get("ls_provider"), model), usage=counted)  # fmt: skip
+    return replace(
+        facts,
+        request=request if items(request["messages"]) else None,
+        answer=answer_of(outputs),
+        model=model,
+        provider=provider_of(metadata.get("ls_provider"), model),
+        usage=counted,
+    )
 
 
 def _parent(given: JSONObject) -> str | None:

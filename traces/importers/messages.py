@@ -99,8 +99,10 @@ def is_message(value: JSONValue) -> bool:
     """Whether `value` looks like one message of a conversation."""
     message = obj(value)
     role = message.get("role")
-    return isinstance(role, str) and role in _KNOWN_ROLES and not message.keys().isdisjoint(
-        {"content", "parts", "tool_calls", "function_call"}
+    return (
+        isinstance(role, str)
+        and role in _KNOWN_ROLES
+        and not message.keys().isdisjoint({"content", "parts", "tool_calls", "function_call"})
     )
 
 
@@ -111,7 +113,7 @@ def _messages_of_object(value: JSONObject, role: str) -> list[JSONObject]:
     if value.get("type") in _CALL_TYPES or value.get("type") in _RESULT_TYPES:
         return _split("assistant", [value], {})
     said_by = _role(value, role)
-    extra = {"name": value["name"]} if isinstance(value.get("name"), str) and value["name"] else {}
+    extra: JSONObject = {"name": value["name"]} if isinstance(value.get("name"), str) and value["name"] else {}
     calls = [tool_call(call) for call in items(value.get("tool_calls"))]
     if isinstance(value.get("function_call"), dict):
         calls.append(tool_call(value["function_call"]))

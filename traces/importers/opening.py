@@ -56,11 +56,6 @@ def opened(raw: IO[bytes]) -> io.BufferedReader:
     return stream
 
 
-def peek(stream: io.BufferedReader) -> bytes:
-    """The first bytes, still to be read."""
-    return _peek(stream)
-
-
 def whole(stream: IO[bytes], limit: int = WHOLE_LIMIT) -> bytes:
     """All bytes, or `BadFile` once there are more than `limit`."""
     chunks: list[bytes] = []
@@ -70,6 +65,16 @@ def whole(stream: IO[bytes], limit: int = WHOLE_LIMIT) -> bytes:
         if size > limit:
             raise BadFile(f"more than {limit // 2**20} MiB when unpacked", f"byte {limit}")
         chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def beginning(stream: IO[bytes], size: int) -> bytes:
+    """The first `size` bytes, or all there are."""
+    chunks: list[bytes] = []
+    left = size
+    while left and (chunk := _read(stream, min(left, _CHUNK), size - left)):
+        chunks.append(chunk)
+        left -= len(chunk)
     return b"".join(chunks)
 
 
@@ -127,8 +132,9 @@ def _as_utf8(stream: io.BufferedReader) -> IO[bytes]:
     return io.BytesIO(decoded(whole(stream)).encode("utf-8", "surrogatepass"))
 
 
-def _buffered(raw: IO[bytes]) -> io.BufferedReader:
-    return io.BufferedReader(raw, 2**16)  # type: ignore[type-var]  # gzip and zstd readers are raw enough
+def _buffered(raw: Any) -> io.BufferedReader:
+    """Any binary stream, gzip and zstd readers among them, with a look ahead."""
+    return io.BufferedReader(raw, 2**16)
 
 
 def _peek(stream: io.BufferedReader) -> bytes:

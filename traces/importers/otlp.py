@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from traces.importers.building import RunFacts, app_name, called_names, container_type, finish, in_causal_order, matched_calls
+from traces.importers.building import (
+    RunFacts,
+    app_name,
+    called_names,
+    container_type,
+    finish,
+    in_causal_order,
+    matched_calls,
+)
 from traces.importers.calls import provider_of, tokens
 from traces.importers.otlp_attributes import Attributes
 from traces.importers.otlp_models import answer_in, request_in, requested_model, usage_in
@@ -31,18 +39,62 @@ _KINDS: Final = {
     "retrieval": StepType.RETRIEVAL, "execute_tool": StepType.TOOL, "invoke_agent": StepType.AGENT,
     "create_agent": StepType.AGENT, "invoke_workflow": StepType.AGENT, "plan": StepType.PLANNER,
 }  # fmt: skip
-_KIND_NAMES: Final = ("langfuse.observation.type", "openinference.span.kind", "traceloop.span.kind", "gen_ai.operation.name",
-                      "langsmith.span.kind", "llm.request.type")  # fmt: skip
-_MODEL_NAMES: Final = ("gen_ai.request.model", "llm.request.model_name", "llm.request.model", "llm.model_name", "llm.model",
-                       "langfuse.observation.model.name", "ai.model.id", "gen_ai.response.model", "llm.response.model")  # fmt: skip
-_PROVIDERS: Final = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "llm.vendor", "ai.model.provider")
+_KIND_NAMES: Final = (
+    "langfuse.observation.type",
+    "openinference.span.kind",
+    "traceloop.span.kind",
+    "gen_ai.operation.name",
+    "langsmith.span.kind",
+    "llm.request.type",
+)
+_MODEL_NAMES: Final = (
+    "gen_ai.request.model",
+    "llm.request.model_name",
+    "llm.request.model",
+    "llm.model_name",
+    "llm.model",
+    "langfuse.observation.model.name",
+    "ai.model.id",
+    "gen_ai.response.model",
+    "llm.response.model",
+)
+_PROVIDERS: Final = (
+    "gen_ai.provider.name",
+    "gen_ai.system",
+    "llm.provider",
+    "llm.system",
+    "llm.vendor",
+    "ai.model.provider",
+)
 _TOOL_NAMES: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
-_INPUTS: Final = ("langfuse.observation.input", "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool.parameters",
-                  "gen_ai.retrieval.query.text", "input.value", "traceloop.entity.input", "tool.input", "retriever.query",
-                  "gen_ai.input.messages", "langfuse.trace.input", "ai.prompt", "chain.input")  # fmt: skip
-_OUTPUTS: Final = ("langfuse.observation.output", "gen_ai.tool.call.result", "ai.toolCall.result", "gen_ai.retrieval.documents",
-                   "output.value", "traceloop.entity.output", "tool.output", "gen_ai.output.messages",
-                   "langfuse.trace.output", "ai.response.text", "chain.output")  # fmt: skip
+_INPUTS: Final = (
+    "langfuse.observation.input",
+    "gen_ai.tool.call.arguments",
+    "ai.toolCall.args",
+    "tool.parameters",
+    "gen_ai.retrieval.query.text",
+    "input.value",
+    "traceloop.entity.input",
+    "tool.input",
+    "retriever.query",
+    "gen_ai.input.messages",
+    "langfuse.trace.input",
+    "ai.prompt",
+    "chain.input",
+)
+_OUTPUTS: Final = (
+    "langfuse.observation.output",
+    "gen_ai.tool.call.result",
+    "ai.toolCall.result",
+    "gen_ai.retrieval.documents",
+    "output.value",
+    "traceloop.entity.output",
+    "tool.output",
+    "gen_ai.output.messages",
+    "langfuse.trace.output",
+    "ai.response.text",
+    "chain.output",
+)
 _SESSION: Final = ("session.id", "gen_ai.conversation.id", "user.id", "langfuse.session.id", "langfuse.user.id",
                    "langfuse.trace.metadata", "metadata")  # fmt: skip
 
@@ -70,7 +122,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def _in_json(source: Source) -> Source:
     """A protobuf file as the same file in JSON."""
-    if not source.data.lstrip()[:1] in {b"{", b"["} and (request := from_protobuf(source.data)) is not None:
+    if source.data.lstrip()[:1] not in {b"{", b"["} and (request := from_protobuf(source.data)) is not None:
         source.__dict__["value"] = request
         source.__dict__["is_lines"] = False
     return source
@@ -113,7 +165,12 @@ def _from_logs(trace_id: str, span_id: str, logs: list[Happening]) -> WireSpan:
 def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
     resource = trace.resource
     merged: JSONObject = {key: value for each in spans for key, value in each.attributes.items() if key in _SESSION}
-    tags = [tag for each in spans for name in ("langfuse.trace.tags", "tag.tags") for tag in items(embedded(each.attributes.get(name)))]
+    tags = [
+        tag
+        for each in spans
+        for name in ("langfuse.trace.tags", "tag.tags")
+        for tag in items(embedded(each.attributes.get(name)))
+    ]
     root = next((each for each in spans if not each.parent_id), spans[0])
     named = text(first(root.attributes, "langfuse.trace.name", "langsmith.trace.name") or root.name)
     return RunFacts(
@@ -181,7 +238,9 @@ def _retrieval(wire: WireSpan, attributes: Attributes, events: list[Happening], 
         given = {"top_k": top_k, **(given if isinstance(given, dict) else {"query": given})}
     output = attributes.take(*_OUTPUTS)
     documents: JSONValue = {"documents": documents_of(listed)} if listed else output
-    return SpanFacts(key=wire.span_id, name=wire.name, type=StepType.RETRIEVAL, times=times, input=given, output=documents)
+    return SpanFacts(
+        key=wire.span_id, name=wire.name, type=StepType.RETRIEVAL, times=times, input=given, output=documents
+    )
 
 
 def _container(wire: WireSpan, attributes: Attributes, events: list[Happening], times: Span) -> SpanFacts:

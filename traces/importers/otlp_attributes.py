@@ -30,7 +30,7 @@ class Attributes:
         return embedded(self.take(*names))
 
     def take_indexed(self, prefix: str) -> JSONValue:
-        """The attributes `prefix.0.…`, `prefix.1.…` as a list, deeper indexes as lists too; None when there are none."""
+        """The attributes `prefix.0.…`, `prefix.1.…` as a list, deeper indexes as lists too; None without any."""
         names = [name for name in self._given if name.startswith(prefix + ".")]
         tree: JSONObject = {}
         for name in names:

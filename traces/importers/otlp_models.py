@@ -7,7 +7,17 @@ attributes, in span events or in log records; OpenLLMetry had indexed attributes
 from collections.abc import Sequence
 from typing import Final
 
-from traces.importers.calls import Answer, Usage, answer_of, cost_of, finish_reason, model_input, parameters_of, request_of, usage_of
+from traces.importers.calls import (
+    Answer,
+    Usage,
+    answer_of,
+    cost_of,
+    finish_reason,
+    model_input,
+    parameters_of,
+    request_of,
+    usage_of,
+)
 from traces.importers.messages import messages_of, tools_of
 from traces.importers.otlp_attributes import Attributes
 from traces.importers.otlp_wire import Happening
@@ -70,19 +80,35 @@ def usage_in(attributes: Attributes, where: str) -> Usage:
     details = obj(attributes.take_json("langfuse.observation.usage_details"))
     if not details:
         details = {
-            "input_tokens": attributes.take("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
-                                            "ai.usage.inputTokens", "ai.usage.promptTokens", "llm.usage.prompt_tokens"),
-            "output_tokens": attributes.take("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
-                                             "llm.token_count.completion", "ai.usage.outputTokens",
-                                             "ai.usage.completionTokens", "llm.usage.completion_tokens"),
-            "cached_tokens": attributes.take("gen_ai.usage.cache_read.input_tokens", "ai.usage.cachedInputTokens",
-                                             "gen_ai.usage.cache_read_input_tokens",
-                                             "llm.token_count.prompt_details.cache_read"),
-        }  # fmt: skip
+            "input_tokens": attributes.take(
+                "gen_ai.usage.input_tokens",
+                "gen_ai.usage.prompt_tokens",
+                "llm.token_count.prompt",
+                "ai.usage.inputTokens",
+                "ai.usage.promptTokens",
+                "llm.usage.prompt_tokens",
+            ),
+            "output_tokens": attributes.take(
+                "gen_ai.usage.output_tokens",
+                "gen_ai.usage.completion_tokens",
+                "llm.token_count.completion",
+                "ai.usage.outputTokens",
+                "ai.usage.completionTokens",
+                "llm.usage.completion_tokens",
+            ),
+            "cached_tokens": attributes.take(
+                "gen_ai.usage.cache_read.input_tokens",
+                "ai.usage.cachedInputTokens",
+                "gen_ai.usage.cache_read_input_tokens",
+                "llm.token_count.prompt_details.cache_read",
+            ),
+        }
     usage = usage_of(details, where)
     cost = first(obj(attributes.take_json("langfuse.observation.cost_details")), "total")
     known = cost_of(cost if cost is not None else attributes.take("gen_ai.usage.cost", "llm.cost.total"))
-    return Usage(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached, cost_usd=known)
+    return Usage(
+        tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached, cost_usd=known
+    )
 
 
 def _whole_request(attributes: Attributes) -> JSONObject | None:
@@ -115,11 +141,15 @@ def _messages(attributes: Attributes, events: Sequence[Happening]) -> list[JSONO
 
 
 def _openinference_messages(attributes: Attributes, prefix: str) -> JSONValue:
-    return [_openinference_message(obj(obj(each).get("message"))) for each in items(attributes.take_indexed(prefix))] or None
+    return [
+        _openinference_message(obj(obj(each).get("message"))) for each in items(attributes.take_indexed(prefix))
+    ] or None
 
 
 def _openinference_message(message: JSONObject) -> JSONObject:
-    contents = [_openinference_block(obj(obj(each).get("message_content"))) for each in items(message.get("contents"))]
+    contents: list[JSONValue] = [
+        _openinference_block(obj(obj(each).get("message_content"))) for each in items(message.get("contents"))
+    ]
     calls = [obj(each).get("tool_call") for each in items(message.get("tool_calls"))]
     return {**message, **({"content": contents} if contents else {}), "tool_calls": calls}
 
@@ -140,7 +170,11 @@ def _openinference_answer(attributes: Attributes) -> JSONValue:
 
 def _indexed(attributes: Attributes, prefix: str) -> JSONValue:
     """OpenLLMetry's older form."""
-    return attributes.take_indexed(prefix) if f"{prefix}.0.role" in attributes or f"{prefix}.0.content" in attributes else None
+    return (
+        attributes.take_indexed(prefix)
+        if f"{prefix}.0.role" in attributes or f"{prefix}.0.content" in attributes
+        else None
+    )
 
 
 def _event_messages(events: Sequence[Happening]) -> JSONValue:
@@ -202,7 +236,10 @@ def _tools(attributes: Attributes) -> JSONValue:
         return [embedded(each) for each in items(definitions)]
     listed = items(attributes.take_indexed("llm.tools"))
     if listed:
-        return [embedded(first(obj(obj(each).get("tool")), "json_schema") or obj(each).get("tool.json_schema")) for each in listed]
+        return [
+            embedded(first(obj(obj(each).get("tool")), "json_schema") or obj(each).get("tool.json_schema"))
+            for each in listed
+        ]
     return attributes.take_indexed("llm.request.functions")
 
 
@@ -210,5 +247,9 @@ def _parameters(attributes: Attributes) -> JSONObject:
     given = attributes.prefixed("gen_ai.request.", _SAMPLING)
     given |= attributes.prefixed("ai.settings.", _AI_SETTINGS)
     for name in ("llm.invocation_parameters", "langfuse.observation.model.parameters"):
-        given |= {key: value for key, value in obj(attributes.take_json(name)).items() if key not in {"model", "tools", "messages"}}
+        given |= {
+            key: value
+            for key, value in obj(attributes.take_json(name)).items()
+            if key not in {"model", "tools", "messages"}
+        }
     return parameters_of(given)

@@ -62,7 +62,10 @@ def is_envelope(value: JSONValue) -> bool:
 
 def from_protobuf(data: bytes) -> JSONObject | None:
     """An export request in protobuf as its JSON form; None for any other bytes."""
-    for request, listed in ((ExportTraceServiceRequest(), "resource_spans"), (ExportLogsServiceRequest(), "resource_logs")):
+    for request, listed in (
+        (ExportTraceServiceRequest(), "resource_spans"),
+        (ExportLogsServiceRequest(), "resource_logs"),
+    ):
         try:
             request.ParseFromString(data)
         except DecodeError:
@@ -125,8 +128,12 @@ def _log(given: JSONObject, resource: JSONObject, where: str) -> Iterator[WireLo
         name = text(first(given, "eventName", "event_name") or attributes.get("event.name"))
         time = first(given, "timeUnixNano", "time_unix_nano", "observedTimeUnixNano", "observed_time_unix_nano")
         said = body if isinstance(body, dict) else {"body": body} if body is not None else {}
-        yield WireLog(trace_id=trace_id, span_id=span_id, resource=resource,
-                      event=Happening(name=name, time=None if time == "0" else time, body={**attributes, **said}))  # fmt: skip
+        yield WireLog(
+            trace_id=trace_id,
+            span_id=span_id,
+            resource=resource,
+            event=Happening(name=name, time=None if time == "0" else time, body={**attributes, **said}),
+        )
 
 
 def _attributes(value: JSONValue, where: str) -> JSONObject:

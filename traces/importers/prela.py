@@ -7,7 +7,15 @@ leaves out what the file exporter keeps.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from traces.importers.building import RunFacts, app_name, container_type, finish, in_causal_order, matched_calls, merged_records
+from traces.importers.building import (
+    RunFacts,
+    app_name,
+    container_type,
+    finish,
+    in_causal_order,
+    matched_calls,
+    merged_records,
+)
 from traces.importers.calls import answer_of, model_input, parameters_of, provider_of, tokens, usage_of
 from traces.importers.messages import messages_of, tools_of
 from traces.importers.problems import BadFile
@@ -24,10 +32,35 @@ _TYPES = {"agent": StepType.AGENT, "llm": StepType.MODEL, "tool": StepType.TOOL,
           "embedding": StepType.RETRIEVAL}  # fmt: skip
 _REQUEST_FIELDS = frozenset({"model", "messages", "prompt", "system", "tools", "response_format", "stream"})
 _KEPT_TRACE_FIELDS = ("service_name", "status")
-_MAPPED = frozenset({"span_id", "trace_id", "parent_span_id", "name", "started_at", "ended_at", "status", "status_message",
-                     "attributes", "duration_ms", "replay_snapshot", "span_type", "events"})  # fmt: skip
-_SNAPSHOT_MAPPED = frozenset({"llm_request", "llm_response", "tool_input", "tool_output", "tool_name", "retrieval_query",
-                              "retrieved_documents", "retrieval_scores"})  # fmt: skip
+_MAPPED = frozenset(
+    {
+        "span_id",
+        "trace_id",
+        "parent_span_id",
+        "name",
+        "started_at",
+        "ended_at",
+        "status",
+        "status_message",
+        "attributes",
+        "duration_ms",
+        "replay_snapshot",
+        "span_type",
+        "events",
+    }
+)
+_SNAPSHOT_MAPPED = frozenset(
+    {
+        "llm_request",
+        "llm_response",
+        "tool_input",
+        "tool_output",
+        "tool_name",
+        "retrieval_query",
+        "retrieved_documents",
+        "retrieval_scores",
+    }
+)
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
@@ -79,10 +112,16 @@ def _run(trace_id: str, spans: list[JSONObject]) -> RecordedRun:
     service = next((name for given in spans if (name := obj(given.get("attributes")).get("service.name"))), None)
     root = steps[0]
     return finish(
-        RunFacts(external_id=trace_id, app=app_name(service) or FORMAT, format=FORMAT, name=root.name,
-                 failed=any(text(given.get("status")) == "error" and not given.get("parent_span_id") for given in spans)),
-        steps, where=f"trace {trace_id}",
-    )  # fmt: skip
+        RunFacts(
+            external_id=trace_id,
+            app=app_name(service) or FORMAT,
+            format=FORMAT,
+            name=root.name,
+            failed=any(text(given.get("status")) == "error" and not given.get("parent_span_id") for given in spans),
+        ),
+        steps,
+        where=f"trace {trace_id}",
+    )
 
 
 def _step(given: JSONObject, where: str) -> RecordedStep:
@@ -91,37 +130,62 @@ def _step(given: JSONObject, where: str) -> RecordedStep:
     status = text(given.get("status"))
     kind = _TYPES.get(span_type) or container_type(name)
     facts = SpanFacts(
-        key=text(given.get("span_id")), parent=text(given.get("parent_span_id")) or None, name=name or span_type, type=kind,
+        key=text(given.get("span_id")),
+        parent=text(given.get("parent_span_id")) or None,
+        name=name or span_type,
+        type=kind,
         times=span(given.get("started_at"), given.get("ended_at"), where),
-        failed=status == "error", unfinished=status == "pending",
+        failed=status == "error",
+        unfinished=status == "pending",
         error=text(first(given, "status_message") or attributes.get("error.message")) or "error",
         attributes=_kept(given, snapshot, attributes, span_type),
-    )  # fmt: skip
+    )
     match kind:
         case StepType.MODEL:
             return _model(facts, given, snapshot, attributes, where)
         case StepType.TOOL:
-            return step_of(replace(facts, input=first(snapshot, "tool_input") if "tool_input" in snapshot else attributes.get("tool.input"),
-                                 output=snapshot.get("tool_output", attributes.get("tool.output")),
-                                 tool_name=text(first(snapshot, "tool_name") or attributes.get("tool.name"))))  # fmt: skip
+            return step_of(
+                replace(
+                    facts,
+                    input=first(snapshot, "tool_input") if "tool_input" in snapshot else attributes.get("tool.input"),
+                    output=snapshot.get("tool_output", attributes.get("tool.output")),
+                    tool_name=text(first(snapshot, "tool_name") or attributes.get("tool.name")),
+                )
+            )
         case StepType.RETRIEVAL:
             return step_of(replace(facts, input=_query(snapshot, attributes), output=_documents(snapshot, attributes)))
-    return step_of(replace(facts, input=_agent_input(snapshot, attributes), output=first(attributes, "chain.output", "agent.output")))
+    return step_of(
+        replace(
+            facts, input=_agent_input(snapshot, attributes), output=first(attributes, "chain.output", "agent.output")
+        )
+    )
 
 
 def _model(
     facts: SpanFacts, given: JSONObject, snapshot: JSONObject, attributes: JSONObject, where: str
 ) -> RecordedStep:
     request, response = obj(snapshot.get("llm_request")), obj(snapshot.get("llm_response"))
-    event = next((obj(obj(each).get("attributes")) for each in items(given.get("events")) if obj(each).get("name") == "llm.request"), {})  # fmt: skip
+    event = next(
+        (
+            obj(obj(each).get("attributes"))
+            for each in items(given.get("events"))
+            if obj(each).get("name") == "llm.request"
+        ),
+        {},
+    )
     model = text(first(request, "model") or first(attributes, "llm.model", "llm.request.model"))
     messages = messages_of(first(request, "messages", "prompt") or event.get("messages"))
     system = messages_of(request.get("system"), "system")
     parameters = parameters_of({key: value for key, value in request.items() if key not in _REQUEST_FIELDS})
-    usage = usage_of({
-        "input_tokens": first(response, "prompt_tokens") or first(attributes, "llm.prompt_tokens", "llm.input_tokens"),
-        "output_tokens": first(response, "completion_tokens") or first(attributes, "llm.completion_tokens", "llm.output_tokens"),
-    }, where)  # fmt: skip
+    usage = usage_of(
+        {
+            "input_tokens": first(response, "prompt_tokens")
+            or first(attributes, "llm.prompt_tokens", "llm.input_tokens"),
+            "output_tokens": first(response, "completion_tokens")
+            or first(attributes, "llm.completion_tokens", "llm.output_tokens"),
+        },
+        where,
+    )
     tools = tools_of(request.get("tools") or [])
     full = [*[{**each, "role": "system"} for each in system], *messages]
     answer = answer_of(first(response, "text"), text(response.get("finish_reason")))
@@ -142,7 +206,11 @@ def _query(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
 def _documents(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
     documents = documents_of(snapshot.get("retrieved_documents"), snapshot.get("retrieval_scores"))
     if not documents:
-        numbered = [(name.split(".")[2], value) for name, value in attributes.items() if name.startswith("retriever.doc.") and name.endswith(".content")]  # fmt: skip
+        numbered = [
+            (name.split(".")[2], value)
+            for name, value in attributes.items()
+            if name.startswith("retriever.doc.") and name.endswith(".content")
+        ]
         documents = [{"id": number, "content": value} for number, value in numbered]
     return {"documents": documents} if documents else None
 
@@ -150,7 +218,9 @@ def _documents(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
 def _agent_input(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
     messages: list[JSONObject] = messages_of(snapshot.get("system_prompt"), "system")
     messages += messages_of(obj(snapshot.get("agent_memory")).get("messages"))
-    return {"messages": [dict(each) for each in messages]} if messages else first(attributes, "chain.input", "agent.input")
+    return (
+        {"messages": [dict(each) for each in messages]} if messages else first(attributes, "chain.input", "agent.input")
+    )
 
 
 def _kept(given: JSONObject, snapshot: JSONObject, attributes: JSONObject, span_type: str) -> JSONObject:

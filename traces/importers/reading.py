@@ -30,7 +30,7 @@ def json_value(data: bytes) -> JSONValue:
 
 def embedded(value: JSONValue) -> JSONValue:
     """JSON inside a text, as instrumentations write objects into attributes; other texts as they are."""
-    if not isinstance(value, str) or not value.lstrip()[:1] or value.lstrip()[0] not in "{[\"":
+    if not isinstance(value, str) or not value.lstrip()[:1] or value.lstrip()[0] not in '{["':
         return value
     try:
         return json_value(value.encode())

@@ -65,7 +65,9 @@ def is_langsmith(sample: Sample) -> float:
         return SURE
     for value in sample.values:
         body = obj(obj(value).get("json")) or obj(value)
-        listed = items(value) or items(body.get("post")) or items(body.get("patch")) or items(body.get("runs")) or [body]
+        listed = (
+            items(value) or items(body.get("post")) or items(body.get("patch")) or items(body.get("runs")) or [body]
+        )
         if {"run_type", "id"} <= obj(listed[0]).keys():
             return SURE
     return 0.0
@@ -74,18 +76,24 @@ def is_langsmith(sample: Sample) -> float:
 def is_krabs(sample: Sample) -> float:
     if sample.head.startswith(krabs_db.MAGIC):
         return SURE
-    shaped = any(obj(value).get("event_type") in krabs.EVENT_TYPES and "timestamp_ms" in obj(value) for value in sample.values)
+    shaped = any(
+        obj(value).get("event_type") in krabs.EVENT_TYPES and "timestamp_ms" in obj(value) for value in sample.values
+    )
     return SURE if shaped else 0.0
 
 
 def is_claude_code(sample: Sample) -> float:
     lines = [obj(value) for value in sample.values]
-    told = any(line.get("type") in {"user", "assistant"} and "sessionId" in line and "message" in line for line in lines)
+    told = any(
+        line.get("type") in {"user", "assistant"} and "sessionId" in line and "message" in line for line in lines
+    )
     return SURE if told and all(isinstance(line.get("type"), str) for line in lines) else 0.0
 
 
 def is_codex(sample: Sample) -> float:
-    shaped = any(obj(value).get("type") in codex.TYPES and isinstance(obj(value).get("payload"), dict) for value in sample.values)
+    shaped = any(
+        obj(value).get("type") in codex.TYPES and isinstance(obj(value).get("payload"), dict) for value in sample.values
+    )
     return SURE if shaped else 0.0
 
 
@@ -104,10 +112,16 @@ def is_chat(sample: Sample) -> float:
     for value in sample.values:
         body = obj(value)
         request = obj(body.get("request")) or body
-        listed = next((request[name] for name in ("messages", "traj", "trajectory") if isinstance(request.get(name), list)), None)
+        listed = next(
+            (request[name] for name in ("messages", "traj", "trajectory") if isinstance(request.get(name), list)), None
+        )
         if listed is not None or is_message(value):
             return LIKELY
-        if isinstance(value, list) and value and (is_message(value[0]) or isinstance(obj(value[0]).get("messages"), list)):
+        if (
+            isinstance(value, list)
+            and value
+            and (is_message(value[0]) or isinstance(obj(value[0]).get("messages"), list))
+        ):
             return LIKELY
     return 0.0
 

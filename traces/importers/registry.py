@@ -5,7 +5,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from traces.importers import (
-    atif, chat, claude_code, codex, events, krabs, krabs_db, kurral, langfuse, langsmith, otlp, prela, recognition,
+    atif,
+    chat,
+    claude_code,
+    codex,
+    events,
+    krabs,
+    krabs_db,
+    kurral,
+    langfuse,
+    langsmith,
+    otlp,
+    prela,
+    recognition,
 )  # fmt: skip
 from traces.importers.messages import is_message
 from traces.importers.problems import BadFile
@@ -52,7 +64,9 @@ def detect(sample: Sample) -> Importer:
 def named(name: str) -> Importer:
     found = next((importer for importer in IMPORTERS if importer.name == name), None)
     if found is None:
-        raise BadFile(f"{name!r} is no format: choose from {', '.join([*(each.name for each in IMPORTERS), BUNDLE])}", "/format")
+        raise BadFile(
+            f"{name!r} is no format: choose from {', '.join([*(each.name for each in IMPORTERS), BUNDLE])}", "/format"
+        )
     return found
 
 
@@ -70,14 +84,30 @@ def _lines_are_transcripts(sample: Sample) -> bool:
 
 IMPORTERS: Final = (
     Importer(name="forkpoint", title="Forkpoint events", sniff=recognition.is_events, parse=events.parse),
-    Importer(name="kurral", title="Kurral artifacts", sniff=recognition.is_kurral, parse=kurral.parse, by_line=_lines_are_runs),
+    Importer(
+        name="kurral",
+        title="Kurral artifacts",
+        sniff=recognition.is_kurral,
+        parse=kurral.parse,
+        by_line=_lines_are_runs,
+    ),
     Importer(name="prela", title="Prela traces", sniff=recognition.is_prela, parse_together=prela.parse),
     Importer(name="otlp", title="OpenTelemetry (OTLP)", sniff=recognition.is_otlp, parse_together=otlp.parse),
     Importer(name="langfuse", title="Langfuse ingestion", sniff=recognition.is_langfuse, parse_together=langfuse.parse),
     Importer(name="langsmith", title="LangSmith runs", sniff=recognition.is_langsmith, parse_together=langsmith.parse),
     Importer(name="krabs", title="Krabs telemetry and sessions", sniff=recognition.is_krabs, parse=_krabs),
-    Importer(name="claude-code", title="Claude Code sessions", sniff=recognition.is_claude_code, parse=claude_code.parse),
+    Importer(
+        name="claude-code", title="Claude Code sessions", sniff=recognition.is_claude_code, parse=claude_code.parse
+    ),
     Importer(name="codex", title="Codex rollouts", sniff=recognition.is_codex, parse=codex.parse),
-    Importer(name="atif", title="ATIF trajectories", sniff=recognition.is_atif, parse=atif.parse, by_line=_lines_are_runs),
-    Importer(name="chat", title="Chat transcripts", sniff=recognition.is_chat, parse=chat.parse, by_line=_lines_are_transcripts),
+    Importer(
+        name="atif", title="ATIF trajectories", sniff=recognition.is_atif, parse=atif.parse, by_line=_lines_are_runs
+    ),
+    Importer(
+        name="chat",
+        title="Chat transcripts",
+        sniff=recognition.is_chat,
+        parse=chat.parse,
+        by_line=_lines_are_transcripts,
+    ),
 )

@@ -44,10 +44,10 @@ class Sample:
 
     @cached_property
     def _first_lines(self) -> list[JSONValue]:
-        """Values of the first lines that are objects or lists; the last line may be cut off, so a bad one says nothing."""
+        """Values of the first lines that are objects or lists; the last one may be cut off, so a bad line says nothing."""
         found: list[JSONValue] = []
         try:
-            for line in opening.lines(io.BufferedReader(io.BytesIO(self.head))):  # type: ignore[arg-type]  # BytesIO is raw enough
+            for line in opening.lines(io.BufferedReader(io.BytesIO(self.head))):
                 found += _value_of(line.data)
                 if line.number >= _LINES:
                     break

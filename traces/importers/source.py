@@ -58,9 +58,7 @@ class Source:
                 self.skipped.append(BadFile(f"an object was expected, not {reading.kind(record.value)}", record.where))
 
 
-def collected(
-    sources: Sequence[Source], read: Callable[[JSONValue, str], Iterable[Found]]
-) -> Iterator[Found]:
+def collected(sources: Sequence[Source], read: Callable[[JSONValue, str], Iterable[Found]]) -> Iterator[Found]:
     """What `read` finds in the records of several files; a bad file or line adds nothing and is noted."""
     for source in sources:
         try:

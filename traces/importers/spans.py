@@ -74,10 +74,10 @@ def _payloads(facts: SpanFacts) -> tuple[JSONValue, JSONValue]:
         case StepType.RETRIEVAL:
             return _query(facts.input), _found(facts.output)
         case StepType.TURN:
-            given = messages_of(facts.input)
+            asked = messages_of(facts.input)
             answer = answer_of(facts.output).output
-            message = {"message": answer["message"]} if answer else None
-            return ({"messages": [dict(each) for each in given]} if given else None), message
+            message: JSONObject | None = {"message": answer["message"]} if answer else None
+            return ({"messages": [dict(each) for each in asked]} if asked else None), message
         case _:
             return _task(facts.input), _said(facts.output)
 
@@ -120,7 +120,10 @@ def _document(value: JSONValue, score: JSONValue, at: int) -> JSONObject:
         return {"id": str(at + 1), "content": as_text(value), **({"score": score} if score is not None else {})}
     content = first(given, "content", "page_content", "text", "pageContent", "document")
     known = {"id", "content", "page_content", "text", "pageContent", "document", "score", "metadata"}
-    metadata = {**obj(embedded(given.get("metadata"))), **{key: item for key, item in given.items() if key not in known}}
+    metadata = {
+        **obj(embedded(given.get("metadata"))),
+        **{key: item for key, item in given.items() if key not in known},
+    }
     optional: JSONObject = {"score": first(given, "score") if score is None else score, "metadata": metadata or None}
     return {
         "id": text(first(given, "id")) or str(at + 1), "content": "" if content is None else content,
@@ -133,7 +136,11 @@ def _task(given: JSONValue) -> JSONValue:
     parsed = arguments_of(given) if given is not None else None
     if parsed in (None, {}, []):
         return None
-    if isinstance(parsed, dict) and isinstance(parsed.get("messages"), list) and (found := messages_of(parsed["messages"])):
+    if (
+        isinstance(parsed, dict)
+        and isinstance(parsed.get("messages"), list)
+        and (found := messages_of(parsed["messages"]))
+    ):
         return {**parsed, "messages": [dict(each) for each in found]}
     if isinstance(parsed, list) and spoken(given) is not given and (found := messages_of(parsed)):
         return {"messages": [dict(each) for each in found]}

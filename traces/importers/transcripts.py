@@ -176,9 +176,13 @@ def _answered(talk: _Talk, message: JSONObject) -> _Pending | None:
 
 
 def _tool_error(source: JSONObject, message: JSONObject) -> str:
-    flagged = source.get("error") or source.get("is_error") or any(
-        obj(block).get("is_error") is True and obj(block).get("tool_use_id") == message.get("tool_call_id")
-        for block in items(source.get("content"))
+    flagged = (
+        source.get("error")
+        or source.get("is_error")
+        or any(
+            obj(block).get("is_error") is True and obj(block).get("tool_use_id") == message.get("tool_call_id")
+            for block in items(source.get("content"))
+        )
     )
     if not flagged:
         return ""
@@ -211,8 +215,15 @@ def _close(talk: _Talk) -> None:
                             output={"text": final} if final else None)  # fmt: skip
     if final:
         talk.steps.append(
-            RecordedStep(key="output", type=StepType.OUTPUT, name="output", parent=_ROOT, started_at=ends.get(_ROOT),
-                         ended_at=ends.get(_ROOT), output={"text": final})  # fmt: skip
+            RecordedStep(
+                key="output",
+                type=StepType.OUTPUT,
+                name="output",
+                parent=_ROOT,
+                started_at=ends.get(_ROOT),
+                ended_at=ends.get(_ROOT),
+                output={"text": final},
+            )
         )
 
 
@@ -231,6 +242,6 @@ def _rest(value: JSONValue) -> JSONObject:
 
 def _unmapped(source: JSONObject) -> JSONObject:
     """The rest of an assistant message, without the counts that the step has in fields of its own."""
-    usage = {key: item for key, item in obj(source.get("usage")).items() if key not in _COUNTED and item}
+    usage: JSONObject = {key: item for key, item in obj(source.get("usage")).items() if key not in _COUNTED and item}
     rest = {key: item for key, item in _rest(source).items() if key not in {"usage", "cost", "model"}}
     return {**rest, **({"usage": usage} if usage else {})}
