@@ -1,5 +1,7 @@
 """Shared by all tests."""
 
+from collections.abc import Iterator
+
 import pytest
 from pytest_django import Settings
 
@@ -16,3 +18,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _nobody_logs_in(settings: Settings) -> None:
     """As embedded on loopback, in both shapes; the tests of access ask for more."""
     settings.LOGIN_REQUIRED = False
+
+
+@pytest.fixture
+def worker(transactional_db: None) -> Iterator[None]:
+    """A real Celery worker that sees what the test commits: in threads, or distributed in a process of its own."""
+    from tests.services.workers import running_worker  # needs Django, which conftest is loaded before
+
+    with running_worker():
+        yield

@@ -1,0 +1,99 @@
+"""The websocket: typed messages in order, whoever writes and from wherever, and nothing for strangers."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.db import transaction
+from pytest_django import Settings
+
+from cockpit import live
+from replay import services as replays
+from replay.schemas import ReplayRequest
+from tests.recordings import order_run
+from tests.services.sockets import open_socket
+from traces import services
+from traces.live import touch
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+
+def _touch(group: str) -> None:
+    with transaction.atomic():
+        touch(group)
+
+
+async def test_a_watcher_of_the_list_hears_of_a_new_run() -> None:
+    async with open_socket("runs=1") as socket:
+        await socket.connect()
+        assert (await socket.next())["seq"] == 1  # whatever happened before it connected
+        await database_sync_to_async(services.record)(order_run())
+        assert await socket.next() == {"type": "runs", "seq": 2, "run": None}
+
+
+async def test_a_wake_up_from_another_thread_arrives_at_once() -> None:
+    async with open_socket("runs=1") as socket:
+        await socket.connect()
+        await socket.next()
+        # A thread with no event loop of ours, as a worker's; the catch-up would take 5 s.
+        await asyncio.get_running_loop().run_in_executor(None, _touch, "runs")
+        assert (await socket.next(timeout=2))["seq"] == 2
+
+
+async def test_a_replay_is_told_in_order_and_resumes_after_what_was_seen() -> None:
+    recorded = await database_sync_to_async(services.record)(order_run())
+    session = await database_sync_to_async(replays.launch)(ReplayRequest(run=str(recorded.run_id)))
+    async with open_socket(f"replay={session.id}") as socket:
+        await socket.connect()
+        first = await socket.next()
+        assert (first["type"], first["session"]["status"]) == ("session", "pending")
+        await database_sync_to_async(replays.cancel)(session.id)
+        second = await socket.next()
+        assert second["session"]["status"] == "cancelled"
+        assert second["seq"] > first["seq"]
+    async with open_socket(f"replay={session.id}&after={first['seq']}") as late:
+        await late.connect()
+        assert await late.next() == second
+        assert await late.is_silent(0.3)
+
+
+async def test_a_lost_wake_up_heals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "CATCH_UP_S", 0.2)
+    async with open_socket("runs=1") as socket:
+        await socket.connect()
+        await socket.next()
+        monkeypatch.setattr("traces.live._wake", lambda group: None)
+        await database_sync_to_async(services.record)(order_run())
+        assert (await socket.next())["seq"] == 2
+
+
+@pytest.mark.parametrize("query", ["", "run=nonsense", "replay=1&run=2", "runs=1&after=x"])
+async def test_a_query_that_names_nothing_is_refused(query: str) -> None:
+    async with open_socket(query) as socket:
+        assert await socket.connect()
+        assert await socket.close_code() == live.BAD_REQUEST
+
+
+@pytest.mark.parametrize("topic", ["run", "replay", "diff"])
+async def test_what_does_not_exist_cannot_be_followed(topic: str) -> None:
+    async with open_socket(f"{topic}={uuid4()}") as socket:
+        assert await socket.connect()
+        assert await socket.close_code() == live.NOT_FOUND
+
+
+async def test_a_page_of_another_site_is_refused() -> None:
+    async with open_socket("runs=1", origin="https://elsewhere.example") as socket:
+        assert not await socket.connect()
+
+
+async def test_a_page_of_this_site_is_welcome() -> None:
+    async with open_socket("runs=1", origin="http://localhost") as socket:
+        assert await socket.connect()
+
+
+async def test_a_stranger_is_refused_where_others_can_reach_the_server(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED = True
+    async with open_socket("runs=1") as socket:
+        assert await socket.connect()
+        assert await socket.close_code() == live.NO_ACCESS

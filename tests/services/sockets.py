@@ -1,0 +1,55 @@
+"""A websocket client that speaks to the ASGI application directly."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from asgiref.testing import ApplicationCommunicator
+
+from cockpit.asgi import application
+from cockpit.schemas import LiveMessage
+
+PATIENCE_S = 4.0
+
+
+class Socket:
+    """One connection; every message that it hands out has been held against the schema."""
+
+    def __init__(self, communicator: ApplicationCommunicator) -> None:
+        self._communicator = communicator
+
+    async def connect(self) -> bool:
+        await self._communicator.send_input({"type": "websocket.connect"})
+        answer = await self._communicator.receive_output(PATIENCE_S)
+        return bool(answer["type"] == "websocket.accept")
+
+    async def next(self, timeout: float = PATIENCE_S) -> dict[str, Any]:
+        event = await self._communicator.receive_output(timeout)
+        assert event["type"] == "websocket.send", event
+        LiveMessage.model_validate_json(event["text"])
+        message: dict[str, Any] = json.loads(event["text"])
+        return message
+
+    async def close_code(self) -> int:
+        event = await self._communicator.receive_output(PATIENCE_S)
+        assert event["type"] == "websocket.close", event
+        return int(event["code"])
+
+    async def is_silent(self, seconds: float) -> bool:
+        return bool(await self._communicator.receive_nothing(seconds))
+
+
+@asynccontextmanager
+async def open_socket(query: str, **headers: str) -> AsyncIterator[Socket]:
+    sent = {"host": "localhost", **headers}
+    scope = {
+        "type": "websocket", "path": "/ws/live", "query_string": query.encode(), "subprotocols": [],
+        "headers": [(key.encode(), value.encode()) for key, value in sent.items()],
+    }  # fmt: skip
+    communicator = ApplicationCommunicator(application, scope)
+    try:
+        yield Socket(communicator)
+    finally:
+        await communicator.send_input({"type": "websocket.disconnect", "code": 1000})
+        await communicator.wait(PATIENCE_S)
