@@ -109,6 +109,25 @@ class StepList(Schema):
     next: int | None  # pass as `after` for the rest
 
 
+class FullStep(StepSummary):
+    """One step with its payloads; `unavailable` names those of which a part is missing."""
+
+    external_id: str
+    error: str
+    signature: str
+    call_id: str
+    tokens_cached: int | None
+    detail: JSONObject
+    input: JSONValue
+    output: JSONValue
+    unavailable: list[str]
+
+
+class FullStepList(Schema):
+    steps: list[FullStep]
+    next: int | None  # pass as `after` for the rest
+
+
 class EdgeView(Schema):
     """`step` is the other end: the producer among `consumed`, the consumer among `produced_for`.
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from traces import api, uploads
+from traces import api, full_steps, uploads
 
 urlpatterns = [
     path("runs", api.RunListView.as_view()),
@@ -8,6 +8,7 @@ urlpatterns = [
     path("runs/import", uploads.ImportView.as_view()),
     path("runs/<str:id>", api.RunView.as_view()),
     path("runs/<str:id>/steps", api.StepListView.as_view()),
+    path("runs/<str:id>/full-steps", full_steps.FullStepsView.as_view()),
     path("runs/<str:id>/steps/<str:step>", api.RunStepView.as_view()),
     path("steps/<str:id>", api.StepView.as_view()),
     path("artifacts/<str:sha256>", api.ArtifactView.as_view()),

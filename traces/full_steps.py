@@ -1,0 +1,75 @@
+"""Whole steps of a run, payloads and all, page by page: what programs read a run by."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from traces import queries, run_list, store
+from traces.models import Run, Step
+from traces.parts import MissingPart
+from traces.presenting import STEP_COLUMNS, StepDict, step_dicts
+from traces.responses import PROBLEMS, path, query
+from traces.schemas import FullStepList
+
+_MOST: Final = 500  # of one answer: payloads of a long conversation grow with every step
+_DEFAULT: Final = 100
+_COLUMNS: Final = ("external_id", "error", "signature", "call_id", "tokens_cached", "detail")
+_PAYLOADS: Final = {"input": "input_ref", "output": "output_ref"}
+
+
+class FullStepsView(APIView):
+    @extend_schema(
+        operation_id="list_full_steps",
+        parameters=[
+            path("id", "The run's id, a unique beginning of it, its external id, or `last`."),
+            query("after", "Only steps after this sequence number."),
+            query("limit", f"How many; at most {_MOST}."),
+        ],
+        responses={200: FullStepList, **PROBLEMS},
+    )
+    def get(self, request: Request, id: str) -> Response:
+        """Steps with their payloads, in sequence order."""
+        after = run_list.whole_number(request.query_params, "after", default=0, most=2**31 - 1, least=0)
+        limit = run_list.whole_number(request.query_params, "limit", default=_DEFAULT, most=_MOST)
+        steps, rest = full_steps(queries.find_run(id), after=after, limit=limit)
+        return Response({"steps": steps, "next": rest})
+
+
+def full_steps(run: Run, *, after: int, limit: int) -> tuple[list[StepDict], int | None]:
+    """Steps in the shape of `FullStep`, and what to pass as `after` for the rest."""
+    found = queries.steps(run.id, after=after, limit=limit + 1)
+    shown = found[:limit]
+    payloads = _payloads(shown)
+    steps = [_full(step, run, payloads) for step in shown]
+    return steps, shown[-1].sequence_no if len(found) > limit else None
+
+
+def _full(step: Step, run: Run, payloads: dict[str, Any]) -> StepDict:
+    row = [getattr(step, name) for name in STEP_COLUMNS]
+    refs = {field: getattr(step, column) for field, column in _PAYLOADS.items()}
+    return {
+        **step_dicts([row], run.started_at)[0],
+        **{name: getattr(step, name) for name in _COLUMNS},
+        **{field: payloads.get(ref) for field, ref in refs.items()},
+        "unavailable": [field for field, ref in refs.items() if ref and ref not in payloads],
+    }
+
+
+def _payloads(steps: Sequence[Step]) -> dict[str, Any]:
+    """The payloads of all steps in few queries; where a part is missing, those that are whole."""
+    wanted = {ref for step in steps for column in _PAYLOADS.values() if (ref := getattr(step, column))}
+    try:
+        return store.payloads(wanted)
+    except MissingPart:
+        return {ref: value for ref in wanted for value in _whole(ref)}
+
+
+def _whole(ref: str) -> list[Any]:
+    try:
+        return [store.payload(ref)]
+    except MissingPart:
+        return []
