@@ -15,6 +15,7 @@ import "@mantine/core/styles/ModalBase.layer.css";
 import "@mantine/core/styles/Modal.layer.css";
 import "@mantine/core/styles/Input.layer.css";
 import "@mantine/core/styles/InlineInput.layer.css";
+import "@mantine/core/styles/FloatingIndicator.layer.css";
 import "@mantine/core/styles/Flex.layer.css";
 import "@mantine/core/styles/Stack.layer.css";
 import "@mantine/core/styles/ActionIcon.layer.css";

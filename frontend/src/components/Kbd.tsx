@@ -16,12 +16,16 @@ export function Kbd({ children }: { children: ReactNode }): ReactElement {
   return <kbd className={classes.kbd}>{children}</kbd>;
 }
 
-/** Draws a shortcut as written in the registry: "mod+Enter". */
+/** The caps of a shortcut as written in the registry: "mod+Enter", "D" with its Shift. */
+function caps(keys: string): string[] {
+  return keys.split("+").flatMap((key) => (/^[A-Z]$/.test(key) ? ["⇧", key.toLowerCase()] : [names[key] ?? key]));
+}
+
 export function Keys({ keys }: { keys: string }): ReactElement {
   return (
     <span className={classes.keys}>
-      {keys.split("+").map((key) => (
-        <Kbd key={key}>{names[key] ?? key}</Kbd>
+      {caps(keys).map((cap) => (
+        <Kbd key={cap}>{cap}</Kbd>
       ))}
     </span>
   );

@@ -5,7 +5,7 @@ import { useGroups } from "./keyboard";
 import classes from "./HelpDialog.module.css";
 
 export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactElement {
-  const groups = useGroups();
+  const groups = useGroups().filter((group) => group.shortcuts.some(({ keys }) => keys));
   return (
     <Modal opened={opened} onClose={onClose} title="Keyboard" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.groups}>
@@ -13,14 +13,16 @@ export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () =
           <section key={index}>
             <h2>{group.name}</h2>
             <dl className={classes.list}>
-              {group.shortcuts.map(({ keys, does }) => (
-                <div key={keys}>
-                  <dt>{does}</dt>
-                  <dd>
-                    <Keys keys={keys} />
-                  </dd>
-                </div>
-              ))}
+              {group.shortcuts
+                .filter(({ keys }) => keys)
+                .map(({ keys, does }) => (
+                  <div key={keys}>
+                    <dt>{does}</dt>
+                    <dd>
+                      <Keys keys={keys} />
+                    </dd>
+                  </div>
+                ))}
             </dl>
           </section>
         ))}

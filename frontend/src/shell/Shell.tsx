@@ -1,16 +1,26 @@
 import { Tooltip } from "@mantine/core";
-import { IconApi, IconHelp, IconListDetails } from "@tabler/icons-react";
-import { Link, useRouterState } from "@tanstack/react-router";
+import {
+  IconApi,
+  IconArrowsDiff,
+  IconGitFork,
+  IconHelp,
+  IconListDetails,
+  IconSearch,
+  type Icon,
+} from "@tabler/icons-react";
+import { Link, useNavigate, useRouterState, type LinkProps } from "@tanstack/react-router";
 import { useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
 import { paths, serverPaths } from "@/paths";
 import { HelpDialog } from "./HelpDialog";
 import { handleKey, useShortcuts } from "./keyboard";
 import { Logo } from "./Logo";
+import { Palette } from "./Palette";
 import classes from "./Shell.module.css";
 
 /** The frame of every page: the rail (a bar at the bottom of a phone), the skip link, the keys that work everywhere. */
 export function Shell({ children }: { children: ReactNode }): ReactElement {
   const [help, setHelp] = useState(false);
+  const [palette, setPalette] = useState(false);
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
   const bare = path.startsWith("/share/") || path.startsWith("/login");
@@ -20,35 +30,54 @@ export function Shell({ children }: { children: ReactNode }): ReactElement {
     return () => document.removeEventListener("keydown", handleKey);
   }, []);
   useEffect(() => main.current?.focus({ preventScroll: true }), [path]);
-  useShortcuts("Everywhere", [{ keys: "?", does: "Show the keyboard shortcuts", run: () => setHelp(true) }]);
+  useEverywhere({ bare, onHelp: () => setHelp(true), onPalette: () => setPalette(!palette) });
 
   return (
     <div className={bare ? classes.bare : classes.shell}>
       <a className={classes.skip} href="#main">
         Skip to the content
       </a>
-      {!bare && <Rail onHelp={() => setHelp(true)} />}
+      {!bare && <Rail onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />}
       <main id="main" ref={main} tabIndex={-1} className={classes.main}>
         {children}
       </main>
       <HelpDialog opened={help} onClose={() => setHelp(false)} />
+      {!bare && <Palette opened={palette} onClose={() => setPalette(false)} />}
     </div>
   );
 }
 
-function Rail({ onHelp }: { onHelp: () => void }): ReactElement {
+/** The keys that work on every screen. A shared report leads nowhere, so it has only the help. */
+function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: () => void }): void {
+  const navigate = useNavigate();
+  const pages = [
+    { keys: "1", does: "Go to runs", run: () => void navigate(paths.runs()) },
+    { keys: "2", does: "Go to replays", run: () => void navigate(paths.replays()) },
+    { keys: "3", does: "Go to diffs", run: () => void navigate(paths.diffs()) },
+    { keys: "", does: "Compare two runs", run: () => void navigate(paths.compare()) },
+    { keys: "", does: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },
+    { keys: "mod+k", does: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
+  ];
+  const help = { keys: "?", does: "Show the keyboard shortcuts", run: props.onHelp };
+  useShortcuts("Everywhere", props.bare ? [help] : [...pages, help]);
+}
+
+function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void }): ReactElement {
   return (
     <nav className={classes.rail} aria-label="Main">
       <Link {...paths.runs()} className={classes.logo} aria-label="Forkpoint, to the runs">
         <Logo />
       </Link>
-      <Item label="Runs">
-        <Link {...paths.runs()} className={classes.item} activeProps={{ className: classes.active }} aria-label="Runs">
-          <IconListDetails size={18} stroke={1.7} />
-          <span>Runs</span>
-        </Link>
-      </Item>
+      <Page label="Runs" to={paths.runs()} icon={IconListDetails} on={/^\/(runs\/|$)/} />
+      <Page label="Replays" to={paths.replays()} icon={IconGitFork} on={/^\/replays/} />
+      <Page label="Diffs" to={paths.diffs()} icon={IconArrowsDiff} on={/^\/(diffs|compare)/} />
       <span className={classes.space} />
+      <Item label="Find pages, actions and runs ( Ctrl K )">
+        <button type="button" className={classes.item} onClick={onPalette} aria-label="Find: pages, actions and runs">
+          <IconSearch size={18} stroke={1.7} />
+          <span>Find</span>
+        </button>
+      </Item>
       <Item label="API documentation">
         <a href={serverPaths.apiDocs} className={classes.item} aria-label="API documentation">
           <IconApi size={19} stroke={1.7} />
@@ -56,12 +85,31 @@ function Rail({ onHelp }: { onHelp: () => void }): ReactElement {
         </a>
       </Item>
       <Item label="Keyboard shortcuts ( ? )">
-        <button type="button" className={classes.item} onClick={onHelp} aria-label="Keyboard shortcuts">
+        <button type="button" className={classes.item} onClick={onHelp} aria-label="Help: keyboard shortcuts">
           <IconHelp size={19} stroke={1.7} />
           <span>Help</span>
         </button>
       </Item>
     </nav>
+  );
+}
+
+/** A page of the rail; `on` says on which addresses it is where the reader is. */
+function Page(props: { label: string; to: LinkProps; icon: Icon; on: RegExp }): ReactElement {
+  const Shape = props.icon;
+  const here = useRouterState({ select: (state) => props.on.test(state.location.pathname) });
+  return (
+    <Item label={props.label}>
+      <Link
+        {...props.to}
+        className={`${classes.item} ${here ? classes.active : ""}`}
+        aria-current={here ? "page" : undefined}
+        aria-label={props.label}
+      >
+        <Shape size={18} stroke={1.7} />
+        <span>{props.label}</span>
+      </Link>
+    </Item>
   );
 }
 

@@ -2,8 +2,9 @@
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 
 export interface Shortcut {
-  /** As `event.key` gives it ("j", "?", "ArrowDown"), with "mod+" for Ctrl or Cmd: "mod+Enter". */
+  /** As `event.key` gives it ("j", "D", "?", "ArrowDown"), with "mod+" for Ctrl or Cmd. Empty: in the palette only. */
   keys: string;
+  /** In words; names the shortcut within its group. */
   does: string;
   run: () => void;
   /** Also while typing in a field. */
@@ -39,7 +40,8 @@ export function matches(keys: string, event: KeyboardEvent): boolean {
   const mod = keys.startsWith("mod+");
   const key = mod ? keys.slice(4) : keys;
   if (mod !== (event.ctrlKey || event.metaKey) || event.altKey) return false;
-  return key.length === 1 ? key === event.key.toLowerCase() || key === event.key : key === event.key;
+  // "d" is not Shift+D, but it is d under Caps Lock.
+  return key !== "" && (key === event.key || (!event.shiftKey && key === event.key.toLowerCase()));
 }
 
 /** A dialog keeps the keys for itself, except those meant to work while typing. */
@@ -68,11 +70,11 @@ export function handleKey(event: KeyboardEvent): void {
 
 /** Registers shortcuts while the component is mounted. */
 export function useShortcuts(name: string, shortcuts: readonly Shortcut[]): void {
-  const run = useEffectEvent((keys: string) => shortcuts.find((each) => each.keys === keys)?.run());
+  const run = useEffectEvent((does: string) => shortcuts.find((each) => each.does === does)?.run());
   const shape = JSON.stringify(shortcuts.map(({ keys, does, whileTyping }) => ({ keys, does, whileTyping })));
   useEffect(() => {
     const fixed = JSON.parse(shape) as Omit<Shortcut, "run">[];
-    return register({ name, shortcuts: fixed.map((each) => ({ ...each, run: () => run(each.keys) })) });
+    return register({ name, shortcuts: fixed.map((each) => ({ ...each, run: () => run(each.does) })) });
   }, [name, shape]);
 }
 

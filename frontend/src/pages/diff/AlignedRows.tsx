@@ -1,3 +1,4 @@
+import { VisuallyHidden } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useId, useMemo, useRef, type KeyboardEvent, type ReactElement } from "react";
 import { counted } from "@/components/format";
@@ -69,7 +70,6 @@ export function AlignedRows({ rows, selected, onSelect, onOpen }: Props): ReactE
                 id={`${id}${index}`}
                 role="option"
                 aria-selected={index === active || (row.kind !== "fold" && pairKey(row.pair) === selected)}
-                aria-label={rowWords(row)}
                 className={classes.row}
                 data-relation={row.kind === "fold" ? "fold" : row.pair.relation}
                 style={{ transform: `translateY(${start}px)` }}
@@ -100,8 +100,13 @@ function RowContent({ row }: { row: PairRow }): ReactElement {
   return (
     <>
       <PairCell step={row.base} side="base" relation={row.pair.relation} />
-      <span className={classes.sign} title={hover(row)} aria-hidden>
-        {row.kind === "pair" ? sign : ""}
+      <span className={classes.mid} title={hover(row)}>
+        {row.kind === "pair" && (
+          <span className={classes.sign} aria-hidden>
+            {sign}
+          </span>
+        )}
+        <VisuallyHidden>{hover(row)}</VisuallyHidden>
       </span>
       <PairCell step={row.candidate} side="candidate" relation={row.pair.relation} />
     </>
@@ -114,13 +119,6 @@ function hover(row: Exclude<PairRow, { kind: "fold" }>): string {
   return pair.base && pair.candidate
     ? `${what}; paired by ${FOUND_BY[pair.found_by]}, confidence ${pair.confidence.toFixed(2)}`
     : what;
-}
-
-function rowWords(row: PairRow): string {
-  if (row.kind === "fold") return `${counted(row.count, "unchanged pair")}, press to show`;
-  const side = (step: typeof row.base, name: string) =>
-    step ? `${name} step ${step.sequence_no}, ${step.type} ${step.name}` : null;
-  return [side(row.base, "base"), side(row.candidate, "candidate"), hover(row)].filter(Boolean).join("; ");
 }
 
 /** Curves from where moved steps were to where they are. */

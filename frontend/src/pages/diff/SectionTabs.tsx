@@ -60,7 +60,7 @@ export function SectionTabs({ search, onSearch }: Props): ReactElement {
 function PairFilter({ pair, onClear }: { pair: string; onClear: () => void }): ReactElement {
   const [base, candidate] = pair.split("-");
   return (
-    <UnstyledButton className={classes.filter} onClick={onClear} aria-label="Show the differences of all steps again">
+    <UnstyledButton className={classes.filter} onClick={onClear} title="Show the differences of all steps again">
       Only {base && `base step ${base}`} {base && candidate && "and"} {candidate && `candidate step ${candidate}`}
       <IconX size={12} aria-hidden />
     </UnstyledButton>

@@ -31,7 +31,6 @@ export function StepLink({ step, side }: { step: StepRef; side: Side }): ReactEl
     <Link
       {...paths.run(report[side].id, { step: step.sequence_no })}
       className={classes.step}
-      aria-label={`Open ${words}`}
       title={`Open ${words}`}
     >
       {content}

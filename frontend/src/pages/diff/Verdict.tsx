@@ -104,15 +104,12 @@ function Figure(props: { name: string; value: string; note: string; hint: string
   );
 }
 
-const DIRECTION = { better: "less than the base", worse: "more than the base", none: "" };
-
 function Change({ name, delta }: { name: string; delta: Delta }): ReactElement {
   const unknown = delta.text === "unknown";
   return (
     <div>
       <dt>{name}</dt>
       <dd className={unknown ? classes.unknown : classes[delta.direction]}>{delta.text}</dd>
-      <dd className={classes.note}>{DIRECTION[delta.direction]}</dd>
     </div>
   );
 }

@@ -131,8 +131,8 @@ export function relationCounts(pairs: readonly AlignedPair[]): Record<AlignedPai
 }
 
 export const FOUND_BY: Record<AlignedPair["found_by"], string> = {
-  lineage: "derived from each other",
-  signature: "the same call",
+  lineage: "lineage: one is taken from the other",
+  signature: "equal signatures",
   sequence: "type, name and order",
   similarity: "similar content",
   none: "no partner",
