@@ -1,0 +1,319 @@
+"""Replays that ask a real model server over HTTP, and follow what it says."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from replay import preflight, providers, queries, runner, services, tasks
+from replay.models import Attempt, ReplaySession, SessionMessage
+from replay.problems import ReplayRefused, SessionConflict
+from replay.schemas import OperatorAnswer, SessionView
+from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
+from tests.replay_runs import ORDERS, order_desk
+from traces.models import Run, Step
+from traces.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Answer = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    for task in (tasks.execute, tasks.compare):
+        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"content": text}
+
+
+def calls(*asked: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "tool_calls": [
+            {"index": at, "id": f"live_{at}_{name}", "type": "function",
+             "function": {"name": name, "arguments": json.dumps(arguments)}}
+            for at, (name, arguments) in enumerate(asked)
+        ]
+    }  # fmt: skip
+
+
+def model(answer: Answer) -> Callable[[Exchange], None]:
+    """A model that answers each request with one message."""
+
+    def respond(exchange: Exchange) -> None:
+        delta = answer(exchange.body)
+        reason = "tool_calls" if "tool_calls" in delta else "stop"
+        exchange.stream()
+        exchange.send(openai_chunk({"role": "assistant", **delta}))
+        exchange.send(
+            openai_chunk(finish=reason, usage={"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18})
+        )
+        exchange.send("[DONE]")
+
+    return respond
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[ProviderServer]:
+    with provider_server(model(lambda body: says("a live answer"))) as running:
+        settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
+        yield running
+        providers.close()
+
+
+def replay(run: Run, fork: int | None = None, *entries: dict[str, Any], **policy: Any) -> SessionView:
+    body: Any = {"run": str(run.id), "fork_step": fork, "overrides": {"overrides": list(entries)}, "policy": policy}
+    session = services.launch(preflight.parse(body))
+    runner.execute(session.id)
+    return queries.session_view(session.id)
+
+
+def steps(view: SessionView) -> list[Step]:
+    return list(Step.objects.filter(run_id=view.run).order_by("sequence_no"))
+
+
+def labels(view: SessionView) -> list[str]:
+    return [f"{step.sequence_no} {step.tool_name or step.type} {step.label} {step.reason}" for step in steps(view)]
+
+
+def recorded(**options: Any) -> Run:
+    return Run.objects.get(id=record(order_desk(**options)).run_id)
+
+
+WRONG = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
+
+
+def test_without_a_change_every_step_is_exact(server: ProviderServer) -> None:
+    view = replay(recorded())
+    assert view.status == "completed_exact"
+    assert (view.counts.exact, view.resolved_steps, server.seen) == (10, 10, [])
+    assert {step.reason for step in steps(view)} == {"source_output_reused"}
+
+
+def test_a_changed_tool_output_reaches_what_consumed_it_and_nothing_else(server: ProviderServer) -> None:
+    run = recorded()
+    before = list(Step.objects.filter(run=run).values())
+    view = replay(run, 3, WRONG)
+    assert labels(view) == [
+        "1 agent exact source_output_reused",
+        "2 turn exact source_output_reused",
+        "3 model exact source_output_reused",
+        "4 get_order simulated simulation_operator_override",
+        "5 model simulated live_model_call",
+        "6 turn simulated live_model_call",
+        "7 model simulated live_model_call",
+        "8 output simulated live_model_call",
+    ]
+    assert list(Step.objects.filter(run=run).values()) == before
+    assert view.unused_calls == [6]
+    asked = server.seen[0].body["messages"]
+    assert asked[-1] == {"role": "tool", "content": '{"status": "not found"}', "tool_call_id": "call_turn1.0"}
+    assert server.seen[1].body["messages"][-2:] == [
+        {"role": "assistant", "content": "a live answer"},
+        {"role": "user", "content": "Thank you, that is all."},
+    ]
+
+
+def answers(server: ProviderServer, *given: dict[str, Any]) -> None:
+    """The model says these, one after another, and then goes on saying the last."""
+    waiting = list(given)
+    server.respond = model(lambda body: waiting.pop(0) if len(waiting) > 1 else waiting[0])
+
+
+def test_the_same_calls_with_new_ids_change_nothing_further(server: ProviderServer) -> None:
+    answers(server, calls(("search_policy", {"query": "what happens with lost parcels"})))
+    view = replay(recorded(), 3, {"match": {"step": 5}, "model": {"temperature": 0.5}})
+    assert labels(view)[4:8] == [
+        "5 model simulated live_model_call",
+        "6 search_policy exact source_output_reused",
+        "7 model exact source_output_reused",
+        "8 turn exact source_output_reused",
+    ]
+    assert (len(server.seen), view.status, view.unused_calls) == (1, "completed_mixed", [])
+
+
+def test_other_wording_of_a_call_is_a_semantic_hit(server: ProviderServer) -> None:
+    answers(server, calls(("search_policy", {"query": "what happens with a lost parcel"})), says("refund"))
+    view = replay(recorded(), 3, WRONG)
+    step = steps(view)[5]
+    assert (step.label, step.reason, step.tool_name) == ("cached", "cache_hit_semantic_match", "search_policy")
+    assert step.detail["matched"]["step"] == 6
+    assert 0.85 <= step.detail["matched"]["similarity"] < 1
+    assert view.unused_calls == []
+
+
+def test_a_new_call_that_nothing_answers_is_blocked_and_marked_new(server: ProviderServer) -> None:
+    answers(server, calls(("send_email", {"to": "a@example.com"}), ("get_weather", {"city": "Oslo"})), says("done"))
+    view = replay(recorded(), 3, WRONG)
+    email, weather = steps(view)[5:7]
+    assert (email.reason, email.detail["divergence"]) == ("side_effect_blocked", "new")
+    assert weather.reason == "simulation_policy_fallback"
+    sent = server.seen[1].body["messages"][-2]
+    assert sent["content"] == "[Forkpoint] Tool 'send_email' blocked (side effect, no cache available)"
+    assert view.unused_calls == [6]
+
+
+def test_a_call_that_succeeded_this_turn_is_not_made_again(server: ProviderServer) -> None:
+    answers(server, calls(("get_order", {"order_id": "A-1"})), says("done"))
+    view = replay(recorded(), 5, {"match": {"step": 5}, "model": {"temperature": 1}})
+    step = steps(view)[5]
+    assert (step.status, step.reason, step.detail["duplicate_of"]) == ("denied", "duplicate_suppressed", 4)
+
+
+def test_the_loop_goes_on_beyond_the_recording_up_to_the_turn_limit(server: ProviderServer) -> None:
+    count = iter(range(100))
+    server.respond = model(lambda body: calls(("get_order", {"order_id": f"A-{next(count)}"})))
+    view = replay(recorded(), 3, WRONG, max_turns=4)
+    models = [step for step in steps(view) if step.type == "model" and step.parent_no == 2]
+    assert len(models) == 5  # the recorded one, and four live
+    assert any("turn limit" in text for text in view.divergences)
+
+
+def test_an_answer_given_by_the_operator_ends_the_loop(server: ProviderServer) -> None:
+    view = replay(recorded(), 3, {"match": {"step": 3}, "output": "I cannot look that up."})
+    assert labels(view)[2] == "3 model simulated simulation_operator_override"
+    assert view.unused_calls == [4, 6]
+    assert server.seen[0].body["messages"][2]["content"] == "I cannot look that up."
+    turn = steps(view)[1]
+    assert turn.detail["output_from"] == 3  # open at the fork: its recorded answer would be wrong now
+
+
+def test_the_same_fork_again_is_answered_from_the_cache(server: ProviderServer) -> None:
+    run = recorded()
+    replay(run, 3, WRONG)
+    view = replay(run, 3, WRONG)
+    assert [step.reason for step in steps(view) if step.type == "model"][1:] == ["cache_hit_signature_match"] * 2
+    assert len(server.seen) == 2
+
+
+def test_an_override_equal_to_the_recording_changes_nothing(server: ProviderServer) -> None:
+    view = replay(
+        recorded(), 1, {"match": {"type": "model"}, "model": {"model": "m1", "temperature": 0}},
+        {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}},
+    )  # fmt: skip
+    assert (view.status, server.seen) == ("completed_exact", [])
+
+
+def test_a_failing_call_is_retried_and_every_attempt_is_kept(server: ProviderServer) -> None:
+    good = server.respond
+
+    def respond(exchange: Exchange) -> None:
+        if len(server.seen) == 1:
+            exchange.status(429, {"error": {"message": "slow down"}}, **{"retry-after": "0"})
+        else:
+            good(exchange)
+
+    server.respond = respond
+    view = replay(recorded(), 9, {"match": {"type": "model"}, "prompt": {"system": "Be brief."}})
+    attempts = list(Attempt.objects.order_by("id").values_list("sequence_no", "attempt", "status"))
+    assert attempts == [(9, 1, "failed"), (9, 2, "succeeded")]
+    assert (steps(view)[8].retries, view.live_calls) == (1, 1)
+
+
+def test_a_final_error_fails_the_session_at_the_step(server: ProviderServer) -> None:
+    server.respond = lambda exchange: exchange.status(401, {"error": {"message": "no"}})
+    view = replay(recorded(), 3, WRONG)
+    assert (view.status, view.error_sequence_no, len(server.seen)) == ("failed_execution", 5, 1)
+    assert view.error_code
+    assert (steps(view)[-1].sequence_no, steps(view)[-1].status) == (5, "error")
+    assert Run.objects.get(id=view.run).status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("budget", "code"),
+    [
+        ({"max_live_calls": 1}, "budget_live_calls"),
+        ({"max_steps": 5}, "budget_steps"),
+        ({"deadline_s": 1e-6}, "budget_deadline"),
+    ],
+)
+def test_a_budget_stops_the_session(server: ProviderServer, budget: dict[str, Any], code: str) -> None:
+    view = replay(recorded(), 3, WRONG, budget=budget)
+    assert (view.status, view.error_code) == ("failed_execution", code)
+
+
+def test_strict_refuses_what_would_be_simulated(server: ProviderServer) -> None:
+    view = replay(recorded(), 3, WRONG, strict=True)
+    assert (view.status, view.error_code, view.error_sequence_no, view.run) == ("failed_validation", "strict", 4, None)
+
+
+def test_fallback_fail_stops_where_nothing_answers(server: ProviderServer) -> None:
+    answers(server, calls(("get_weather", {"city": "Oslo"})), says("done"))
+    view = replay(recorded(), 3, WRONG, fallback="fail")
+    assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "fallback_refused", 6)
+
+
+def test_the_operator_is_asked_and_the_session_goes_on_with_the_answer(server: ProviderServer) -> None:
+    answers(server, calls(("send_email", {"to": "a@example.com"})), says("done"))
+    view = replay(recorded(), 3, WRONG, tools={"ask": ["send_*"]})
+    assert view.status == "awaiting_operator"
+    assert view.question is not None
+    assert (view.question.sequence_no, view.question.arguments) == (6, {"to": "a@example.com"})
+    services.answer(view.id, OperatorAnswer(sequence_no=6, action="answer", output="sent"))
+    runner.execute(view.id)
+    view = queries.session_view(view.id)
+    assert view.status == "completed_mixed"
+    assert (steps(view)[5].reason, len(server.seen)) == ("simulation_operator_override", 3)
+    assert server.seen[1].body["messages"][-1]["content"] == "sent"
+
+
+def test_cancel_takes_effect_before_the_next_call(server: ProviderServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        services.cancel(ReplaySession.objects.get().id)
+        model(lambda body: calls(("get_order", {"order_id": "A-1"})))(exchange)
+
+    server.respond = respond
+    view = replay(recorded(), 3, WRONG)
+    assert (view.status, len(server.seen)) == ("cancelled", 1)
+    assert Run.objects.get(id=view.run).sealed_at is not None
+
+
+def test_watchers_read_every_message_once_and_in_order(server: ProviderServer) -> None:
+    view = replay(recorded(), 3, WRONG)
+    everything = queries.messages_after(view.id, 0)
+    assert [message.seq for message in everything] == sorted({message.seq for message in everything})
+    assert {message.type for message in everything} == {"session", "steps", "text", "attempt"}
+    assert everything[-1].type == "session"
+    assert queries.messages_after(view.id, everything[-1].seq) == []
+    text = "".join(message.text for message in everything if message.type == "text" and message.sequence_no == 5)
+    assert text == "a live answer"
+    assert SessionMessage.objects.filter(session=view.id).count() == ReplaySession.objects.get().last_seq
+
+
+def test_a_key_starts_one_session(server: ProviderServer) -> None:
+    request = preflight.parse({"run": str(recorded().id)})
+    first = services.launch(request, "key-1")
+    assert services.launch(request, "key-1").id == first.id
+    with pytest.raises(SessionConflict):
+        services.launch(preflight.parse({"run": "last", "fork_step": 2}), "key-1")
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "where"),
+    [
+        ({"match": {"step": 2}, "output": "x"}, "override_before_fork", "/overrides/overrides/0/match/step"),
+        ({"match": {"type": "retrieval"}, "retrieval": {"top_k": 1}}, "override_matches_nothing", "/overrides/overrides/0/match"),
+        ({"match": {"step": 5}, "tool": {"output": 1}}, "override_matches_nothing", "/overrides/overrides/0/tool"),
+        ({"match": {"step": 4}, "tool": {"output": 1}, "output": 2}, "override_conflict", "/overrides/overrides/0/tool"),
+        ({"match": {"step": 5}, "messages": [{"op": "delete", "index": 40}]}, "override_matches_nothing", "/overrides/overrides/0/messages/0/index"),
+        ({"match": {"step": 5}, "model": {"provider": "nobody"}}, "policy_conflict", "/overrides/overrides/0/model/provider"),
+        ({"match": {"step": 5}, "delete": True}, "structural_change", "/overrides/overrides/0/delete"),
+    ],
+)  # fmt: skip
+def test_preflight_refuses_with_code_and_place(server: ProviderServer, entry: Any, code: str, where: str) -> None:
+    with pytest.raises(Exception) as refused:
+        replay(recorded(), 3, entry)
+    assert (getattr(refused.value, "code", None), getattr(refused.value, "where", None)) == (code, where)
+    assert not ReplaySession.objects.exists()
+
+
+def test_a_blocked_source_is_refused(server: ProviderServer) -> None:
+    run = Run.objects.get(id=record(dataclasses.replace(order_desk(), metadata={"redaction": "blocked"})).run_id)
+    with pytest.raises(ReplayRefused) as refused:
+        replay(run)
+    assert refused.value.code == "privacy_blocked"
