@@ -124,13 +124,18 @@ class _Alignment:
 
     def _fill(self, left: list[int], right: list[int]) -> None:
         """What lies between anchors: by type and name where that says enough, else by what the steps say."""
-        for i_part, j_part in self._only_ones(left, right):
-            open_left = [i for i in i_part if i not in self.partner]
-            open_right = [j for j in j_part if j not in self.taken]
-            for i, j in gaps.align(open_left, open_right, self._likeness, (self._exact, self._kind)):
+        parts = [(left, right)]
+        while parts:  # what a pair cuts off may hold another only one
+            i_part, j_part = parts.pop()
+            i_part = [i for i in i_part if i not in self.partner]
+            j_part = [j for j in j_part if j not in self.taken]
+            if i_part and j_part and (chain := self._only_ones(i_part, j_part)):
+                parts += _between(i_part, j_part, chain)
+                continue
+            for i, j in gaps.align(i_part, j_part, self._likeness, (self._exact, self._kind)):
                 self._add(Match(i, j, "similarity", round(self._likeness(i, j), 3)))
 
-    def _only_ones(self, left: list[int], right: list[int]) -> list[tuple[list[int], list[int]]]:
+    def _only_ones(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
         """Pair the only step of its type and name on both sides; containers must be alike as well."""
         left_kinds = [self._kind(i, False) for i in left]
         pairs = unique_pairs(left_kinds, [self._kind(j, True) for j in right])
@@ -138,7 +143,7 @@ class _Alignment:
         chain = increasing(named)
         for i, j in chain:
             self._add(Match(i, j, "sequence", round(0.5 + 0.4 * self._likeness(i, j), 3)))
-        return _between(left, right, chain)
+        return chain
 
     def _may_pair(self, i: int, j: int) -> bool:
         root = self.left[i].parent_no is None and self.right[j].parent_no is None

@@ -1,7 +1,7 @@
 """What a cause did, in the order in which it happened: other arguments, another outcome, another answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
@@ -11,7 +11,8 @@ from diffing.text import deleted, inserted, normalise, shortened, word_diff
 from diffing.wording import as_text, leaf, shown
 from traces.vocabulary import StepStatus, StepType
 
-_QUOTED: Final = 90
+_QUOTED: Final = 90  # characters
+_BRIEF: Final = 60
 _OUTCOMES: Final = ("status", "state", "outcome", "decision", "result", "success", "accepted", "approved", "error")
 _FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
 Facets = Mapping[int, Sequence[Facet]]
@@ -23,11 +24,10 @@ def told(comparison: Comparison, facets: Facets, ahead: Sequence[Pair]) -> str:
     outcome = next(_outcomes(ahead, facets), "")
     final = _final(comparison, facets)
     if did and outcome:
-        return f"{did}, so {outcome}{f', and {final}' if final else ''}"
-    if did or outcome:
-        first = did or f"led to this: {outcome}"
-        return f"{first}{f', and {final}' if final else ''}"
-    return f"changed the final answer: {final}" if final else "changed the final answer"
+        return f"{did}, so {outcome}, and {final.clause}"
+    if did:
+        return f"{did}, and {final.clause}"
+    return f"meant that {outcome}, and {final.clause}" if outcome else final.predicate
 
 
 def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[str]:
@@ -45,7 +45,8 @@ def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[str]:
 
 def _arguments(pair: Pair, facet: Facet) -> Iterator[str]:
     if facet.form == "text":
-        yield f"changed {pair.step.called}'s query from “{shortened(as_text(facet.base), 60)}” to “{shortened(as_text(facet.candidate), 60)}”"
+        base, candidate = shortened(as_text(facet.base), _BRIEF), shortened(as_text(facet.candidate), _BRIEF)
+        yield f"changed {pair.step.called}'s query from “{base}” to “{candidate}”"
         return
     changes = value_changes(facet.base, facet.candidate, limit=2)
     for change in changes[:1]:
@@ -65,7 +66,8 @@ def _outcomes(ahead: Sequence[Pair], facets: Facets) -> Iterator[str]:
             continue
         base, candidate = pair.both
         if (base.status in _FAILED) != (candidate.status in _FAILED):
-            yield f"{pair.step.called} {'succeeded instead of failing' if base.status in _FAILED else 'failed instead of succeeding'}"
+            went = "succeeded instead of failing" if base.status in _FAILED else "failed instead of succeeding"
+            yield f"{pair.step.called} {went}"
         for facet in facets.get(pair.place, ()):
             if facet.kind == "result":
                 yield from _result(pair, facet)
@@ -73,7 +75,8 @@ def _outcomes(ahead: Sequence[Pair], facets: Facets) -> Iterator[str]:
 
 def _result(pair: Pair, facet: Facet) -> Iterator[str]:
     if facet.form == "text":
-        yield f"{pair.step.called} answered “{shortened(as_text(facet.candidate), 60)}” instead of “{shortened(as_text(facet.base), 60)}”"
+        base, candidate = shortened(as_text(facet.base), _BRIEF), shortened(as_text(facet.candidate), _BRIEF)
+        yield f"{pair.step.called} answered “{candidate}” instead of “{base}”"
         return
     changes = value_changes(facet.base, facet.candidate, limit=40)
     for name in _OUTCOMES:
@@ -82,30 +85,39 @@ def _result(pair: Pair, facet: Facet) -> Iterator[str]:
                 yield f"{pair.step.called}'s {name} was {shown(change.candidate)} instead of {shown(change.base)}"
 
 
-def _final(comparison: Comparison, facets: Facets) -> str:
+class _Effect(NamedTuple):
+    """What became of the final answer, as a clause of its own and as what a cause did."""
+
+    clause: str
+    predicate: str
+
+
+def _final(comparison: Comparison, facets: Facets) -> _Effect:
     """What the final answer says now, by the few words that differ."""
     final = comparison.final
-    if final is None:
-        return ""
-    if final.both is None:
-        return f"only the {'base' if final.base else 'candidate'} gives a final answer"
-    for facet in facets.get(final.place, ()):
+    if final is not None and final.both is None:
+        side = "base" if final.base else "candidate"
+        return _Effect(f"only the {side} gives a final answer", f"left only the {side} with a final answer")
+    for facet in facets.get(final.place, ()) if final else ():
         if facet.kind in {"final answer", "completion"}:
             return _answer(content_text(facet.base), content_text(facet.candidate))
-    return ""
+    return _Effect("the final answer changed", "changed the final answer")
 
 
-def _answer(base: str, candidate: str) -> str:
+def _answer(base: str, candidate: str) -> _Effect:
+    whole = shortened(base, _QUOTED), shortened(candidate, _QUOTED)
     if not candidate.strip():
-        return f"the answer “{shortened(base, _QUOTED)}” is gone"
+        return _Effect(f"the answer “{whole[0]}” is gone", f"left no answer where it was “{whole[0]}”")
     if not base.strip():
-        return f"the answer is now “{shortened(candidate, _QUOTED)}”"
+        return _Effect(f"there is an answer now: “{whole[1]}”", f"gave the answer “{whole[1]}” where there was none")
     spans = word_diff(normalise(base), normalise(candidate))
-    gone, come = deleted(spans), inserted(spans)
+    gone, come = shortened(deleted(spans), _QUOTED), shortened(inserted(spans), _QUOTED)
     kept = sum(len(span.text) for span in spans if span.op == "equal")
-    if come and kept > max(len(come), len(gone)):
-        instead = f" instead of “{shortened(gone, _QUOTED)}”" if gone else ""
-        return f"the answer now says “{shortened(come, _QUOTED)}”{instead}"
     if gone and not come:
-        return f"the answer no longer says “{shortened(gone, _QUOTED)}”"
-    return f"the answer became “{shortened(candidate, _QUOTED)}” instead of “{shortened(base, _QUOTED)}”"
+        return _Effect(f"the answer no longer says “{gone}”", f"took “{gone}” out of the answer")
+    if kept > max(len(come), len(gone)):
+        instead = f" instead of “{gone}”" if gone else ""
+        return _Effect(f"the answer now says “{come}”{instead}", f"made the answer say “{come}”{instead}")
+    return _Effect(
+        f"the answer became “{whole[1]}” instead of “{whole[0]}”", f"turned the answer “{whole[0]}” into “{whole[1]}”"
+    )

@@ -95,9 +95,10 @@ def _status(pair: Pair, base: SideStep, candidate: SideStep) -> Facet:
     section: SectionName = _SECTIONS.get(StepType(base.type), "run")
     left: JSONObject = {"status": base.status, "error": base.error}
     right: JSONObject = {"status": candidate.status, "error": candidate.error}
+    category = _CATEGORIES.get(StepType(base.type), "structure")
     return Facet(
-        pair=pair, section=section, kind="status", part="output", category=_CATEGORIES.get(StepType(base.type), "structure"),
-        form="values", base=left, candidate=right,
+        pair=pair, section=section, kind="status", part="output", category=category, form="values",
+        base=left, candidate=right,
     )  # fmt: skip
 
 

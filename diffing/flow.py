@@ -1,15 +1,16 @@
 """How changes travel: the provenance of both runs over pairs of steps."""
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from heapq import heappop, heappush
+from typing import Final, Literal
 
 from diffing.comparison import Comparison
 from diffing.sides import Link, Side
 from traces.vocabulary import EdgeKind, StepType
 
 SideName = Literal["base", "candidate"]
+_VAGUE: Final = 3  # a link by history says less than two links that name what was passed on
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,15 +52,24 @@ class Flow:
         return pair.answers_differently or (travel.kind is EdgeKind.HISTORY and pair.differs)
 
     def way(self, start: int, end: int) -> list[Travel]:
-        """The shortest way that a change can have taken from `start` to `end`; empty when there is none."""
+        """The most telling way that a change can have taken from `start` to `end`; empty when there is none."""
         came: dict[int, Travel] = {}
-        waiting = deque([start])
-        while waiting and end not in came:
-            for travel in self.out.get(waiting.popleft(), ()):
-                if self.carries(travel) and travel.consumer not in came and travel.consumer != start:
-                    came[travel.consumer] = travel
-                    waiting.append(travel.consumer)
-        return list(_back(came, start, end))[::-1]
+        costs = {start: 0}
+        waiting = [(0, start)]
+        done: set[int] = set()
+        while waiting and end not in done:
+            cost, place = heappop(waiting)
+            if place in done:
+                continue
+            done.add(place)
+            for travel in self.out.get(place, ()):
+                if travel.consumer not in done and self.carries(travel):
+                    reached = cost + (_VAGUE if travel.kind is EdgeKind.HISTORY else 1)
+                    if reached < costs.get(travel.consumer, reached + 1):
+                        costs[travel.consumer] = reached
+                        came[travel.consumer] = travel
+                        heappush(waiting, (reached, travel.consumer))
+        return list(_back(came, start, end))[::-1] if end in done else []
 
 
 def _back(came: dict[int, Travel], start: int, end: int) -> Iterator[Travel]:

@@ -49,7 +49,7 @@ def compare(base: Sequence[Ranked], candidate: Sequence[Ranked]) -> RankComparis
 
 
 def rank_biased_overlap(base: Sequence[str], candidate: Sequence[str], p: float = PERSISTENCE) -> float:
-    """Extrapolated RBO (Webber et al. 2010, equation 32) of two lists, also of uneven length; 1.0 when both are empty."""
+    """Extrapolated RBO (Webber et al. 2010, equation 32), also of lists of uneven length; 1.0 for two empty ones."""
     short, long = sorted((base, candidate), key=len)
     if not long:
         return 1.0

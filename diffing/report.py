@@ -125,10 +125,10 @@ def _open(comparison: Comparison, chosen: Collection[Pair], payloads: Payloads) 
                 name,
                 Unavailable(
                     what=f"{count:,} more differing steps",
-                    reason=f"the payloads of {OPENED} steps are compared in detail; the aligned steps name what differs in the others",
+                    reason=f"the first {OPENED} are compared in detail; the aligned steps name the others",
                 ),
             )
-        )  # noqa: E501
+        )
     return Opened(facets=found, gaps=gaps)
 
 

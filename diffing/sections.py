@@ -104,10 +104,11 @@ def build(comparison: Comparison, findings: Findings, texts: Texts) -> Sections:
 
 
 def _section(name: SectionName, draft: _Draft, summary: str) -> Section:
-    more = [
-        Unavailable(what=f"{draft.left_out} more differences", reason=f"a section shows the first {ITEMS}; the aligned steps name them all")
-    ] if draft.left_out else []  # fmt: skip
-    return Section(name=name, summary=summary, items=_in_order(draft.items), unavailable=[*draft.gaps, *more])
+    gaps = list(draft.gaps)
+    if draft.left_out:
+        reason = f"a section shows the first {ITEMS}; the aligned steps name them all"
+        gaps.append(Unavailable(what=f"{draft.left_out} more differences", reason=reason))
+    return Section(name=name, summary=summary, items=_in_order(draft.items), unavailable=gaps)
 
 
 def _in_order(items: list[SectionItem]) -> list[SectionItem]:

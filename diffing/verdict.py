@@ -112,28 +112,28 @@ class Case:
             reached = set(range(atom.places[0], len(self.comparison.pairs)))
         live = self.found.live if self.found.connected else reached
         wanted = {pair.step.type for pair in self.comparison.pairs} & {StepType.TOOL, StepType.RETRIEVAL}
+        own = atom.pair.place if atom.facet is None or atom.facet.part == "output" else None
         return [
             pair
             for pair in self.comparison.pairs
             if pair.place in reached and pair.differs and (pair.place in live or pair.step.type in wanted)
+            if pair.place != own
         ]
 
     def _way(self, atom: Atom) -> list[Travel]:
         final = self.comparison.final
         if final is None:
             return []
-        starts = [place for place in atom.places if place in self.found.live] or list(atom.places[:1])
+        acted = [place for place in atom.places if self.comparison.pairs[place].answers_differently]
+        starts = [place for place in acted if place in self.found.live] or list(atom.places[:1])
         return self.flow.way(starts[0], final.place)
 
     def _path(self, atom: Atom, way: Sequence[Travel]) -> list[PathLink]:
         start = self.comparison.pairs[way[0].producer] if way else atom.pair
         first = atom.facet if atom.facet and atom.facet.part != "output" else None
-        path = [
-            PathLink(
-                step=step_ref(start.step), side="candidate" if start.candidate else "base", via="cause",
-                text=wording.noted(first) if first else self._note(start), evidence="inferred",
-            )
-        ]  # fmt: skip
+        text = _joined(wording.noted(first), self._note(start)) if first else self._note(start)
+        side = "candidate" if start.candidate else "base"
+        path = [PathLink(step=step_ref(start.step), side=side, via="cause", text=text, evidence="inferred")]
         for travel in way:
             pair = self.comparison.pairs[travel.consumer]
             step = (pair.base if travel.side == "base" else pair.candidate) or pair.step
@@ -144,7 +144,7 @@ class Case:
                     via=travel.kind,
                     text=self._note(pair) or travel.evidence,
                     evidence="inferred",
-                )  # fmt: skip
+                )
             )
         return path
 
@@ -182,7 +182,7 @@ class Case:
         """What differs at a pair, its answer before its request."""
         if pair.both is None:
             return f"only in the {'base' if pair.base else 'candidate'}: {pair.step.summary}".rstrip(": ")
-        found = sorted(self.facets.get(pair.place, ()), key=lambda facet: facet.part != "output")
+        found = sorted(self.facets.get(pair.place, ()), key=_telling)
         return wording.noted(found[0]) if found else ", ".join(pair.changes)
 
     def _evidence(self) -> list[str]:
@@ -192,7 +192,7 @@ class Case:
             said.append(f"Rule: {_RULES[found.primary.category]}.")
         if found.primary and found.primary.sampled:
             said.append(
-                f"The request of {wording.step_name(found.primary.pair)} is the same in both runs; only its answer differs."
+                f"The request of {wording.step_name(found.primary.pair)} is the same in both runs; its answer is not."
             )
         if found.primary and found.primary.overridden:
             said.append(f"An operator set what {wording.step_name(found.primary.pair)} answered.")
@@ -208,8 +208,9 @@ class Case:
 
     def _flow_evidence(self) -> str:
         if not self.found.connected:
-            return "The recorded data flow does not lead from any change to the final answer, so the order of the steps had to do."
-        return f"Path: {len(self.found.live)} changed step{'' if len(self.found.live) == 1 else 's'} in the data flow to the final answer."
+            return "No recorded data flow leads from a change to the final answer, so the order of the steps had to do."
+        count = len(self.found.live)
+        return f"Path: {count} changed step{'' if count == 1 else 's'} in the data flow to the final answer."
 
     def _certificate(self, atom: Atom) -> str:
         if self.found.verdict == "no_effect":
@@ -228,7 +229,7 @@ class Case:
             return ""
         if found.verdict == "noise":
             assert found.primary is not None  # a verdict of noise names the step
-            return f"Replay the base from {_number(found.primary)} four times unchanged: if the answer varies, it is noise."
+            return f"Replay the base from {_number(found.primary)} four times unchanged: varying answers are noise."
         atoms = [found.primary, *found.rivals, *found.later] if found.primary else [*found.rivals, *found.later]
         if not atoms:
             return "Replay the base unchanged four times: if the final answer varies, it is noise."
@@ -257,10 +258,27 @@ def phrase(atom: Atom) -> str:
 def _alone(pair: Pair) -> str:
     """A step that only one run has."""
     side = "base" if pair.base else "candidate"
+    number = pair.step.sequence_no
     if pair.step.type == StepType.TOOL:
-        return f"{'Not calling' if pair.base else 'Calling'} {pair.step.called} at step {pair.step.sequence_no} of the {side}"
+        return f"{'Not calling' if pair.base else 'Calling'} {pair.step.called} at step {number} of the {side}"
     said = f" (“{shortened(pair.step.summary, 60)}”)" if pair.step.summary else ""
-    return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {pair.step.sequence_no} of the {side}{said}"
+    return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {number} of the {side}{said}"
+
+
+def _telling(facet: Facet) -> tuple[bool, bool]:
+    """What a step did before what it was given; what it called before what it said."""
+    return facet.part != "output", facet.kind != "tool calls"
+
+
+def _joined(cause: str, effect: str) -> str:
+    """What changed at the first step of a path, and what the step made of it."""
+    return (
+        cause
+        if effect in {"", cause}
+        else f"{cause}; so it {effect}"
+        if effect.startswith("asks")
+        else f"{cause}; {effect}"
+    )
 
 
 def _inner(text: str) -> str:

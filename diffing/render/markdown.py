@@ -96,12 +96,14 @@ def _item(item: SectionItem) -> Iterator[str]:
     if item.text:
         yield _text(item.text)
     for change in item.values:
-        yield f"- `{change.path or '/'}` {escaped(shown(change.base))} → {escaped(shown(change.candidate))} ({change.op})"
+        base, candidate = escaped(shown(change.base)), escaped(shown(change.candidate))
+        yield f"- {escaped(change.path or '/')}: {base} → {candidate} ({change.op})"
     if item.ranks:
         tau = "–" if item.ranks.kendall_tau is None else f"{item.ranks.kendall_tau:.2f}"
         yield f"Rank-biased overlap {item.ranks.rbo:.2f}, Kendall tau {tau}\n"
         for rank in item.ranks.changes:
-            yield f"- {escaped(rank.title or rank.document)}: {rank.base_rank or '–'} → {rank.candidate_rank or '–'} ({rank.op})"
+            places = f"{rank.base_rank or '–'} → {rank.candidate_rank or '–'}"
+            yield f"- {escaped(rank.title or rank.document)}: {places} ({rank.op})"
     for message in item.messages:
         yield f"- {message.op} {escaped(message.role)}: {_text(message.text) if message.text else ''}"
 
