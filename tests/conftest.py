@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from django.db import connection
 from pytest_django import Settings
 
 
@@ -27,3 +28,10 @@ def worker(transactional_db: None) -> Iterator[None]:
 
     with running_worker():
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings() -> None:
+    """Threads close their connection after each piece of work: PostgreSQL drops no database that is in use."""
+    if connection.vendor == "postgresql":
+        connection.settings_dict["CONN_MAX_AGE"] = 0

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
-from django.db import transaction
+from django.db import connection, transaction
 from pytest_django import Settings
 
 from cockpit import live
@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 def _touch(group: str) -> None:
     with transaction.atomic():
         touch(group)
+    connection.close()
 
 
 async def test_a_watcher_of_the_list_hears_of_a_new_run() -> None:
