@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
-import type { StepSummary } from "./schema";
+import type { OperatorAnswer, StepSummary } from "./schema";
 
 export const sessionsQuery = queryOptions({
   queryKey: ["replays"],
@@ -31,4 +31,8 @@ export async function readSteps(run: string, after: number, last: number): Promi
     from = page.next;
   }
   return steps;
+}
+
+export function answerSession(session: string, body: OperatorAnswer) {
+  return answer(api.POST("/api/v1/replays/{id}/answer", { params: { path: { id: session } }, body }));
 }

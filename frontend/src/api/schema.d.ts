@@ -37,6 +37,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/bundles/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description A run as one file that any other server can import. */
+        post: operations["export_bundle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bundles/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Import runs from bundles: all of them, or none of a bundle that is damaged. */
+        post: operations["import_bundle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/diffs": {
         parameters: {
             query?: never;
@@ -146,6 +180,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The configured model providers, without their keys. */
+        get: operations["list_providers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/ready": {
         parameters: {
             query?: never;
@@ -197,6 +248,92 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/replays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest sessions. */
+        get: operations["list_replays"];
+        put?: never;
+        /** @description Start a replay. */
+        post: operations["launch_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replays/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description How a session is now. */
+        get: operations["get_replay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replays/{id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Answer the question that a session waits with. */
+        post: operations["answer_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replays/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Stop before the next call. */
+        post: operations["cancel_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replays/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description What a replay would do with every step, and what it would cost. Nothing runs; refusals are in the plan. */
+        post: operations["preview_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -223,6 +360,23 @@ export interface paths {
         };
         /** @description One run, with the runs derived from it. */
         get: operations["get_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/full-steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Steps with their payloads, in sequence order. */
+        get: operations["list_full_steps"];
         put?: never;
         post?: never;
         delete?: never;
@@ -282,6 +436,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Import recordings. With `Accept: application/x-ndjson`, progress line by line and the report at the end. */
+        post: operations["import_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/share/{token}": {
         parameters: {
             query?: never;
@@ -333,254 +504,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/replays": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["SessionList"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["ReplayRequest"];
-                };
-            };
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["SessionView"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/replays/preview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["ReplayRequest"];
-                };
-            };
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["Plan"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/replays/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["SessionView"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/replays/{id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path: {
-                    id: string;
-                };
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["SessionView"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/providers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody?: never;
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/json": components["schemas"]["ProviderList"];
-                    };
-                };
-                default: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content: {
-                        "application/problem+json": components["schemas"]["Problem"];
-                    };
-                };
-            };
-        };
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -613,6 +536,8 @@ export interface components {
             /** Changes */
             changes: string[];
         };
+        /** @enum {string} */
+        AllowEnum: "model" | "tool" | "retrieval";
         /** AttemptChanged */
         AttemptChanged: {
             /**
@@ -699,6 +624,14 @@ export interface components {
              * @default null
              */
             deadline_s: number | null;
+        };
+        /**
+         * BundleRequest
+         * @description Which run to export: an id, a unique beginning of one, an external id, or `last`.
+         */
+        BundleRequest: {
+            /** Run */
+            run: string;
         };
         /** @enum {string} */
         CategoryEnum: "prompt" | "retrieval" | "tool" | "model" | "output" | "upstream" | "structure";
@@ -787,10 +720,12 @@ export interface components {
              */
             id: string;
             /** Status */
-            status: components["schemas"]["StatusEnum"];
+            status: components["schemas"]["DiffPendingStatusEnum"];
             /** Error */
             error: string;
         };
+        /** @enum {string} */
+        DiffPendingStatusEnum: "pending" | "failed";
         /**
          * DiffReport
          * @description Immutable, addressed by (base, candidate, options).
@@ -912,7 +847,78 @@ export interface components {
             count: number;
         };
         /** @enum {string} */
+        FallbackEnum: "simulate" | "fail";
+        /** @enum {string} */
         FoundByEnum: "lineage" | "signature" | "sequence" | "similarity" | "none";
+        /**
+         * FullStep
+         * @description One step with its payloads; `unavailable` names those of which a part is missing.
+         */
+        FullStep: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Sequence No */
+            sequence_no: number;
+            /** Parent */
+            parent: number | null;
+            type: components["schemas"]["StepType"];
+            /** Name */
+            name: string;
+            /** Summary */
+            summary: string;
+            status: components["schemas"]["StepStatus"];
+            label: components["schemas"]["Label"];
+            /** Reason */
+            reason: string;
+            /** Offset Ms */
+            offset_ms: number | null;
+            /** Duration Ms */
+            duration_ms: number | null;
+            /** Provider */
+            provider: string;
+            /** Model */
+            model: string;
+            /** Tool Name */
+            tool_name: string;
+            /** Tokens In */
+            tokens_in: number | null;
+            /** Tokens Out */
+            tokens_out: number | null;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Retries */
+            retries: number;
+            /** Source Step */
+            source_step: string | null;
+            /** External Id */
+            external_id: string;
+            /** Error */
+            error: string;
+            /** Signature */
+            signature: string;
+            /** Call Id */
+            call_id: string;
+            /** Tokens Cached */
+            tokens_cached: number | null;
+            /** Detail */
+            detail: {
+                [key: string]: components["schemas"]["JSONValue"];
+            };
+            input: components["schemas"]["JSONValue"];
+            output: components["schemas"]["JSONValue"];
+            /** Unavailable */
+            unavailable: string[];
+        };
+        /** FullStepList */
+        FullStepList: {
+            /** Steps */
+            steps: components["schemas"]["FullStep"][];
+            /** Next */
+            next: number | null;
+        };
         /** Health */
         Health: {
             /**
@@ -922,6 +928,34 @@ export interface components {
             status: "ok";
             /** Version */
             version: string;
+        };
+        /** ImportReport */
+        ImportReport: {
+            /** Runs */
+            runs: components["schemas"]["ImportedRun"][];
+            /** Skipped */
+            skipped: components["schemas"]["SkippedFile"][];
+        };
+        /** ImportedRun */
+        ImportedRun: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** External Id */
+            external_id: string;
+            /** Name */
+            name: string;
+            /** App */
+            app: string;
+            status: components["schemas"]["RunStatus"];
+            /** Steps */
+            steps: number;
+            /** Format */
+            format: string;
+            /** Created */
+            created: boolean;
         };
         JSONValue: AnyJson;
         /**
@@ -1006,11 +1040,8 @@ export interface components {
          * @description One edit of a model request; `index` counts the recorded messages.
          */
         MessageEdit: {
-            /**
-             * Op
-             * @enum {string}
-             */
-            op: "replace" | "insert" | "delete";
+            /** Op */
+            op: components["schemas"]["MessageEditOpEnum"];
             /** Index */
             index: number;
             /** @default null */
@@ -1021,6 +1052,8 @@ export interface components {
              */
             role: string | null;
         };
+        /** @enum {string} */
+        MessageEditOpEnum: "replace" | "insert" | "delete";
         /** @enum {string} */
         MethodEnum: "identical" | "embeddings" | "difflib" | "jaccard" | "empty";
         /** ModelOverride */
@@ -1066,6 +1099,25 @@ export interface components {
         /** @enum {string} */
         Op57dEnum: "added" | "removed" | "changed";
         /**
+         * OperatorAnswer
+         * @description What a waiting session gets: the tool's answer, or `fallback` to go on as the policy says.
+         */
+        OperatorAnswer: {
+            /** Sequence No */
+            sequence_no: number;
+            /** Action */
+            action: components["schemas"]["OperatorAnswerActionEnum"];
+            /** @default null */
+            output: components["schemas"]["JSONValue"];
+            /**
+             * Status
+             * @default ok
+             */
+            status: components["schemas"]["Status98fEnum"];
+        };
+        /** @enum {string} */
+        OperatorAnswerActionEnum: "answer" | "fallback";
+        /**
          * OperatorQuestion
          * @description A tool call that no recording answers, and that the policy wants the operator to answer.
          */
@@ -1078,6 +1130,8 @@ export interface components {
             /** Text */
             text: string;
         };
+        /** @enum {string} */
+        OrderEnum: "reuse" | "reexecute";
         /**
          * Override
          * @description One entry. A field that is absent is not overridden; 0 and empty are values.
@@ -1120,6 +1174,77 @@ export interface components {
             /** Evidence */
             evidence: components["schemas"]["EvidenceEnum"];
         };
+        /**
+         * Plan
+         * @description What a replay would do with every step from the fork on, and what it would cost.
+         *
+         *     `steps` leaves out inherited ones (all before the fork); they count in `counts` and `actions`.
+         */
+        Plan: {
+            /** Fork Sequence No */
+            fork_sequence_no: number;
+            /** Steps */
+            steps: components["schemas"]["PlannedStep"][];
+            /** Actions */
+            actions: {
+                [key: string]: number;
+            };
+            counts: components["schemas"]["LabelCounts"];
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Tokens */
+            tokens: number;
+            /** Duration Ms */
+            duration_ms: number | null;
+            /** Replay Type */
+            replay_type: components["schemas"]["ReplayTypeEnum"];
+            determinism: components["schemas"]["Determinism"];
+            /** Loop */
+            loop: string;
+            /** Refusals */
+            refusals: components["schemas"]["PlanRefusal"][];
+            /** Warnings */
+            warnings: string[];
+        };
+        /** PlanRefusal */
+        PlanRefusal: {
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
+            /** Where */
+            where: string;
+            /**
+             * Step
+             * @default null
+             */
+            step: number | null;
+        };
+        /** PlannedStep */
+        PlannedStep: {
+            /** Sequence No */
+            sequence_no: number;
+            type: components["schemas"]["StepType"];
+            /** Name */
+            name: string;
+            /** Action */
+            action: components["schemas"]["PlannedStepActionEnum"];
+            label: components["schemas"]["Label"] | null;
+            /** Reason */
+            reason: string;
+            /** Differs */
+            differs: string[];
+            /** Because */
+            because: number[];
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Note */
+            note: string;
+        };
+        /** @enum {string} */
+        PlannedStepActionEnum: "inherited" | "reuse" | "cache" | "live" | "simulate" | "blocked" | "unreached";
         /** Policy */
         Policy: {
             /**
@@ -1128,19 +1253,17 @@ export interface components {
              *       "model"
              *     ]
              */
-            allow: ("model" | "tool" | "retrieval")[];
+            allow: components["schemas"]["AllowEnum"][];
             /**
              * Order
              * @default reuse
-             * @enum {string}
              */
-            order: "reuse" | "reexecute";
+            order: components["schemas"]["OrderEnum"];
             /**
              * Fallback
              * @default simulate
-             * @enum {string}
              */
-            fallback: "simulate" | "fail";
+            fallback: components["schemas"]["FallbackEnum"];
             /**
              * Strict
              * @default false
@@ -1229,6 +1352,31 @@ export interface components {
                 [key: string]: components["schemas"]["JSONValue"];
             } | null;
         };
+        /** @enum {string} */
+        ProtocolEnum: "openai" | "anthropic";
+        /** ProviderList */
+        ProviderList: {
+            /** Providers */
+            providers: components["schemas"]["ProviderView"][];
+        };
+        /**
+         * ProviderView
+         * @description A configured model provider; keys never leave the server.
+         */
+        ProviderView: {
+            /** Name */
+            name: string;
+            /** Protocol */
+            protocol: components["schemas"]["ProtocolEnum"];
+            /** Base Url */
+            base_url: string;
+            /** Models */
+            models: string[];
+            /** Local */
+            local: boolean;
+            /** Description */
+            description: string;
+        };
         /** RankChange */
         RankChange: {
             /** Document */
@@ -1271,6 +1419,23 @@ export interface components {
         };
         /** @enum {string} */
         RelationEnum: "same" | "changed" | "moved" | "added" | "removed";
+        /**
+         * ReplayRequest
+         * @description `fork_step` is a step id or a sequence number; null forks at the run's start.
+         */
+        ReplayRequest: {
+            /** Run */
+            run: string;
+            /**
+             * Fork Step
+             * @default null
+             */
+            fork_step: string | number | null;
+            overrides: components["schemas"]["OverrideProfile"];
+            policy: components["schemas"]["Policy"];
+        };
+        /** @enum {string} */
+        ReplayTypeEnum: "A" | "B";
         /**
          * Retries
          * @description Attempt n waits min(initial_s * base^(n-1), cap_s); `Retry-After` wins.
@@ -1608,6 +1773,11 @@ export interface components {
             seq: number;
             session: components["schemas"]["SessionView"];
         };
+        /** SessionList */
+        SessionList: {
+            /** Sessions */
+            sessions: components["schemas"]["SessionView"][];
+        };
         /** SessionView */
         SessionView: {
             /**
@@ -1615,11 +1785,8 @@ export interface components {
              * Format: uuid
              */
             id: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
+            /** Status */
+            status: components["schemas"]["SessionViewStatusEnum"];
             /**
              * Source Run
              * Format: uuid
@@ -1646,11 +1813,8 @@ export interface components {
             cost_usd: number | null;
             /** Live Calls */
             live_calls: number;
-            /**
-             * Replay Type
-             * @enum {string}
-             */
-            replay_type: "A" | "B";
+            /** Replay Type */
+            replay_type: components["schemas"]["ReplayTypeEnum"];
             determinism: components["schemas"]["Determinism"];
             /** Divergences */
             divergences: string[];
@@ -1673,6 +1837,8 @@ export interface components {
             /** Ended At */
             ended_at: string | null;
         };
+        /** @enum {string} */
+        SessionViewStatusEnum: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
         /** ShareList */
         ShareList: {
             /** Shares */
@@ -1719,8 +1885,20 @@ export interface components {
         SideEnum: "base" | "candidate";
         /** @enum {string} */
         SimilarityEnum: "auto" | "lexical";
+        /** SkippedFile */
+        SkippedFile: {
+            /** Path */
+            path: string;
+            /** Reason */
+            reason: string;
+            /**
+             * Where
+             * @default
+             */
+            where: string;
+        };
         /** @enum {string} */
-        StatusEnum: "pending" | "failed";
+        Status98fEnum: "ok" | "error" | "timeout" | "partial";
         /**
          * StepDetail
          * @description One step with its payloads and its provenance.
@@ -1970,9 +2148,8 @@ export interface components {
             /**
              * Status
              * @default ok
-             * @enum {string}
              */
-            status: "ok" | "error" | "timeout" | "partial";
+            status: components["schemas"]["Status98fEnum"];
         };
         /**
          * ToolRules
@@ -2022,188 +2199,6 @@ export interface components {
         };
         /** @enum {string} */
         VerdictEnum: "cause" | "no_difference" | "no_effect" | "noise" | "inconclusive";
-        /** ImportReport */
-        ImportReport: {
-            /** Runs */
-            runs: components["schemas"]["ImportedRun"][];
-            /** Skipped */
-            skipped: components["schemas"]["SkippedFile"][];
-        };
-        /** ImportedRun */
-        ImportedRun: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-            /** External Id */
-            external_id: string;
-            /** Name */
-            name: string;
-            /** App */
-            app: string;
-            status: components["schemas"]["RunStatus"];
-            /** Steps */
-            steps: number;
-            /** Format */
-            format: string;
-            /** Created */
-            created: boolean;
-        };
-        /**
-         * OperatorAnswer
-         * @description What a waiting session gets: the tool's answer, or `fallback` to go on as the policy says.
-         */
-        OperatorAnswer: {
-            /** Sequence No */
-            sequence_no: number;
-            /**
-             * Action
-             * @enum {string}
-             */
-            action: "answer" | "fallback";
-            /** @default null */
-            output: components["schemas"]["JSONValue"];
-            /**
-             * Status
-             * @default ok
-             * @enum {string}
-             */
-            status: "ok" | "error" | "timeout" | "partial";
-        };
-        /**
-         * Plan
-         * @description What a replay would do with every step from the fork on, and what it would cost.
-         *
-         *     `steps` leaves out inherited ones (all before the fork); they count in `counts` and `actions`.
-         */
-        Plan: {
-            /** Fork Sequence No */
-            fork_sequence_no: number;
-            /** Steps */
-            steps: components["schemas"]["PlannedStep"][];
-            /** Actions */
-            actions: {
-                [key: string]: number;
-            };
-            counts: components["schemas"]["LabelCounts"];
-            /** Live Calls */
-            live_calls: number;
-            /** Cost Usd */
-            cost_usd: number | null;
-            /** Tokens */
-            tokens: number;
-            /** Duration Ms */
-            duration_ms: number | null;
-            /**
-             * Replay Type
-             * @enum {string}
-             */
-            replay_type: "A" | "B";
-            determinism: components["schemas"]["Determinism"];
-            /** Loop */
-            loop: string;
-            /** Refusals */
-            refusals: components["schemas"]["PlanRefusal"][];
-            /** Warnings */
-            warnings: string[];
-        };
-        /** PlanRefusal */
-        PlanRefusal: {
-            /** Code */
-            code: string;
-            /** Detail */
-            detail: string;
-            /** Where */
-            where: string;
-            /**
-             * Step
-             * @default null
-             */
-            step: number | null;
-        };
-        /** PlannedStep */
-        PlannedStep: {
-            /** Sequence No */
-            sequence_no: number;
-            type: components["schemas"]["StepType"];
-            /** Name */
-            name: string;
-            /**
-             * Action
-             * @enum {string}
-             */
-            action: "inherited" | "reuse" | "cache" | "live" | "simulate" | "blocked" | "unreached";
-            label: components["schemas"]["Label"] | null;
-            /** Reason */
-            reason: string;
-            /** Differs */
-            differs: string[];
-            /** Because */
-            because: number[];
-            /** Cost Usd */
-            cost_usd: number | null;
-            /** Note */
-            note: string;
-        };
-        /** ProviderList */
-        ProviderList: {
-            /** Providers */
-            providers: components["schemas"]["ProviderView"][];
-        };
-        /**
-         * ProviderView
-         * @description A configured model provider; keys never leave the server.
-         */
-        ProviderView: {
-            /** Name */
-            name: string;
-            /**
-             * Protocol
-             * @enum {string}
-             */
-            protocol: "openai" | "anthropic";
-            /** Base Url */
-            base_url: string;
-            /** Models */
-            models: string[];
-            /** Local */
-            local: boolean;
-            /** Description */
-            description: string;
-        };
-        /**
-         * ReplayRequest
-         * @description `fork_step` is a step id or a sequence number; null forks at the run's start.
-         */
-        ReplayRequest: {
-            /** Run */
-            run: string;
-            /**
-             * Fork Step
-             * @default null
-             */
-            fork_step: string | number | null;
-            overrides: components["schemas"]["OverrideProfile"];
-            policy: components["schemas"]["Policy"];
-        };
-        /** SessionList */
-        SessionList: {
-            /** Sessions */
-            sessions: components["schemas"]["SessionView"][];
-        };
-        /** SkippedFile */
-        SkippedFile: {
-            /** Path */
-            path: string;
-            /** Reason */
-            reason: string;
-            /**
-             * Where
-             * @default
-             */
-            where: string;
-        };
     };
     responses: never;
     parameters: never;
@@ -2213,10 +2208,12 @@ export interface components {
 }
 export type Access = components['schemas']['Access'];
 export type AlignedPair = components['schemas']['AlignedPair'];
+export type AllowEnum = components['schemas']['AllowEnum'];
 export type AttemptChanged = components['schemas']['AttemptChanged'];
 export type AttemptView = components['schemas']['AttemptView'];
 export type Attribution = components['schemas']['Attribution'];
 export type Budget = components['schemas']['Budget'];
+export type BundleRequest = components['schemas']['BundleRequest'];
 export type CategoryEnum = components['schemas']['CategoryEnum'];
 export type Cause = components['schemas']['Cause'];
 export type CodeEnum = components['schemas']['CodeEnum'];
@@ -2225,6 +2222,7 @@ export type Determinism = components['schemas']['Determinism'];
 export type DiffList = components['schemas']['DiffList'];
 export type DiffOptions = components['schemas']['DiffOptions'];
 export type DiffPending = components['schemas']['DiffPending'];
+export type DiffPendingStatusEnum = components['schemas']['DiffPendingStatusEnum'];
 export type DiffReport = components['schemas']['DiffReport'];
 export type DiffRequest = components['schemas']['DiffRequest'];
 export type DiffSummary = components['schemas']['DiffSummary'];
@@ -2233,8 +2231,13 @@ export type EdgeKind = components['schemas']['EdgeKind'];
 export type EdgeView = components['schemas']['EdgeView'];
 export type EvidenceEnum = components['schemas']['EvidenceEnum'];
 export type Facet = components['schemas']['Facet'];
+export type FallbackEnum = components['schemas']['FallbackEnum'];
 export type FoundByEnum = components['schemas']['FoundByEnum'];
+export type FullStep = components['schemas']['FullStep'];
+export type FullStepList = components['schemas']['FullStepList'];
 export type Health = components['schemas']['Health'];
+export type ImportReport = components['schemas']['ImportReport'];
+export type ImportedRun = components['schemas']['ImportedRun'];
 export type JsonValue = components['schemas']['JSONValue'];
 export type Label = components['schemas']['Label'];
 export type LabelCounts = components['schemas']['LabelCounts'];
@@ -2243,22 +2246,35 @@ export type LoginRequest = components['schemas']['LoginRequest'];
 export type Match = components['schemas']['Match'];
 export type MessageChange = components['schemas']['MessageChange'];
 export type MessageEdit = components['schemas']['MessageEdit'];
+export type MessageEditOpEnum = components['schemas']['MessageEditOpEnum'];
 export type MethodEnum = components['schemas']['MethodEnum'];
 export type ModelOverride = components['schemas']['ModelOverride'];
 export type NameEnum = components['schemas']['NameEnum'];
 export type Op57dEnum = components['schemas']['Op57dEnum'];
+export type OperatorAnswer = components['schemas']['OperatorAnswer'];
+export type OperatorAnswerActionEnum = components['schemas']['OperatorAnswerActionEnum'];
 export type OperatorQuestion = components['schemas']['OperatorQuestion'];
+export type OrderEnum = components['schemas']['OrderEnum'];
 export type Override = components['schemas']['Override'];
 export type OverrideProfile = components['schemas']['OverrideProfile'];
 export type PathLink = components['schemas']['PathLink'];
+export type Plan = components['schemas']['Plan'];
+export type PlanRefusal = components['schemas']['PlanRefusal'];
+export type PlannedStep = components['schemas']['PlannedStep'];
+export type PlannedStepActionEnum = components['schemas']['PlannedStepActionEnum'];
 export type Policy = components['schemas']['Policy'];
 export type Problem = components['schemas']['Problem'];
 export type PromptOverride = components['schemas']['PromptOverride'];
+export type ProtocolEnum = components['schemas']['ProtocolEnum'];
+export type ProviderList = components['schemas']['ProviderList'];
+export type ProviderView = components['schemas']['ProviderView'];
 export type RankChange = components['schemas']['RankChange'];
 export type RankChangeOpEnum = components['schemas']['RankChangeOpEnum'];
 export type RankComparison = components['schemas']['RankComparison'];
 export type Readiness = components['schemas']['Readiness'];
 export type RelationEnum = components['schemas']['RelationEnum'];
+export type ReplayRequest = components['schemas']['ReplayRequest'];
+export type ReplayTypeEnum = components['schemas']['ReplayTypeEnum'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
 export type RunDetail = components['schemas']['RunDetail'];
@@ -2274,13 +2290,16 @@ export type Section = components['schemas']['Section'];
 export type SectionItem = components['schemas']['SectionItem'];
 export type Sections = components['schemas']['Sections'];
 export type SessionChanged = components['schemas']['SessionChanged'];
+export type SessionList = components['schemas']['SessionList'];
 export type SessionView = components['schemas']['SessionView'];
+export type SessionViewStatusEnum = components['schemas']['SessionViewStatusEnum'];
 export type ShareList = components['schemas']['ShareList'];
 export type ShareRequest = components['schemas']['ShareRequest'];
 export type ShareView = components['schemas']['ShareView'];
 export type SideEnum = components['schemas']['SideEnum'];
 export type SimilarityEnum = components['schemas']['SimilarityEnum'];
-export type StatusEnum = components['schemas']['StatusEnum'];
+export type SkippedFile = components['schemas']['SkippedFile'];
+export type Status98fEnum = components['schemas']['Status98fEnum'];
 export type StepDetail = components['schemas']['StepDetail'];
 export type StepList = components['schemas']['StepList'];
 export type StepRef = components['schemas']['StepRef'];
@@ -2298,17 +2317,6 @@ export type ToolRules = components['schemas']['ToolRules'];
 export type Unavailable = components['schemas']['Unavailable'];
 export type ValueChange = components['schemas']['ValueChange'];
 export type VerdictEnum = components['schemas']['VerdictEnum'];
-export type ImportReport = components['schemas']['ImportReport'];
-export type ImportedRun = components['schemas']['ImportedRun'];
-export type OperatorAnswer = components['schemas']['OperatorAnswer'];
-export type Plan = components['schemas']['Plan'];
-export type PlanRefusal = components['schemas']['PlanRefusal'];
-export type PlannedStep = components['schemas']['PlannedStep'];
-export type ProviderList = components['schemas']['ProviderList'];
-export type ProviderView = components['schemas']['ProviderView'];
-export type ReplayRequest = components['schemas']['ReplayRequest'];
-export type SessionList = components['schemas']['SessionList'];
-export type SkippedFile = components['schemas']['SkippedFile'];
 export type $defs = Record<string, never>;
 export interface operations {
     access: {
@@ -2356,6 +2364,71 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BundleRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "multipart/form-data": {
+                    file?: string[];
+                };
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                };
             };
             default: {
                 headers: {
@@ -2730,6 +2803,33 @@ export interface operations {
             };
         };
     };
+    list_providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     ready: {
         parameters: {
             query?: never;
@@ -2804,6 +2904,194 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_replays: {
+        parameters: {
+            query?: {
+                /** @description How many; at most 200. */
+                limit?: number;
+                /** @description Only sessions that fork this run. */
+                run?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    launch_replay: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key again answers with the session that it started. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OperatorAnswer"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Plan"];
+                };
             };
             default: {
                 headers: {
@@ -2899,6 +3187,41 @@ export interface operations {
             };
         };
     };
+    list_full_steps: {
+        parameters: {
+            query?: {
+                /** @description Only steps after this sequence number. */
+                after?: string;
+                /** @description How many; at most 500. */
+                limit?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FullStepList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_steps: {
         parameters: {
             query?: {
@@ -2981,6 +3304,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunFacets"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_runs: {
+        parameters: {
+            query?: {
+                /** @description The app of runs whose file names none. */
+                app?: string;
+                /** @description The name of the file that the body holds, when it is not a form. */
+                filename?: string;
+                /** @description The format, where it should not be detected. */
+                format?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "multipart/form-data": {
+                    file?: string[];
+                };
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                    "application/x-ndjson": string;
                 };
             };
             default: {

@@ -15,6 +15,7 @@ import { Findings } from "./Findings";
 import { isOver } from "./live";
 import { LiveText } from "./LiveText";
 import { Plan } from "./Plan";
+import { Question } from "./Question";
 import { Status } from "./Status";
 import { StepsColumn } from "./StepsColumn";
 import { useSession } from "./useSession";
@@ -35,6 +36,7 @@ export function SessionPage(): ReactElement {
       <div className={classes.columns}>
         <StepsColumn session={session} steps={steps} />
         <div className={classes.side}>
+          <Question session={session} />
           <LiveText session={session} streaming={live.streaming} steps={steps} />
           <Attempts attempts={live.attempts} />
           <Findings session={session} />

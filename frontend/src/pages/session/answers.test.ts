@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { readAnswer } from "./answers";
+
+test("an answer is JSON where it is JSON, and a text otherwise", () => {
+  expect(readAnswer('{"status": "shipped"}')).toEqual({ value: { status: "shipped" } });
+  expect(readAnswer("42")).toEqual({ value: 42 });
+  expect(readAnswer("shipped yesterday")).toEqual({ value: "shipped yesterday" });
+  expect(readAnswer("")).toEqual({ value: "" });
+});
+
+test("broken JSON is not sent as a text by accident", () => {
+  expect(readAnswer('{"status": ')).toHaveProperty("error");
+});
