@@ -187,7 +187,7 @@ CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # Distributed, a worker that died is known by the heartbeat that it leaves behind.
-CELERY_BEAT_SCHEDULE = {"requeue-unfinished": {"task": "cockpit.tasks.requeue_unfinished", "schedule": 60.0}}
+CELERY_BEAT_SCHEDULE = {"requeue-unfinished": {"task": "cockpit.tasks.requeue_unfinished", "schedule": 15.0}}
 
 LOGGING = logs.config(_log_level())
 logs.configure()
@@ -210,7 +210,6 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
         "cockpit.openapi.add_live_messages",
     ],
 }

@@ -1,7 +1,5 @@
 """Every address of the server. What is not the API belongs to the browser application."""
 
-from importlib.util import find_spec
-
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
@@ -21,7 +19,7 @@ _own = [
     path("schema", SpectacularAPIView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view()),
 ]
-_apps = [path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffing") if find_spec(f"{app}.urls")]
+_apps = [path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffing")]
 
 urlpatterns = [
     path("api/v1/", include([*_own, *_apps])),

@@ -527,17 +527,21 @@ export interface components {
         AlignedPair: {
             base: components["schemas"]["StepRef"] | null;
             candidate: components["schemas"]["StepRef"] | null;
-            /** Relation */
-            relation: components["schemas"]["RelationEnum"];
-            /** Found By */
-            found_by: components["schemas"]["FoundByEnum"];
+            /**
+             * Relation
+             * @enum {string}
+             */
+            relation: "same" | "changed" | "moved" | "added" | "removed";
+            /**
+             * Found By
+             * @enum {string}
+             */
+            found_by: "lineage" | "signature" | "sequence" | "similarity" | "none";
             /** Confidence */
             confidence: number;
             /** Changes */
             changes: string[];
         };
-        /** @enum {string} */
-        AllowEnum: "model" | "tool" | "retrieval";
         /** AttemptChanged */
         AttemptChanged: {
             /**
@@ -584,8 +588,11 @@ export interface components {
         };
         /** Attribution */
         Attribution: {
-            /** Verdict */
-            verdict: components["schemas"]["VerdictEnum"];
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "cause" | "no_difference" | "no_effect" | "noise" | "inconclusive";
             /** Sentence */
             sentence: string;
             primary: components["schemas"]["Cause"] | null;
@@ -633,15 +640,16 @@ export interface components {
             /** Run */
             run: string;
         };
-        /** @enum {string} */
-        CategoryEnum: "prompt" | "retrieval" | "tool" | "model" | "output" | "upstream" | "structure";
         /**
          * Cause
          * @description One suspected cause. `category` follows the order of the replay-fork-diff document.
          */
         Cause: {
-            /** Category */
-            category: components["schemas"]["CategoryEnum"];
+            /**
+             * Category
+             * @enum {string}
+             */
+            category: "prompt" | "retrieval" | "tool" | "model" | "output" | "upstream" | "structure";
             /** Title */
             title: string;
             /** Description */
@@ -649,8 +657,6 @@ export interface components {
             base: components["schemas"]["StepRef"] | null;
             candidate: components["schemas"]["StepRef"] | null;
         };
-        /** @enum {string} */
-        CodeEnum: "validation_error" | "auth_required" | "auth_forbidden" | "not_found" | "conflict" | "rate_limited" | "payload_too_large" | "dependency_unavailable" | "internal_error" | "override_before_fork" | "override_conflict" | "structural_change" | "override_matches_nothing" | "policy_conflict" | "artifact_missing" | "privacy_blocked" | "source_not_sealed" | "tool_review_required";
         /**
          * Deltas
          * @description Candidate minus base; null when one side is unknown.
@@ -706,8 +712,9 @@ export interface components {
             /**
              * Similarity
              * @default auto
+             * @enum {string}
              */
-            similarity: components["schemas"]["SimilarityEnum"];
+            similarity: "auto" | "lexical";
         };
         /**
          * DiffPending
@@ -719,13 +726,14 @@ export interface components {
              * Format: uuid
              */
             id: string;
-            /** Status */
-            status: components["schemas"]["DiffPendingStatusEnum"];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "failed";
             /** Error */
             error: string;
         };
-        /** @enum {string} */
-        DiffPendingStatusEnum: "pending" | "failed";
         /**
          * DiffReport
          * @description Immutable, addressed by (base, candidate, options).
@@ -837,8 +845,6 @@ export interface components {
             /** Producer Path */
             producer_path: string;
         };
-        /** @enum {string} */
-        EvidenceEnum: "tested" | "inferred";
         /** Facet */
         Facet: {
             /** Value */
@@ -846,10 +852,6 @@ export interface components {
             /** Count */
             count: number;
         };
-        /** @enum {string} */
-        FallbackEnum: "simulate" | "fail";
-        /** @enum {string} */
-        FoundByEnum: "lineage" | "signature" | "sequence" | "similarity" | "none";
         /**
          * FullStep
          * @description One step with its payloads; `unavailable` names those of which a part is missing.
@@ -1025,8 +1027,11 @@ export interface components {
          * @description One entry of a message-list diff; `index` counts on the side(s) that have the message.
          */
         MessageChange: {
-            /** Op */
-            op: components["schemas"]["Op57dEnum"];
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "added" | "removed" | "changed";
             /** Role */
             role: string;
             /** Base Index */
@@ -1040,8 +1045,11 @@ export interface components {
          * @description One edit of a model request; `index` counts the recorded messages.
          */
         MessageEdit: {
-            /** Op */
-            op: components["schemas"]["MessageEditOpEnum"];
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "replace" | "insert" | "delete";
             /** Index */
             index: number;
             /** @default null */
@@ -1052,10 +1060,6 @@ export interface components {
              */
             role: string | null;
         };
-        /** @enum {string} */
-        MessageEditOpEnum: "replace" | "insert" | "delete";
-        /** @enum {string} */
-        MethodEnum: "identical" | "embeddings" | "difflib" | "jaccard" | "empty";
         /** ModelOverride */
         ModelOverride: {
             /**
@@ -1094,10 +1098,6 @@ export interface components {
              */
             stop: string[] | null;
         };
-        /** @enum {string} */
-        NameEnum: "prompt" | "retrieval" | "tool" | "model" | "output" | "run";
-        /** @enum {string} */
-        Op57dEnum: "added" | "removed" | "changed";
         /**
          * OperatorAnswer
          * @description What a waiting session gets: the tool's answer, or `fallback` to go on as the policy says.
@@ -1105,18 +1105,20 @@ export interface components {
         OperatorAnswer: {
             /** Sequence No */
             sequence_no: number;
-            /** Action */
-            action: components["schemas"]["OperatorAnswerActionEnum"];
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "answer" | "fallback";
             /** @default null */
             output: components["schemas"]["JSONValue"];
             /**
              * Status
              * @default ok
+             * @enum {string}
              */
-            status: components["schemas"]["Status98fEnum"];
+            status: "ok" | "error" | "timeout" | "partial";
         };
-        /** @enum {string} */
-        OperatorAnswerActionEnum: "answer" | "fallback";
         /**
          * OperatorQuestion
          * @description A tool call that no recording answers, and that the policy wants the operator to answer.
@@ -1130,8 +1132,6 @@ export interface components {
             /** Text */
             text: string;
         };
-        /** @enum {string} */
-        OrderEnum: "reuse" | "reexecute";
         /**
          * Override
          * @description One entry. A field that is absent is not overridden; 0 and empty are values.
@@ -1165,14 +1165,20 @@ export interface components {
          */
         PathLink: {
             step: components["schemas"]["StepRef"];
-            /** Side */
-            side: components["schemas"]["SideEnum"];
+            /**
+             * Side
+             * @enum {string}
+             */
+            side: "base" | "candidate";
             /** Via */
             via: components["schemas"]["EdgeKind"] | "cause";
             /** Text */
             text: string;
-            /** Evidence */
-            evidence: components["schemas"]["EvidenceEnum"];
+            /**
+             * Evidence
+             * @enum {string}
+             */
+            evidence: "tested" | "inferred";
         };
         /**
          * Plan
@@ -1198,8 +1204,11 @@ export interface components {
             tokens: number;
             /** Duration Ms */
             duration_ms: number | null;
-            /** Replay Type */
-            replay_type: components["schemas"]["ReplayTypeEnum"];
+            /**
+             * Replay Type
+             * @enum {string}
+             */
+            replay_type: "A" | "B";
             determinism: components["schemas"]["Determinism"];
             /** Loop */
             loop: string;
@@ -1229,8 +1238,11 @@ export interface components {
             type: components["schemas"]["StepType"];
             /** Name */
             name: string;
-            /** Action */
-            action: components["schemas"]["PlannedStepActionEnum"];
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "inherited" | "reuse" | "cache" | "live" | "simulate" | "blocked" | "unreached";
             label: components["schemas"]["Label"] | null;
             /** Reason */
             reason: string;
@@ -1243,8 +1255,6 @@ export interface components {
             /** Note */
             note: string;
         };
-        /** @enum {string} */
-        PlannedStepActionEnum: "inherited" | "reuse" | "cache" | "live" | "simulate" | "blocked" | "unreached";
         /** Policy */
         Policy: {
             /**
@@ -1253,17 +1263,19 @@ export interface components {
              *       "model"
              *     ]
              */
-            allow: components["schemas"]["AllowEnum"][];
+            allow: ("model" | "tool" | "retrieval")[];
             /**
              * Order
              * @default reuse
+             * @enum {string}
              */
-            order: components["schemas"]["OrderEnum"];
+            order: "reuse" | "reexecute";
             /**
              * Fallback
              * @default simulate
+             * @enum {string}
              */
-            fallback: components["schemas"]["FallbackEnum"];
+            fallback: "simulate" | "fail";
             /**
              * Strict
              * @default false
@@ -1302,8 +1314,11 @@ export interface components {
             title: string;
             /** Status */
             status: number;
-            /** Code */
-            code: components["schemas"]["CodeEnum"];
+            /**
+             * Code
+             * @enum {string}
+             */
+            code: "validation_error" | "auth_required" | "auth_forbidden" | "not_found" | "conflict" | "rate_limited" | "payload_too_large" | "dependency_unavailable" | "internal_error" | "override_before_fork" | "override_conflict" | "structural_change" | "override_matches_nothing" | "policy_conflict" | "artifact_missing" | "privacy_blocked" | "source_not_sealed" | "tool_review_required";
             /** Detail */
             detail: string;
             /**
@@ -1352,8 +1367,6 @@ export interface components {
                 [key: string]: components["schemas"]["JSONValue"];
             } | null;
         };
-        /** @enum {string} */
-        ProtocolEnum: "openai" | "anthropic";
         /** ProviderList */
         ProviderList: {
             /** Providers */
@@ -1366,8 +1379,11 @@ export interface components {
         ProviderView: {
             /** Name */
             name: string;
-            /** Protocol */
-            protocol: components["schemas"]["ProtocolEnum"];
+            /**
+             * Protocol
+             * @enum {string}
+             */
+            protocol: "openai" | "anthropic";
             /** Base Url */
             base_url: string;
             /** Models */
@@ -1383,8 +1399,11 @@ export interface components {
             document: string;
             /** Title */
             title: string;
-            /** Op */
-            op: components["schemas"]["RankChangeOpEnum"];
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "added" | "removed" | "moved" | "same" | "rescored";
             /** Base Rank */
             base_rank: number | null;
             /** Candidate Rank */
@@ -1394,8 +1413,6 @@ export interface components {
             /** Candidate Score */
             candidate_score: number | null;
         };
-        /** @enum {string} */
-        RankChangeOpEnum: "added" | "removed" | "moved" | "same" | "rescored";
         /** RankComparison */
         RankComparison: {
             /** Changes */
@@ -1417,8 +1434,6 @@ export interface components {
                 [key: string]: string;
             };
         };
-        /** @enum {string} */
-        RelationEnum: "same" | "changed" | "moved" | "added" | "removed";
         /**
          * ReplayRequest
          * @description `fork_step` is a step id or a sequence number; null forks at the run's start.
@@ -1434,8 +1449,6 @@ export interface components {
             overrides: components["schemas"]["OverrideProfile"];
             policy: components["schemas"]["Policy"];
         };
-        /** @enum {string} */
-        ReplayTypeEnum: "A" | "B";
         /**
          * Retries
          * @description Attempt n waits min(initial_s * base^(n-1), cap_s); `Retry-After` wins.
@@ -1711,8 +1724,11 @@ export interface components {
         };
         /** Section */
         Section: {
-            /** Name */
-            name: components["schemas"]["NameEnum"];
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "prompt" | "retrieval" | "tool" | "model" | "output" | "run";
             /** Summary */
             summary: string;
             /** Items */
@@ -1729,8 +1745,11 @@ export interface components {
             kind: string;
             /** Title */
             title: string;
-            /** Relation */
-            relation: components["schemas"]["RelationEnum"];
+            /**
+             * Relation
+             * @enum {string}
+             */
+            relation: "same" | "changed" | "moved" | "added" | "removed";
             base: components["schemas"]["StepRef"] | null;
             candidate: components["schemas"]["StepRef"] | null;
             /**
@@ -1785,8 +1804,11 @@ export interface components {
              * Format: uuid
              */
             id: string;
-            /** Status */
-            status: components["schemas"]["SessionViewStatusEnum"];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
             /**
              * Source Run
              * Format: uuid
@@ -1813,8 +1835,11 @@ export interface components {
             cost_usd: number | null;
             /** Live Calls */
             live_calls: number;
-            /** Replay Type */
-            replay_type: components["schemas"]["ReplayTypeEnum"];
+            /**
+             * Replay Type
+             * @enum {string}
+             */
+            replay_type: "A" | "B";
             determinism: components["schemas"]["Determinism"];
             /** Divergences */
             divergences: string[];
@@ -1837,8 +1862,6 @@ export interface components {
             /** Ended At */
             ended_at: string | null;
         };
-        /** @enum {string} */
-        SessionViewStatusEnum: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
         /** ShareList */
         ShareList: {
             /** Shares */
@@ -1881,10 +1904,6 @@ export interface components {
             /** Views */
             views: number;
         };
-        /** @enum {string} */
-        SideEnum: "base" | "candidate";
-        /** @enum {string} */
-        SimilarityEnum: "auto" | "lexical";
         /** SkippedFile */
         SkippedFile: {
             /** Path */
@@ -1897,8 +1916,6 @@ export interface components {
              */
             where: string;
         };
-        /** @enum {string} */
-        Status98fEnum: "ok" | "error" | "timeout" | "partial";
         /**
          * StepDetail
          * @description One step with its payloads and its provenance.
@@ -2092,8 +2109,11 @@ export interface components {
             spans: components["schemas"]["TextSpan"][];
             /** Similarity */
             similarity: number;
-            /** Method */
-            method: components["schemas"]["MethodEnum"];
+            /**
+             * Method
+             * @enum {string}
+             */
+            method: "identical" | "embeddings" | "difflib" | "jaccard" | "empty";
             /**
              * Truncated
              * @default false
@@ -2102,13 +2122,14 @@ export interface components {
         };
         /** TextSpan */
         TextSpan: {
-            /** Op */
-            op: components["schemas"]["TextSpanOpEnum"];
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "equal" | "insert" | "delete";
             /** Text */
             text: string;
         };
-        /** @enum {string} */
-        TextSpanOpEnum: "equal" | "insert" | "delete";
         /**
          * TextStreamed
          * @description More text of the live model call of one step; `offset` tells a repeat from what is new.
@@ -2148,8 +2169,9 @@ export interface components {
             /**
              * Status
              * @default ok
+             * @enum {string}
              */
-            status: components["schemas"]["Status98fEnum"];
+            status: "ok" | "error" | "timeout" | "partial";
         };
         /**
          * ToolRules
@@ -2190,15 +2212,16 @@ export interface components {
         ValueChange: {
             /** Path */
             path: string;
-            /** Op */
-            op: components["schemas"]["Op57dEnum"];
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "added" | "removed" | "changed";
             /** @default null */
             base: components["schemas"]["JSONValue"];
             /** @default null */
             candidate: components["schemas"]["JSONValue"];
         };
-        /** @enum {string} */
-        VerdictEnum: "cause" | "no_difference" | "no_effect" | "noise" | "inconclusive";
     };
     responses: never;
     parameters: never;
@@ -2208,31 +2231,24 @@ export interface components {
 }
 export type Access = components['schemas']['Access'];
 export type AlignedPair = components['schemas']['AlignedPair'];
-export type AllowEnum = components['schemas']['AllowEnum'];
 export type AttemptChanged = components['schemas']['AttemptChanged'];
 export type AttemptView = components['schemas']['AttemptView'];
 export type Attribution = components['schemas']['Attribution'];
 export type Budget = components['schemas']['Budget'];
 export type BundleRequest = components['schemas']['BundleRequest'];
-export type CategoryEnum = components['schemas']['CategoryEnum'];
 export type Cause = components['schemas']['Cause'];
-export type CodeEnum = components['schemas']['CodeEnum'];
 export type Deltas = components['schemas']['Deltas'];
 export type Determinism = components['schemas']['Determinism'];
 export type DiffList = components['schemas']['DiffList'];
 export type DiffOptions = components['schemas']['DiffOptions'];
 export type DiffPending = components['schemas']['DiffPending'];
-export type DiffPendingStatusEnum = components['schemas']['DiffPendingStatusEnum'];
 export type DiffReport = components['schemas']['DiffReport'];
 export type DiffRequest = components['schemas']['DiffRequest'];
 export type DiffSummary = components['schemas']['DiffSummary'];
 export type DiffTouched = components['schemas']['DiffTouched'];
 export type EdgeKind = components['schemas']['EdgeKind'];
 export type EdgeView = components['schemas']['EdgeView'];
-export type EvidenceEnum = components['schemas']['EvidenceEnum'];
 export type Facet = components['schemas']['Facet'];
-export type FallbackEnum = components['schemas']['FallbackEnum'];
-export type FoundByEnum = components['schemas']['FoundByEnum'];
 export type FullStep = components['schemas']['FullStep'];
 export type FullStepList = components['schemas']['FullStepList'];
 export type Health = components['schemas']['Health'];
@@ -2246,35 +2262,24 @@ export type LoginRequest = components['schemas']['LoginRequest'];
 export type Match = components['schemas']['Match'];
 export type MessageChange = components['schemas']['MessageChange'];
 export type MessageEdit = components['schemas']['MessageEdit'];
-export type MessageEditOpEnum = components['schemas']['MessageEditOpEnum'];
-export type MethodEnum = components['schemas']['MethodEnum'];
 export type ModelOverride = components['schemas']['ModelOverride'];
-export type NameEnum = components['schemas']['NameEnum'];
-export type Op57dEnum = components['schemas']['Op57dEnum'];
 export type OperatorAnswer = components['schemas']['OperatorAnswer'];
-export type OperatorAnswerActionEnum = components['schemas']['OperatorAnswerActionEnum'];
 export type OperatorQuestion = components['schemas']['OperatorQuestion'];
-export type OrderEnum = components['schemas']['OrderEnum'];
 export type Override = components['schemas']['Override'];
 export type OverrideProfile = components['schemas']['OverrideProfile'];
 export type PathLink = components['schemas']['PathLink'];
 export type Plan = components['schemas']['Plan'];
 export type PlanRefusal = components['schemas']['PlanRefusal'];
 export type PlannedStep = components['schemas']['PlannedStep'];
-export type PlannedStepActionEnum = components['schemas']['PlannedStepActionEnum'];
 export type Policy = components['schemas']['Policy'];
 export type Problem = components['schemas']['Problem'];
 export type PromptOverride = components['schemas']['PromptOverride'];
-export type ProtocolEnum = components['schemas']['ProtocolEnum'];
 export type ProviderList = components['schemas']['ProviderList'];
 export type ProviderView = components['schemas']['ProviderView'];
 export type RankChange = components['schemas']['RankChange'];
-export type RankChangeOpEnum = components['schemas']['RankChangeOpEnum'];
 export type RankComparison = components['schemas']['RankComparison'];
 export type Readiness = components['schemas']['Readiness'];
-export type RelationEnum = components['schemas']['RelationEnum'];
 export type ReplayRequest = components['schemas']['ReplayRequest'];
-export type ReplayTypeEnum = components['schemas']['ReplayTypeEnum'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
 export type RunDetail = components['schemas']['RunDetail'];
@@ -2292,14 +2297,10 @@ export type Sections = components['schemas']['Sections'];
 export type SessionChanged = components['schemas']['SessionChanged'];
 export type SessionList = components['schemas']['SessionList'];
 export type SessionView = components['schemas']['SessionView'];
-export type SessionViewStatusEnum = components['schemas']['SessionViewStatusEnum'];
 export type ShareList = components['schemas']['ShareList'];
 export type ShareRequest = components['schemas']['ShareRequest'];
 export type ShareView = components['schemas']['ShareView'];
-export type SideEnum = components['schemas']['SideEnum'];
-export type SimilarityEnum = components['schemas']['SimilarityEnum'];
 export type SkippedFile = components['schemas']['SkippedFile'];
-export type Status98fEnum = components['schemas']['Status98fEnum'];
 export type StepDetail = components['schemas']['StepDetail'];
 export type StepList = components['schemas']['StepList'];
 export type StepRef = components['schemas']['StepRef'];
@@ -2309,14 +2310,12 @@ export type StepType = components['schemas']['StepType'];
 export type StepsResolved = components['schemas']['StepsResolved'];
 export type TextDiff = components['schemas']['TextDiff'];
 export type TextSpan = components['schemas']['TextSpan'];
-export type TextSpanOpEnum = components['schemas']['TextSpanOpEnum'];
 export type TextStreamed = components['schemas']['TextStreamed'];
 export type ToolAccuracy = components['schemas']['ToolAccuracy'];
 export type ToolOverride = components['schemas']['ToolOverride'];
 export type ToolRules = components['schemas']['ToolRules'];
 export type Unavailable = components['schemas']['Unavailable'];
 export type ValueChange = components['schemas']['ValueChange'];
-export type VerdictEnum = components['schemas']['VerdictEnum'];
 export type $defs = Record<string, never>;
 export interface operations {
     access: {
