@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from tempfile import SpooledTemporaryFile
 from threading import Thread
-from typing import IO, Any, Final
+from typing import IO, Any, ClassVar, Final
 
 import orjson
 from django.core.files.uploadedfile import UploadedFile
 from django.db import connections
-from django.http import FileResponse, StreamingHttpResponse
+from django.http import FileResponse, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -47,7 +47,7 @@ class RawParser(BaseParser):
 
     media_type = "*/*"
 
-    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> IO[bytes]:
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the view reads and closes it
         while chunk := stream.read(_CHUNK):
             if file.tell() + len(chunk) > MAX_UPLOAD:
@@ -71,7 +71,7 @@ class NdjsonRenderer(BaseRenderer):
 
 class ImportView(APIView):
     parser_classes = (MultiPartParser, RawParser)
-    renderer_classes = (*api_settings.DEFAULT_RENDERER_CLASSES, NdjsonRenderer)
+    renderer_classes: ClassVar[Any] = [*api_settings.DEFAULT_RENDERER_CLASSES, NdjsonRenderer]
 
     @extend_schema(
         operation_id="import_runs",
@@ -132,16 +132,15 @@ def _files(request: Request) -> list[NamedFile]:
     raise InvalidQuery("there is no file in the request", where="/file")
 
 
-def _named(file: UploadedFile) -> NamedFile:
+def _named(file: "UploadedFile[Any]") -> NamedFile:
     return NamedFile(name=file.name or "upload", file=file)
 
 
 def _option(request: Request, name: str) -> str | None:
     """A parameter of the address, or a field of the form."""
-    given = request.query_params.get(name)
-    if not given and not isinstance(request.data, SpooledTemporaryFile):
-        given = request.data.get(name)
-    return given or None
+    form = request.data
+    in_form = form.get(name) if isinstance(form, QueryDict) else None
+    return request.query_params.get(name) or in_form or None
 
 
 def _lines(run: Callable[[Callable[[str, int, int], None]], ImportReport]) -> Iterator[bytes]:

@@ -4,7 +4,6 @@ import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -19,7 +18,7 @@ from traces.json_types import JSONValue
 from traces.models import Artifact, Run, RunTag, Step
 from traces.problems import InvalidRecording, RunConflict
 from traces.recording import RecordedRun, RecordedStep
-from traces.vocabulary import RunStatus, StepStatus, StepType
+from traces.vocabulary import StepStatus, StepType
 
 pytestmark = pytest.mark.django_db
 
@@ -188,7 +187,7 @@ def _database_size() -> int:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
-                "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c WHERE c.relname LIKE 'traces_%' AND relkind = 'r'"
+                "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relname LIKE 'traces_%' AND relkind = 'r'"
             )
             return int(cursor.fetchone()[0])
         cursor.execute("PRAGMA page_count")

@@ -45,7 +45,7 @@ def opened(raw: IO[bytes]) -> io.BufferedReader:
     for _ in range(_LAYERS):
         head = stream.peek(4)[:4]
         if head.startswith(_GZIP):
-            stream = _buffered(gzip.GzipFile(fileobj=stream))
+            stream = _buffered(gzip.GzipFile(fileobj=stream, mode="rb"))
         elif head.startswith(_ZSTD):
             reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(stream, read_across_frames=True)
             stream = _buffered(reader)
