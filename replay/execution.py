@@ -13,7 +13,6 @@ from uuid import UUID
 from django.db import transaction
 
 from replay import cache, derived, livecalls, log, preflight
-from replay.graph import Graph
 from replay.loading import Payloads
 from replay.models import ReplaySession
 from replay.policy import Policy
@@ -140,6 +139,11 @@ class Execution:
         if self.buffer and (len(self.buffer) >= _BUFFERED or time.monotonic() - self.buffered_at > _PATIENCE_S):
             self.flush()
 
+    def keep_everything(self) -> None:
+        """A replay that changes nothing keeps every step."""
+        self.failed_source_kept = True
+        self._copy(self.session.fork_sequence_no, self.session.source_run.step_count)
+
     def flush(self) -> None:
         """Commit what has been resolved: a checkpoint."""
         if not self.buffer:
@@ -157,7 +161,7 @@ class Execution:
         if row[0]:
             raise CancelRequested
 
-    def finish(self, graph: Graph) -> None:
+    def finish(self) -> None:
         """The end state, and the sealed run, in one transaction."""
         self.flush()
         self.check_cancelled()
@@ -165,7 +169,7 @@ class Execution:
             for event in self.closed:
                 self._close(event)
             status = self._end_status()
-            traces.seal_run(self.run_id, self._run_status(status, graph))
+            traces.seal_run(self.run_id, self._run_status())
             self._update(
                 status=status, current="", ended_at=datetime.now(UTC), owner="", **self._columns(),
             )  # fmt: skip
@@ -273,7 +277,7 @@ class Execution:
         held = from_fork.filter(label__in=(Label.EXACT, Label.CACHED)).exists()
         return "completed_mixed" if held else "completed_simulated"
 
-    def _run_status(self, status: str, graph: Graph) -> RunStatus:
+    def _run_status(self) -> RunStatus:
         """A run that had failed fails again unless the replay came to another end."""
         failed = self.session.source_run.status == RunStatus.FAILED
         return RunStatus.FAILED if failed and self.failed_source_kept else RunStatus.COMPLETED

@@ -15,15 +15,22 @@ _COLUMNS: Final = (
     "sequence_no", "id", "type", "name", "parent_no", "status", "signature", "input_ref", "output_ref", "provider",
     "model", "tool_name", "call_id", "tokens_in", "tokens_out", "tokens_cached", "duration_ms",
 )  # fmt: skip
+_AHEAD: Final = 200
 _TYPES: Final = {str(member): member for member in StepType}
 _STATUSES: Final = {str(member): member for member in StepStatus}
 _KINDS: Final = {str(member): member for member in EdgeKind}
 
 
-def load_graph(run_id: UUID, fork: int, *, with_links: bool) -> Graph:
-    """The steps from the fork on, and what encloses it; without a change nobody needs the links."""
-    nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork))
-    if not with_links or not nodes:
+def load_first_model(run_id: UUID, fork: int) -> tuple[Node, ...]:
+    """The first model step from the fork on, if there is one."""
+    steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, type=StepType.MODEL)
+    return _nodes(steps.order_by("sequence_no")[:1])
+
+
+def load_graph(run_id: UUID, fork: int) -> Graph:
+    """The steps from the fork on, what they consumed, and what encloses the fork."""
+    nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no"))
+    if not nodes:
         return Graph(fork=fork, nodes=nodes)
     parent = nodes[0].parent
     return Graph(
@@ -32,7 +39,9 @@ def load_graph(run_id: UUID, fork: int, *, with_links: bool) -> Graph:
         links=_links(run_id, fork),
         open=_open(run_id, parent, fork),
         earlier_calls=_nodes(
-            Step.objects.filter(run_id=run_id, sequence_no__lt=fork, parent_no=parent, type=StepType.TOOL)
+            Step.objects.filter(run_id=run_id, sequence_no__lt=fork, parent_no=parent, type=StepType.TOOL).order_by(
+                "sequence_no"
+            )
         ),
     )
 
@@ -43,20 +52,27 @@ class Payloads:
     def __init__(self) -> None:
         self._stored: dict[str, JSONValue] = {}
         self._values: dict[str, JSONValue] = {}
+        self._expected: list[str] = []
+        self._place: dict[str, int] = {}
 
     def __call__(self, ref: str) -> JSONValue:
         """Raises `MissingPart`."""
         if ref not in self._values:
+            self._read_ahead(ref)
+        if ref not in self._values:
             self._values.update(join_many([ref], self._load))
         return self._values[ref]
 
-    def keep(self, ref: str, value: JSONValue) -> None:
-        """A value that is known already."""
-        self._values[ref] = value
+    def expect(self, refs: Iterable[str]) -> None:
+        """These will be wanted in about this order: wanting one reads the next few as well, in the same queries."""
+        self._expected = list(dict.fromkeys(ref for ref in refs if ref))
+        self._place = {ref: at for at, ref in enumerate(self._expected)}
 
-    def prefetch(self, refs: Iterable[str]) -> None:
-        """Read many at once, the missing ones aside: they matter only where they are used."""
-        self._values.update(store.available(ref for ref in refs if ref and ref not in self._values))
+    def _read_ahead(self, ref: str) -> None:
+        """What is missing is left out: it matters only where it is used."""
+        if (at := self._place.get(ref)) is not None:
+            ahead = self._expected[at : at + _AHEAD]
+            self._values.update(store.available(one for one in ahead if one not in self._values))
 
     def _load(self, digests: Iterable[str]) -> Mapping[str, JSONValue]:
         wanted = list(digests)
@@ -65,7 +81,7 @@ class Payloads:
 
 
 def _nodes(steps: Any) -> tuple[Node, ...]:
-    return tuple(_node(*row) for row in steps.order_by("sequence_no").values_list(*_COLUMNS).iterator(2000))
+    return tuple(_node(*row) for row in steps.values_list(*_COLUMNS).iterator(2000))
 
 
 def _node(no: int, id: UUID, type: str, name: str, parent: int | None, status: str, *rest: Any) -> Node:

@@ -1,7 +1,7 @@
 """What a replay would do with every step, and what it would cost. Pure: the engine's walk with live calls unknown."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, get_args
 from uuid import UUID
@@ -21,6 +21,7 @@ from traces.schemas import LabelCounts
 from traces.vocabulary import Label, Reason, StepType
 
 _UNKNOWN: Final = "[Forkpoint] Known only after the live call."
+_NOTHING_TO_FOLLOW: Final = "nothing to follow: every model answer is the recorded one"
 _EXACT: Final = str(Reason.SOURCE_OUTPUT_REUSED)
 
 Price = Callable[[str, str, int | None, int | None], float | None]
@@ -68,8 +69,8 @@ class PlanWorld:
         return None
 
 
-def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources) -> Plan:
-    """The plan; refusals are in it, and nothing starts that has one."""
+def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, brief: bool = False) -> Plan:
+    """The plan; refusals are in it, and nothing starts that has one. A brief one does not list untouched steps."""
     world = PlanWorld(sources)
     refusals = list(profile.refusals)
     try:
@@ -79,10 +80,11 @@ def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources
         refusals.append(_missing(graph, missing))
         events = []
     refusals += _conflicts(graph, profile, policy, world)
-    steps = _planned(graph, events, world.costs)
+    steps = _planned(graph, events, world.costs, brief=brief)
     refusals += _strict(policy, steps)
     determinism = _determinism(graph, profile, policy, world)
-    return _assembled(graph, steps, world, policy, determinism, refusals, _loop(graph, steps), events)
+    counted = _Counted(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
+    return _assembled(counted, steps, policy, determinism, refusals, _loop(graph, steps), events)
 
 
 def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
@@ -97,12 +99,32 @@ def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
     )  # fmt: skip
 
 
-def _planned(graph: Graph, events: Iterable[Event], costs: dict[int, float | None]) -> list[PlannedStep]:
-    """One entry for every source step from the fork on."""
+def plan_unchanged(fork: int, last: int, models: Sequence[Node], policy: Policy, sources: Sources) -> Plan:
+    """The brief plan of a replay that changes nothing, for which the steps need not be loaded."""
+    graph = Graph(fork=fork, nodes=tuple(models))
+    profile = AppliedProfile(by_step={}, refusals=(), profile=OverrideProfile(overrides=[]))
+    determinism = _determinism(graph, profile, policy, PlanWorld(sources))
+    counted = _Counted(fork=fork, total=max(0, last - fork + 1), nodes={})
+    return _assembled(counted, [], policy, determinism, [], _NOTHING_TO_FOLLOW, [])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Counted:
+    """What a plan counts: `total` steps from the fork on, of which it may list fewer, and all those before."""
+
+    fork: int
+    total: int
+    nodes: Mapping[int, Node]
+
+
+def _planned(
+    graph: Graph, events: Iterable[Event], costs: dict[int, float | None], *, brief: bool
+) -> list[PlannedStep]:
+    """One entry for every source step from the fork on; a brief plan leaves out what nothing reaches."""
     found: dict[int, PlannedStep] = {}
     for event in events:
         match event:
-            case Kept():
+            case Kept() if not brief:
                 for no in range(event.first, event.last + 1):
                     found[no] = _kept(graph.by_no[no])
             case Resolved() if event.answer.source is not None or event.call.node is not None:
@@ -152,21 +174,23 @@ def _closed(event: Closed) -> PlannedStep:
 
 
 def _assembled(
-    graph: Graph, steps: list[PlannedStep], world: PlanWorld, policy: Policy, determinism: Determinism,
+    counted: _Counted, steps: list[PlannedStep], policy: Policy, determinism: Determinism,
     refusals: list[PlanRefusal], loop: str, events: list[Event],
 ) -> Plan:  # fmt: skip
-    inherited = graph.fork - 1
+    inherited, untouched = counted.fork - 1, counted.total - len(steps)
     actions: dict[PlanAction, int] = dict.fromkeys(get_args(PlanAction), 0)
     actions |= Counter(step.action for step in steps)
     actions["inherited"] = inherited
+    actions["reuse"] += untouched
     labels = Counter(step.label for step in steps)
     live = [step for step in steps if step.action == "live"]
     costs = [step.cost_usd for step in live]
-    nodes = [graph.by_no[step.sequence_no] for step in live]
+    nodes = [counted.nodes[step.sequence_no] for step in live]
     return Plan(
-        fork_sequence_no=graph.fork, steps=steps, actions=actions,
+        fork_sequence_no=counted.fork, steps=steps, actions=actions,
         counts=LabelCounts(
-            exact=labels[Label.EXACT] + inherited, cached=labels[Label.CACHED], simulated=labels[Label.SIMULATED]
+            exact=labels[Label.EXACT] + inherited + untouched, cached=labels[Label.CACHED],
+            simulated=labels[Label.SIMULATED],
         ),
         live_calls=len(live), cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
         tokens=sum((node.tokens_in or 0) + (node.tokens_out or 0) for node in nodes),
@@ -207,9 +231,7 @@ def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
     """How the loop was recognised in which the first model step is re-resolved."""
     changed = (step for step in steps if step.type is StepType.MODEL and step.reason != _EXACT)
     first = next((graph.by_no[step.sequence_no] for step in changed), None)
-    return (
-        recognise(graph, first).said if first is not None else "nothing to follow: every model answer is the recorded"
-    )
+    return recognise(graph, first).said if first is not None else _NOTHING_TO_FOLLOW
 
 
 def _determinism(graph: Graph, profile: AppliedProfile, policy: Policy, world: PlanWorld) -> Determinism:

@@ -11,7 +11,7 @@ import pydantic
 from replay import cache, planning, pricing, providers
 from replay.edits import AppliedProfile, apply_profile
 from replay.graph import Graph
-from replay.loading import Payloads, load_graph
+from replay.loading import Payloads, load_first_model, load_graph
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.problems import InvalidReplay
@@ -22,13 +22,13 @@ from traces.canonical import escape_pointer
 from traces.json_types import JSONValue
 from traces.models import Run
 from traces.problems import NotFound
+from traces.vocabulary import StepType
 
 # Words with which a profile would ask for another structure than the source has.
 _STRUCTURAL: Final = frozenset(
     {"delete", "remove", "drop", "skip", "move", "reorder", "insert_step", "insert_before", "insert_after", "steps"}
 )
 _BLOCKED: Final = frozenset({"blocked", "failed"})
-_PREFETCHED: Final = 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,19 +56,26 @@ def parse(body: JSONValue) -> ReplayRequest:
         raise InvalidReplay(first["msg"], where=where) from error
 
 
-def prepare(request: ReplayRequest) -> Prepared:
-    """Find the source and plan; raises `NotFound` for an unknown run or fork step."""
+def prepare(request: ReplayRequest, *, brief: bool = False) -> Prepared:
+    """Find the source and plan; raises `NotFound` for an unknown run or fork step.
+
+    A brief plan counts the steps that nothing reaches, and does not list them.
+    """
     run = queries.find_run(request.run)
     fork = _fork(run, request.fork_step)
     if refusal := unfit(run):
         return Prepared(run=run, fork=fork, request=request, plan=planning.empty_plan(fork, request.policy, [refusal]))
-    graph = load_graph(run.id, fork, with_links=needs_links(request.overrides, request.policy))
-    profile = apply_profile(request.overrides, graph)
     payloads = Payloads()
-    prefetch(graph, profile, payloads)
-    return Prepared(
-        run=run, fork=fork, request=request, plan=planning.plan(graph, profile, request.policy, sources(run, payloads))
-    )
+    lookups = sources(run, payloads)
+    if brief and not changes_anything(request.overrides, request.policy):
+        models = load_first_model(run.id, fork)
+        plan = planning.plan_unchanged(fork, run.step_count, models, request.policy, lookups)
+    else:
+        graph = load_graph(run.id, fork)
+        profile = apply_profile(request.overrides, graph)
+        expect(graph, profile, payloads)
+        plan = planning.plan(graph, profile, request.policy, lookups, brief=brief)
+    return Prepared(run=run, fork=fork, request=request, plan=plan)
 
 
 def unfit(run: Run) -> PlanRefusal | None:
@@ -84,16 +91,18 @@ def unfit(run: Run) -> PlanRefusal | None:
     return None
 
 
-def needs_links(overrides: OverrideProfile, policy: Policy) -> bool:
-    """Without a change nothing is consumed anew."""
+def changes_anything(overrides: OverrideProfile, policy: Policy) -> bool:
+    """Whether any step can become other than exact."""
     return bool(overrides.overrides) or policy.order == "reexecute"
 
 
-def prefetch(graph: Graph, profile: AppliedProfile, payloads: Payloads) -> None:
-    """Read what the change can reach in few queries; the walk reads the rest as it comes to it."""
-    reached = sorted(graph.reach(profile.by_step))[:_PREFETCHED]
+def expect(graph: Graph, profile: AppliedProfile, payloads: Payloads) -> None:
+    """Announce what the change can reach, but for the long inputs of models, which a walk may not need."""
+    reached = sorted(graph.reach(profile.by_step))
     nodes = [graph.by_no[no] for no in reached if no in graph.by_no]
-    payloads.prefetch(ref for node in nodes for ref in (node.input_ref, node.output_ref))
+    payloads.expect(
+        ref for node in nodes for ref in (node.output_ref, "" if node.type is StepType.MODEL else node.input_ref)
+    )
 
 
 def sources(run: Run, payloads: Payloads) -> planning.Sources:

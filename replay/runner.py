@@ -77,15 +77,16 @@ def _walk(session_id: UUID, owner: str) -> bool:
     payloads = Payloads()
     execution = Execution(session, owner, policy, payloads)
     execution.open()
-    graph = load_graph(
-        session.source_run_id, session.fork_sequence_no, with_links=preflight.needs_links(overrides, policy)
-    )
-    profile = apply_profile(overrides, graph)
-    preflight.prefetch(graph, profile, payloads)
-    walk = Walk(graph, profile, policy, execution)
-    for event in walk.run():
-        execution.handle(event, walk)
-    execution.finish(graph)
+    if not preflight.changes_anything(overrides, policy):
+        execution.keep_everything()
+    else:
+        graph = load_graph(session.source_run_id, session.fork_sequence_no)
+        profile = apply_profile(overrides, graph)
+        preflight.expect(graph, profile, payloads)
+        walk = Walk(graph, profile, policy, execution)
+        for event in walk.run():
+            execution.handle(event, walk)
+    execution.finish()
     return True
 
 

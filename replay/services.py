@@ -33,7 +33,7 @@ def launch(request: ReplayRequest, idempotency_key: str | None = None) -> Replay
     asked = digest(request.model_dump(mode="json", exclude_unset=True))
     if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
         return known
-    prepared = preflight.prepare(request)
+    prepared = preflight.prepare(request, brief=True)
     refusals = prepared.plan.refusals
     if refusal := next((refusal for refusal in refusals if not _is_strict(refusal)), None):
         raise ReplayRefused(refusal)
@@ -119,7 +119,7 @@ def _create(prepared: preflight.Prepared, key: str | None, asked: str) -> Replay
     return ReplaySession.objects.create(
         source_run=prepared.run, fork_sequence_no=prepared.fork, profile=profile,
         policy=request.policy.model_dump(mode="json"), plan=plan.model_dump(mode="json", exclude={"steps"}),
-        planned=planned, planned_steps=len(plan.steps) - plan.actions["unreached"] + prepared.fork - 1,
+        planned=planned, planned_steps=sum(plan.actions.values()) - plan.actions["unreached"],
         idempotency_key=key or None, request_digest=asked, cost_usd=0,
     )  # fmt: skip
 
