@@ -1,6 +1,5 @@
 """Whole steps of a run, payloads and all, page by page: what programs read a run by."""
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from drf_spectacular.utils import extend_schema
@@ -10,7 +9,6 @@ from rest_framework.views import APIView
 
 from traces import queries, run_list, store
 from traces.models import Run, Step
-from traces.parts import MissingPart
 from traces.presenting import STEP_COLUMNS, StepDict, step_dicts
 from traces.responses import PROBLEMS, path, query
 from traces.schemas import FullStepList
@@ -43,7 +41,8 @@ def full_steps(run: Run, *, after: int, limit: int) -> tuple[list[StepDict], int
     """Steps in the shape of `FullStep`, and what to pass as `after` for the rest."""
     found = queries.steps(run.id, after=after, limit=limit + 1)
     shown = found[:limit]
-    payloads = _payloads(shown)
+    wanted = {getattr(step, column) for step in shown for column in _PAYLOADS.values()}
+    payloads = store.available(wanted)
     steps = [_full(step, run, payloads) for step in shown]
     return steps, shown[-1].sequence_no if len(found) > limit else None
 
@@ -57,19 +56,3 @@ def _full(step: Step, run: Run, payloads: dict[str, Any]) -> StepDict:
         **{field: payloads.get(ref) for field, ref in refs.items()},
         "unavailable": [field for field, ref in refs.items() if ref and ref not in payloads],
     }
-
-
-def _payloads(steps: Sequence[Step]) -> dict[str, Any]:
-    """The payloads of all steps in few queries; where a part is missing, those that are whole."""
-    wanted = {ref for step in steps for column in _PAYLOADS.values() if (ref := getattr(step, column))}
-    try:
-        return store.payloads(wanted)
-    except MissingPart:
-        return {ref: value for ref in wanted for value in _whole(ref)}
-
-
-def _whole(ref: str) -> list[Any]:
-    try:
-        return [store.payload(ref)]
-    except MissingPart:
-        return []
