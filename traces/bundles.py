@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final
 from uuid import UUID
 
@@ -15,31 +14,27 @@ from traces.bundle_lines import EdgeLine, Origin, RunLine, StepLine, parsed
 from traces.json_types import JSONObject, JSONValue
 from traces.models import Run, Step
 from traces.parts import MissingPart, Splitter, join_many, references
-from traces.problems import ArtifactMissing, RunConflict, RunSealed
+from traces.problems import ArtifactMissing, NotSealed, RunConflict
 from traces.provenance import EdgeFact
 from traces.rows import StepRow
 from traces.services import Recorded
 from traces.signatures import signature
 from traces.vocabulary import RunSource
 
-_IN_MEMORY: Final = 16 * 1024 * 1024
 _REFS: Final = ("input_ref", "output_ref", "attributes_ref")
 
 
-def export(run: Run) -> IO[bytes]:
-    """A bundle of a sealed run, from its start; raises `ArtifactMissing` when a payload is gone."""
+def export(run: Run, file: IO[bytes]) -> None:
+    """Write a bundle of a sealed run; raises `NotSealed`, and `ArtifactMissing` when a payload is gone."""
     if run.sealed_at is None:
-        raise RunSealed(f"run {run.id} is still being written: a bundle holds a finished run")
+        raise NotSealed(f"run {run.id} is still being written: a bundle holds a finished run")
     steps = queries.steps(run.id)
     tables = {
         "run.json": orjson.dumps(_run_line(run)),
         "steps.jsonl": bundle_files.lines(_step_lines(run, steps)),
         "edges.jsonl": bundle_files.lines(_edge_lines(run)),
     }
-    file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the caller sends and closes it
     bundle_files.write(file, content_digest=run.content_digest, tables=tables, artifacts=_artifacts(steps))
-    file.seek(0)
-    return file
 
 
 def import_bundle(file: IO[bytes]) -> Recorded:

@@ -63,6 +63,13 @@ class RunSealed(ProblemError):
     status = 409
 
 
+class NotSealed(ProblemError):
+    """A run that is still being written."""
+
+    code = "source_not_sealed"
+    status = 409
+
+
 class TooLarge(ProblemError):
     """More than the limits allow."""
 

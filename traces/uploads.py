@@ -1,10 +1,11 @@
 """What comes in and goes out as files: imports with progress, and bundles."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from queue import SimpleQueue
 from tempfile import SpooledTemporaryFile
 from threading import Thread
-from typing import IO, Any, ClassVar, Final
+from typing import IO, Any, Final
 
 import orjson
 from django.core.files.uploadedfile import UploadedFile
@@ -21,7 +22,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from traces import bundles, importing, queries
-from traces.importing import NamedFile
+from traces.importing import NamedFile, Progress
 from traces.models import Run
 from traces.problems import InvalidQuery, ProblemError, TooLarge
 from traces.responses import PROBLEMS, query
@@ -71,7 +72,7 @@ class NdjsonRenderer(BaseRenderer):
 
 class ImportView(APIView):
     parser_classes = (MultiPartParser, RawParser)
-    renderer_classes: ClassVar[Any] = [*api_settings.DEFAULT_RENDERER_CLASSES, NdjsonRenderer]
+    renderer_classes: Any = (*api_settings.DEFAULT_RENDERER_CLASSES, NdjsonRenderer)
 
     @extend_schema(
         operation_id="import_runs",
@@ -88,8 +89,9 @@ class ImportView(APIView):
         files = _files(request)
         app, format = _option(request, "app"), _option(request, "format")
 
-        def run(progress: Callable[[str, int, int], None]) -> ImportReport:
-            return importing.import_files(files, app=app, format=format, progress=progress)
+        def run(progress: Progress) -> ImportReport:
+            with _closing(files):
+                return importing.import_files(files, app=app, format=format, progress=progress)
 
         accepted = getattr(request.accepted_renderer, "media_type", "")
         if accepted == NDJSON:
@@ -106,9 +108,17 @@ class BundleExportView(APIView):
     def post(self, request: Request) -> FileResponse:
         """A run as one file that any other server can import."""
         run = queries.find_run(BundleRequest.model_validate(request.data).run)
+        file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the response closes it
+        with ExitStack() as on_error:
+            on_error.callback(file.close)
+            bundles.export(run, file)
+            on_error.pop_all()
+        size = file.tell()
+        file.seek(0)
         return FileResponse(
-            bundles.export(run), as_attachment=True, filename=f"{run.id}.forkpoint.zip", content_type="application/zip"
-        )
+            file, as_attachment=True, filename=f"{run.id}.forkpoint.zip", content_type="application/zip",
+            headers={"Content-Length": str(size)},
+        )  # fmt: skip
 
 
 class BundleImportView(APIView):
@@ -117,7 +127,17 @@ class BundleImportView(APIView):
     @extend_schema(operation_id="import_bundle", request=_FILES, responses={200: ImportReport, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Import runs from bundles: all of them, or none of a bundle that is damaged."""
-        return Response(ImportReport(runs=[_imported(file) for file in _files(request)], skipped=[]))
+        files = _files(request)
+        with _closing(files):
+            return Response(ImportReport(runs=[_imported(file) for file in files], skipped=[]))
+
+
+@contextmanager
+def _closing(files: Sequence[NamedFile]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for file in files:
+            stack.callback(file.file.close)
+        yield
 
 
 def _files(request: Request) -> list[NamedFile]:
@@ -143,7 +163,7 @@ def _option(request: Request, name: str) -> str | None:
     return request.query_params.get(name) or in_form or None
 
 
-def _lines(run: Callable[[Callable[[str, int, int], None]], ImportReport]) -> Iterator[bytes]:
+def _lines(run: Callable[[Progress], ImportReport]) -> Iterator[bytes]:
     """The lines of an import that goes on in a thread of its own while they are sent."""
     lines: SimpleQueue[Line | None] = SimpleQueue()
     Thread(target=_work, args=(run, lines), name="import", daemon=True).start()
@@ -151,7 +171,7 @@ def _lines(run: Callable[[Callable[[str, int, int], None]], ImportReport]) -> It
         yield orjson.dumps(line) + b"\n"
 
 
-def _work(run: Callable[[Callable[[str, int, int], None]], ImportReport], lines: SimpleQueue[Line | None]) -> None:
+def _work(run: Callable[[Progress], ImportReport], lines: SimpleQueue[Line | None]) -> None:
     def progress(path: str, done: int, total: int) -> None:
         lines.put({"type": "progress", "path": path, "done": done, "total": total})
 
