@@ -1,0 +1,8 @@
+"""The command line: `forkpoint`."""
+
+
+def main() -> None:
+    """Run the command that the arguments name, and leave with its exit code."""
+    from cockpit.cli.app import run
+
+    run()

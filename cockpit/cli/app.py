@@ -1,0 +1,211 @@
+"""The commands and their options. What a command does is in a module of its own, imported when it runs."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cockpit.cli.failures import Exit, Failure
+
+app = typer.Typer(
+    name="forkpoint",
+    help="Open a run of an agent, change one thing, replay from there, see what caused the difference.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    epilog="Exit codes: 0 success, 1 error, 2 bad input, 3 authentication, 4 not found, 5 a gate or --strict failed, "
+    "6 a dependency is unavailable or timed out.",
+)
+tokens = typer.Typer(no_args_is_help=True, help="API tokens of the store on this machine.")
+bundles = typer.Typer(no_args_is_help=True, help="Runs as portable files.")
+app.add_typer(tokens, name="token")
+app.add_typer(bundles, name="bundle")
+
+RUN = "An id, a unique beginning of one, a file (imported on the way), or `last`."
+Run = Annotated[str, typer.Argument(metavar="RUN", help=RUN)]
+Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on standard output.")]
+Url = Annotated[str | None, typer.Option("--url", help="A server, instead of the store here. [env: FORKPOINT_URL]")]
+Token = Annotated[str | None, typer.Option("--token", help="The server's API token. [env: FORKPOINT_TOKEN]")]
+File = Annotated[Path | None, typer.Option(metavar="FILE", help="JSON; - reads standard input.")]
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="The address to listen on. [env: FORKPOINT_HOST]")] = None,
+    port: Annotated[int | None, typer.Option(help="0 takes a free one. [env: FORKPOINT_PORT]")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo/--no-demo", help="Load the demo recordings and the local model.")
+    ] = True,
+) -> None:
+    """Serve the cockpit from this one process, and print its address."""
+    from cockpit.cli import serving
+
+    serving.run(host=host, port=port, demo=demo)
+
+
+@app.command("import")
+def import_(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with everything in them.")],
+    app: Annotated[str | None, typer.Option(help="The app that the runs belong to.")] = None,
+    format: Annotated[str | None, typer.Option(help="The format, where it should not be detected.")] = None,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Import recordings; the format is detected."""
+    from cockpit.cli import importing
+
+    _finish(importing.run(paths, app=app, format=format, json=json, url=url, token=token))
+
+
+@app.command()
+def runs(
+    limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 20,
+    app: Annotated[str | None, typer.Option(help="Runs of this app only.")] = None,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """List runs."""
+    from cockpit.cli import showing
+
+    showing.runs(limit=limit, app=app, json=json, url=url, token=token)
+
+
+@app.command()
+def show(run: Run, json: Json = False, url: Url = None, token: Token = None) -> None:
+    """Show a run and its steps; with --json, their whole payloads."""
+    from cockpit.cli import showing
+
+    showing.show(run, json=json, url=url, token=token)
+
+
+@app.command()
+def replay(
+    run: Run,
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="STEP", help="The step to fork at: id or number.")
+    ] = None,
+    overrides: File = None,
+    policy: File = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Show the plan; nothing runs.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail if any step would be simulated.")] = False,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Fork a run at a step and replay from there."""
+    from cockpit.cli import replaying
+
+    request = replaying.asked(from_=from_, overrides=overrides, policy=policy, strict=strict)
+    act = replaying.preview if preview else replaying.replay
+    _finish(act(run, request, json=json, url=url, token=token))
+
+
+@app.command()
+def diff(
+    base: Annotated[str, typer.Argument(metavar="BASE", help=RUN)],
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)],
+    format: Annotated[str | None, typer.Option(metavar="json|md|html", help="Print the report in this form.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file.")] = None,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Compare two runs: what changed, and what caused it."""
+    from cockpit.cli import comparing
+
+    form = "json" if json and format is None else format
+    comparing.diff(base, candidate, form=form, target=output, url=url, token=token)
+
+
+@app.command()
+def share(
+    diff: Annotated[str, typer.Argument(metavar="DIFF", help="The id of a diff, a unique beginning, or `last`.")],
+    expires: Annotated[str | None, typer.Option(metavar="7d", help="How long it opens: 30m, 12h, 7d, 2w.")] = None,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Make a link that opens a diff for anyone who has it."""
+    from cockpit.cli import comparing
+
+    comparing.share(diff, expires=expires, json=json, url=url, token=token)
+
+
+@app.command()
+def check(json: Json = False, url: Url = None, token: Token = None) -> None:
+    """Validate the configuration and print it without secrets; say whether what it needs can be reached."""
+    from cockpit.cli import checking
+
+    _finish(checking.check(json=json, url=url, token=token))
+
+
+@tokens.command("create")
+def token_create(
+    name: Annotated[str, typer.Argument(help="Whose it is, or what for.")],
+    role: Annotated[str, typer.Option(metavar="viewer|debugger|admin")] = "viewer",
+    json: Json = False,
+) -> None:
+    """Make an API token. It is shown once."""
+    from cockpit.cli import serving
+
+    serving.create_token(name, role=role, json=json)
+
+
+@bundles.command("export")
+def bundle_export(
+    run: Run,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Write a run to one file that any other Forkpoint can import."""
+    from cockpit.cli import importing
+
+    importing.export(run, output, json=json, url=url, token=token)
+
+
+@bundles.command("import")
+def bundle_import(
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE...")],
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Import bundles."""
+    from cockpit.cli import importing
+
+    _finish(importing.run(paths, app=None, format="bundle", json=json, url=url, token=token))
+
+
+def run() -> None:
+    """Run the command line; failures go to standard error, and with --json to standard output too."""
+    try:
+        app()
+    except Failure as failure:
+        _tell(failure)
+        sys.exit(failure.exit)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output, as `head` does, has seen enough.
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _finish(exit: Exit) -> None:
+    if exit:
+        raise typer.Exit(exit)
+
+
+def _tell(failure: Failure) -> None:
+    from cockpit.cli import output
+
+    where: dict[str, Any] = failure.as_json()
+    if "--json" in sys.argv:
+        output.document(where)
+    output.error(f"{failure}" + (f" (at {failure.where})" if failure.where else ""))

@@ -1,0 +1,104 @@
+"""`check`: the effective configuration without secrets, and whether what it needs can be reached."""
+
+import re
+from importlib.util import find_spec
+from typing import Any, Final, cast
+
+from cockpit.cli import output
+from cockpit.cli.client import Api, connected
+from cockpit.cli.failures import Exit, Failure
+
+_SECRET: Final = re.compile(r"//([^/@:]*)(:[^/@]*)?@")
+
+
+def check(*, json: bool, url: str | None, token: str | None) -> Exit:
+    """Validate, reach, print."""
+    with connected(url, token) as api:
+        found = {**(_configuration() if api.local else {}), **_state(api)}
+    if json:
+        output.document(found)
+    else:
+        _show(found)
+    return Exit.OK if found["ok"] else Exit.UNAVAILABLE
+
+
+def _state(api: Api) -> dict[str, Any]:
+    health = api.get("/health")
+    try:
+        ready = api.get("/ready")
+    except Failure as failure:
+        if failure.code:
+            raise
+        # Not ready is answered with 503 and the checks, which a failure does not carry.
+        ready = {"ready": False, "checks": {"server": str(failure)}}
+    access = api.get("/access")
+    return {
+        "ok": ready["ready"],
+        "version": health["version"],
+        "login_required": access["login_required"],
+        "role": access["role"],
+        "checks": ready["checks"],
+    }
+
+
+def _configuration() -> dict[str, Any]:
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        providers = _providers()
+    except ImproperlyConfigured as error:
+        raise Failure(str(error), exit=Exit.BAD_INPUT, code="validation_error") from error
+    return {
+        "mode": "embedded" if settings.EMBEDDED else "distributed",
+        "home": str(settings.HOME),
+        "host": settings.HOST,
+        "port": settings.PORT,
+        "database": _masked(settings.DATABASE_URL) or f"sqlite: {settings.DATABASES['default']['NAME']}",
+        "redis": _masked(settings.REDIS_URL) or None,
+        "artifacts": _artifacts(cast(dict[str, Any], settings.STORAGES["artifacts"])["OPTIONS"]),
+        "semantic": find_spec("sentence_transformers") is not None,
+        "providers": providers,
+    }
+
+
+def _providers() -> list[dict[str, Any]]:
+    from replay.providers import configuration
+
+    return [
+        {
+            "name": provider.name,
+            "protocol": provider.protocol,
+            "base_url": provider.base_url,
+            "key": _key(provider.api_key_env, configuration.api_key(provider)),
+        }
+        for provider in configuration.configured().values()
+    ]
+
+
+def _key(variable: str, value: str) -> str:
+    if not variable:
+        return "none needed"
+    return f"{variable} is set" if value else f"{variable} is not set"
+
+
+def _artifacts(options: dict[str, Any]) -> str:
+    if "bucket_name" in options:
+        return f"s3://{options['bucket_name']}/{options['location']}"
+    return str(options["location"])
+
+
+def _masked(url: str) -> str:
+    """A URL without the password in it."""
+    return _SECRET.sub(lambda found: f"//{found[1]}{':***' if found[2] else ''}@", url)
+
+
+def _show(found: dict[str, Any]) -> None:
+    console = output.people()
+    output.facts(console, [(name, value) for name, value in found.items() if isinstance(value, str | int | bool)])
+    for provider in found.get("providers", []):
+        said = f"{provider['protocol']} {provider['base_url']} ({provider['key']})"
+        output.facts(console, [(f"provider {provider['name']}", said)])
+    for name, outcome in found["checks"].items():
+        sign = output.glyph("exact" if outcome == "ok" else "live", "ok" if outcome == "ok" else "failed")
+        console.print(sign + f" {name}" + ("" if outcome == "ok" else f": {outcome}"), soft_wrap=True)

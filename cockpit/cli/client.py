@@ -1,0 +1,115 @@
+"""One way to speak to Forkpoint: its REST interface, of a server or of the store on this machine.
+
+On the local store the same requests go to the application inside this process, and replays run in a worker
+that this process starts.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from cockpit.cli.failures import Exit, Failure, of_problem
+
+_TIMEOUT = httpx.Timeout(300, connect=10)
+
+
+class Api:
+    """Requests under `/api/v1`; every failure is a `Failure` with its exit code."""
+
+    def __init__(self, http: httpx.Client, *, local: bool) -> None:
+        self._http = http
+        self.local = local
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self._json("GET", path, params=_said(query))
+
+    def post(self, path: str, body: Any = None, **query: Any) -> Any:
+        return self._json("POST", path, json={} if body is None else body, params=_said(query))
+
+    def text(self, path: str, **query: Any) -> str:
+        return self._checked(self._send("GET", path, params=_said(query))).text
+
+    def download(self, path: str, body: Any, target: Path) -> None:
+        """Write the answer to a file as it comes."""
+        with self._streamed("POST", path, json=body) as response, target.open("wb") as file:
+            for chunk in response.iter_bytes():
+                file.write(chunk)
+
+    @contextlib.contextmanager
+    def lines(self, path: str, **request: Any) -> Iterator[Iterator[str]]:
+        """The lines of an answer as they come."""
+        with self._streamed("POST", path, headers={"accept": "application/x-ndjson"}, **request) as response:
+            yield response.iter_lines()
+
+    def start_worker(self) -> None:
+        """Make sure that what is queued is worked on: a server's workers do it; the local store's is ours."""
+        if self.local:
+            from cockpit.cli.local import start_worker
+
+            start_worker()
+
+    @contextlib.contextmanager
+    def _streamed(self, method: str, path: str, **request: Any) -> Iterator[httpx.Response]:
+        try:
+            with self._http.stream(method, f"/api/v1{path}", **request) as response:
+                if response.is_error:
+                    response.read()
+                yield self._checked(response)
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
+
+    def _json(self, method: str, path: str, **request: Any) -> Any:
+        response = self._checked(self._send(method, path, **request))
+        try:
+            return response.json()
+        except ValueError as error:
+            raise Failure(
+                f"{self._http.base_url} answered with something that is not JSON: is it a Forkpoint?"
+            ) from error
+
+    def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
+        try:
+            return self._http.request(method, f"/api/v1{path}", **request)
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
+
+    def _checked(self, response: httpx.Response) -> httpx.Response:
+        if response.is_success:
+            return response
+        try:
+            problem = response.json()
+        except ValueError:
+            problem = {}
+        raise of_problem(problem if isinstance(problem, dict) else {}, response.status_code)
+
+    def _unreachable(self, error: httpx.HTTPError) -> Failure:
+        detail = f"cannot reach {self._http.base_url}: {error or type(error).__name__}"
+        return Failure(detail, exit=Exit.UNAVAILABLE, code="dependency_unavailable")
+
+
+@contextlib.contextmanager
+def connected(url: str | None, token: str | None) -> Iterator[Api]:
+    """The interface of the server at `url`, else of the store on this machine."""
+    url = url or os.environ.get("FORKPOINT_URL")
+    token = token or os.environ.get("FORKPOINT_TOKEN")
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    if url is None:
+        from cockpit.cli.local import opened
+
+        with opened() as http:
+            yield Api(http, local=True)
+        return
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise Failure(f"{url!r} is not the address of a server: give http://host:port", exit=Exit.BAD_INPUT)
+    with httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=_TIMEOUT) as http:
+        yield Api(http, local=False)
+
+
+def _said(query: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in query.items() if value is not None}

@@ -1,0 +1,53 @@
+"""Why a command failed, and the exit code that says so."""
+
+from enum import IntEnum
+from typing import Any
+
+
+class Exit(IntEnum):
+    OK = 0
+    ERROR = 1
+    BAD_INPUT = 2
+    AUTHENTICATION = 3
+    NOT_FOUND = 4
+    GATE = 5
+    UNAVAILABLE = 6
+
+
+_BY_CODE = {
+    "auth_required": Exit.AUTHENTICATION,
+    "auth_forbidden": Exit.AUTHENTICATION,
+    "not_found": Exit.NOT_FOUND,
+    "dependency_unavailable": Exit.UNAVAILABLE,
+    "rate_limited": Exit.UNAVAILABLE,
+    "conflict": Exit.ERROR,
+    "internal_error": Exit.ERROR,
+    "artifact_missing": Exit.ERROR,
+    "strict": Exit.GATE,
+}
+
+
+class Failure(Exception):
+    """What went wrong, in words for the person at the terminal."""
+
+    def __init__(self, detail: str, *, exit: Exit = Exit.ERROR, code: str = "", where: str = "") -> None:
+        super().__init__(detail)
+        self.exit = exit
+        self.code = code
+        self.where = where
+
+    def as_json(self) -> dict[str, Any]:
+        return {"error": {"code": self.code or self.exit.name.lower(), "detail": str(self), "where": self.where}}
+
+
+def exit_for(code: str) -> Exit:
+    """The exit code for an error code of the interface: whatever is left is the caller's input."""
+    return _BY_CODE.get(code, Exit.BAD_INPUT)
+
+
+def of_problem(problem: dict[str, Any], status: int) -> Failure:
+    """The failure that a `problem+json` answer tells."""
+    code = str(problem.get("code", ""))
+    fallback = Exit.UNAVAILABLE if status in {502, 503, 504} else Exit.ERROR
+    detail = str(problem.get("detail") or problem.get("title") or f"the server answered {status}")
+    return Failure(detail, exit=exit_for(code) if code else fallback, code=code, where=str(problem.get("where", "")))

@@ -1,0 +1,195 @@
+"""`replay`: ask for the plan, or launch a session and follow it to its end."""
+
+import json as jsonlib
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from rich.text import Text
+
+from cockpit.cli import output
+from cockpit.cli.client import Api, connected
+from cockpit.cli.failures import Exit, Failure, exit_for
+from cockpit.cli.importing import run_id
+from cockpit.cli.showing import pages
+
+_RUNNING: Final = frozenset({"pending", "running"})
+_POLL_S: Final = 0.05
+_SLOWEST_POLL_S: Final = 1.0
+_DIFF_WAIT_S: Final = 5.0
+
+
+def asked(*, from_: str | None, overrides: Path | None, policy: Path | None, strict: bool) -> dict[str, Any]:
+    """The request without its run, from the options and the files that they name."""
+    request: dict[str, Any] = {"overrides": _overrides(overrides), "policy": _read(policy, "policy")}
+    if strict:
+        request["policy"]["strict"] = True
+    if from_ is not None:
+        request["fork_step"] = int(from_) if from_.isdecimal() else from_
+    return request
+
+
+def preview(ref: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> Exit:
+    """Print the plan; one that refuses the replay is bad input, and under --strict a failed gate."""
+    with connected(url, token) as api:
+        if api.local:
+            _with_local_model()
+        plan = api.post("/replays/preview", {**request, "run": run_id(api, ref)})
+    if json:
+        output.document({"plan": plan})
+    else:
+        _show_plan(plan)
+    refused = plan["refusals"]
+    if not refused:
+        return Exit.OK
+    return Exit.GATE if all(refusal["where"] == "/policy/strict" for refusal in refused) else Exit.BAD_INPUT
+
+
+def replay(ref: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> Exit:
+    """Launch, follow, and print what became of every step."""
+    with connected(url, token) as api:
+        api.start_worker()
+        session = api.post("/replays", {**request, "run": run_id(api, ref)})
+        session = _followed(api, session)
+        steps = list(pages(api, session["run"], "steps", None)) if session["run"] else []
+    if json:
+        output.document(_contract(session, steps))
+    else:
+        _show_session(session, steps)
+    return _exit(session)
+
+
+def _followed(api: Api, session: dict[str, Any]) -> dict[str, Any]:
+    """The session at its end; interrupting it cancels it."""
+    wait = _POLL_S
+    try:
+        while session["status"] in _RUNNING:
+            time.sleep(wait)
+            wait = min(wait * 1.2, _SLOWEST_POLL_S)
+            session = api.get(f"/replays/{session['id']}")
+        return _compared(api, session)
+    except KeyboardInterrupt:
+        api.post(f"/replays/{session['id']}/cancel")
+        output.note(f"session {session['id']} is cancelled")
+        raise
+
+
+def _compared(api: Api, session: dict[str, Any]) -> dict[str, Any]:
+    """The session with its diff, which the worker makes right after the end."""
+    deadline = time.monotonic() + _DIFF_WAIT_S
+    while session["status"].startswith("completed") and session["diff"] is None and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+        session = api.get(f"/replays/{session['id']}")
+    return session
+
+
+def _contract(session: dict[str, Any], steps: list[dict[str, Any]]) -> dict[str, Any]:
+    fields = ("sequence_no", "type", "name", "status", "label", "reason", "source_step")
+    shown = [{name: step[name] for name in fields} for step in steps]
+    return {"session": session, "run": {"id": session["run"]} if session["run"] else None, "steps": shown}
+
+
+def _exit(session: dict[str, Any]) -> Exit:
+    if session["status"].startswith("completed"):
+        return Exit.OK
+    if session["status"] == "awaiting_operator":
+        output.error("the replay waits for an answer: give it in the cockpit, on the page of the session")
+        return Exit.ERROR
+    if session["error"]:
+        output.error(session["error"])
+    return exit_for(session["error_code"]) if session["status"] == "failed_validation" else _failed(session)
+
+
+def _failed(session: dict[str, Any]) -> Exit:
+    return Exit.GATE if session["error_code"] == "strict" else Exit.ERROR
+
+
+def _with_local_model() -> None:
+    """The plan must know the local model that the replay will have."""
+    from cockpit.demo import provider
+
+    provider.start()
+
+
+def _overrides(path: Path | None) -> dict[str, Any]:
+    """An override profile; a bare list of entries is one, too."""
+    given = _read(path, "overrides", lists=True)
+    if isinstance(given, list):
+        return {"overrides": given}
+    return given or {"overrides": []}
+
+
+def _read(path: Path | None, what: str, *, lists: bool = False) -> Any:
+    if path is None:
+        return {}
+    try:
+        value = jsonlib.loads(sys.stdin.read() if str(path) == "-" else path.read_text("utf-8"))
+    except OSError as error:
+        raise Failure(f"cannot read the {what} file {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
+    except ValueError as error:
+        raise Failure(f"the {what} file {path} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
+    if not isinstance(value, (dict, list) if lists else dict):
+        raise Failure(f"the {what} file {path} must hold an object", exit=Exit.BAD_INPUT)
+    return value
+
+
+def _show_plan(plan: dict[str, Any]) -> None:
+    console = output.people()
+    counts = ", ".join(f"{count} {action}" for action, count in plan["actions"].items() if count)
+    output.facts(
+        console,
+        [
+            ("forks at", f"step {plan['fork_sequence_no']}"),
+            ("steps", counts),
+            ("labels", output.labels(plan["counts"])),
+            ("live calls", plan["live_calls"]),
+            ("cost", output.money(plan["cost_usd"]) if plan["live_calls"] else "nothing"),
+            ("type", plan["replay_type"]),
+            ("determinism", _score(plan["determinism"])),
+            ("loop", plan["loop"]),
+        ],
+    )
+    console.print()
+    shown = output.table(">no", "", "action", "type", "name", "why")
+    for step in plan["steps"]:
+        sign = output.glyph(step["label"]) if step["label"] else Text("-")
+        why = step["note"] or ", ".join(step["differs"]) or step["reason"]
+        shown.add_row(str(step["sequence_no"]), sign, step["action"], step["type"], Text(step["name"]), Text(why))
+    console.print(shown)
+    for warning in plan["warnings"]:
+        output.note(f"warning: {warning}")
+    for refusal in plan["refusals"]:
+        output.error(f"{refusal['code']}: {refusal['detail']} (at {refusal['where']})")
+
+
+def _show_session(session: dict[str, Any], steps: list[dict[str, Any]]) -> None:
+    console = output.people()
+    output.facts(
+        console,
+        [
+            ("session", session["id"]),
+            ("status", session["status"]),
+            ("run", session["run"]),
+            ("labels", output.labels(session["counts"])),
+            ("live calls", session["live_calls"]),
+            ("cost", output.money(session["cost_usd"])),
+            ("determinism", _score(session["determinism"])),
+            ("diff", session["diff"]),
+        ],
+    )
+    console.print()
+    shown = output.table(">no", "", "type", "name", "reason", "what")
+    for step in steps:
+        if step["sequence_no"] >= session["fork_sequence_no"]:
+            sign = output.glyph(step["label"], step["status"])
+            name, what = Text(step["name"]), Text(step["summary"])
+            shown.add_row(str(step["sequence_no"]), sign, step["type"], name, step["reason"], what)
+    console.print(shown)
+    for divergence in session["divergences"]:
+        output.note(divergence)
+
+
+def _score(determinism: dict[str, Any]) -> str:
+    score = determinism["score"]
+    return "unknown" if score is None else f"{score:.3f}"

@@ -1,0 +1,97 @@
+"""`runs` and `show`."""
+
+import json as jsonlib
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+from rich.text import Text
+
+from cockpit.cli import output
+from cockpit.cli.client import Api, connected
+from cockpit.cli.importing import run_id
+
+_PAGE: Final = 200
+
+
+def runs(*, limit: int, app: str | None, json: bool, url: str | None, token: str | None) -> None:
+    """The newest runs."""
+    with connected(url, token) as api:
+        found = list(_runs(api, limit, app))
+    if json:
+        output.document({"runs": found})
+        return
+    if not found:
+        output.people().print("There is no run yet: `forkpoint import PATH` brings some, `forkpoint serve` a demo.")
+        return
+    shown = output.table("", "run", "app", ">steps", ">tokens", ">cost", "labels", "name")
+    for run in found:
+        tokens = str(run["tokens_in"] + run["tokens_out"])
+        sign, cost = output.glyph("live", run["status"]), output.money(run["cost_usd"])
+        labels = output.labels(run["labels"])
+        shown.add_row(sign, run["id"], run["app"], str(run["steps"]), tokens, cost, labels, Text(run["name"]))
+    output.people().print(shown)
+
+
+def show(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
+    """A run: for people an overview, for programs everything."""
+    with connected(url, token) as api:
+        run = api.get(f"/runs/{run_id(api, ref)}")
+        if json:
+            _print_whole(run, pages(api, run["id"], "full-steps", _PAGE))
+        else:
+            _overview(run, list(pages(api, run["id"], "steps", None)))
+
+
+def _runs(api: Api, limit: int, app: str | None) -> Iterator[dict[str, Any]]:
+    cursor = None
+    while limit > 0:
+        page = api.get("/runs", limit=min(limit, _PAGE), app=app, cursor=cursor)
+        yield from page["runs"]
+        limit -= len(page["runs"])
+        cursor = page["next"]
+        if cursor is None:
+            return
+
+
+def pages(api: Api, run: str, of: str, limit: int | None) -> Iterator[dict[str, Any]]:
+    after: int | None = 0
+    while after is not None:
+        page = api.get(f"/runs/{run}/{of}", after=after, limit=limit)
+        yield from page["steps"]
+        after = page["next"]
+
+
+def _print_whole(run: dict[str, Any], steps: Iterator[dict[str, Any]]) -> None:
+    """One document, written step by step: whole payloads of a long run may not fit in memory."""
+    sys.stdout.write(f'{{"run":{jsonlib.dumps(run, ensure_ascii=False)},"steps":[')
+    for number, step in enumerate(steps):
+        sys.stdout.write(("," if number else "") + "\n" + jsonlib.dumps(step, ensure_ascii=False))
+    sys.stdout.write("]}\n")
+    sys.stdout.flush()
+
+
+def _overview(run: dict[str, Any], steps: list[dict[str, Any]]) -> None:
+    console = output.people()
+    console.print(Text(run["name"], style="bold"), soft_wrap=True)
+    counts = f"{run['steps']} steps, {run['errors']} failed"
+    origin = f"{run['source_run']} from step {run['fork_sequence_no']}" if run["source_run"] else ""
+    facts = [("run", run["id"]), ("app", run["app"]), ("status", run["status"]), ("forked from", origin)]
+    facts += [("steps", counts), ("labels", output.labels(run["labels"]))]
+    facts += [("cost", output.money(run["cost_usd"])), ("duration", output.duration(run["duration_ms"]))]
+    output.facts(console, facts)
+    console.print()
+    console.print(_steps(steps))
+
+
+def _steps(steps: list[dict[str, Any]]) -> Any:
+    shown = output.table(">no", "", "type", "name", ">time", ">tokens", "what")
+    depths: dict[int | None, int] = {None: -1}
+    for step in steps:
+        depth = depths[step["sequence_no"]] = depths.get(step["parent"], -1) + 1
+        name = Text("  " * min(depth, 8) + (step["tool_name"] or step["model"] or step["name"]))
+        counted = [count for count in (step["tokens_in"], step["tokens_out"]) if count is not None]
+        tokens = str(sum(counted)) if counted else ""
+        sign, time = output.glyph(step["label"], step["status"]), output.duration(step["duration_ms"])
+        shown.add_row(str(step["sequence_no"]), sign, step["type"], name, time, tokens, Text(step["summary"]))
+    return shown
