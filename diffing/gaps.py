@@ -52,7 +52,11 @@ def _share(length: int, n: int, windows: int) -> range:
 
 
 def _table(left: Sequence[int], right: Sequence[int], score: Score) -> Iterator[tuple[int, int]]:
-    """Three states a cell: paired here, a gap on the right (left step alone), a gap on the left."""
+    """Three states a cell: paired here, a gap on the right (left step alone), a gap on the left.
+
+    Filled from the end, so that it is read from the start: of repeated calls the first is the one that has a partner.
+    """
+    left, right = left[::-1], right[::-1]
     rows, columns = len(left) + 1, len(right) + 1
     best = [[(0.0, _NEVER, _NEVER)] + [(_NEVER, _NEVER, _gap(j)) for j in range(1, columns)]]
     came = [[(0, 0, 0)] * columns]
@@ -98,7 +102,7 @@ def _trace(
         else:
             j -= 1
         state = previous
-    yield from reversed(pairs)
+    yield from pairs
 
 
 def _worth(score: float) -> float:

@@ -62,7 +62,9 @@ def side_of(given: Sequence[Given], store: Store, *, source_run: UUID | None = N
         Splitter(),
     )
     links = [Link(edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.evidence) for edge in edges]
-    run = RunFacts(id=new_id(), name="run", app="app", status="completed", source="import", source_run=source_run, **facts)  # type: ignore[arg-type]  # the facts a test cares about
+    run = RunFacts(
+        id=new_id(), name="run", app="app", status="completed", source="import", source_run=source_run, **facts
+    )  # type: ignore[arg-type]  # the facts a test cares about
     return Side(run=run, steps=steps, links=links)
 
 
@@ -130,7 +132,9 @@ def agent() -> Given:
     return Given(type=StepType.AGENT, name="agent")
 
 
-def refund_run(*, prompt: str, amount: int, result: JSONValue, status: str, final: str, model_name: str = "m1") -> list[Given]:
+def refund_run(
+    *, prompt: str, amount: int, result: JSONValue, status: str, final: str, model_name: str = "m1"
+) -> list[Given]:
     """An order desk that looks up an order and refunds it."""
     order: JSONObject = {"id": "A-1042", "total": "42.00 EUR", "state": "returned"}
     first = [system(prompt), user("Please refund my order A-1042.")]

@@ -1,0 +1,255 @@
+"""The aligned steps are the ones that a person would pair."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diffing.alignment import Match, align
+from diffing.sides import SideStep
+from tests.comparing import Given, Store, answered, asked, model, said, side_of, system, tool, user
+from traces.ids import new_id
+from traces.json_types import JSONObject
+from traces.vocabulary import StepType
+
+LOOKUPS = ("get_order", "get_user", "get_product", "list_orders", "cancel_order", "issue_refund")
+TOPICS = (
+    "my order number is", "please refund", "I want to exchange the keyboard for", "the parcel arrived broken at",
+    "can you change the address to", "thank you, that is all about", "which colours are there of", "cancel the second",
+)  # fmt: skip
+
+
+def steps_of(given: Sequence[Given]) -> Sequence[SideStep]:
+    return side_of(given, Store()).steps
+
+
+def pairs_of(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> dict[int, int]:
+    """Sequence numbers of the candidate by those of the base."""
+    return {base[m.base].sequence_no: candidate[m.candidate].sequence_no for m in align(base, candidate)}
+
+
+def call(name: str, **arguments: int | str) -> Given:
+    return tool(name, "c1", dict(arguments), {"of": dict[str, int | str](arguments)})  # type: ignore[dict-item]  # numbers and texts are JSON
+
+
+def lookups(*numbers: int) -> list[Given]:
+    return [Given(type=StepType.AGENT, name="agent"), *(call("get_order", id=number) for number in numbers)]
+
+
+def test_a_greeting_goes_with_the_greeting_and_the_answer_with_the_answer() -> None:
+    def chat(greeting: str, answer: str) -> list[Given]:
+        hello, order = [user("Hi!")], [user("Hi!"), said(greeting), user("Where is order 7?")]
+        return [
+            Given(type=StepType.AGENT, name="agent"),
+            Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [hello[0]]}),
+            replace(model(hello, said(greeting)), parent=2),
+            Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [order[-1]]}),
+            replace(model(order, said(answer)), parent=4),
+        ]
+
+    base = chat("Hello! How can I help you today?", "Order 7 was shipped on Monday.")
+    candidate = chat("Good morning, what can I do?", "It left the warehouse on Monday, order 7.")
+    assert pairs_of(steps_of(base), steps_of(candidate)) == {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}
+
+
+def test_the_second_of_a_repeated_call_is_a_gap() -> None:
+    assert pairs_of(steps_of(lookups(1, 2, 3)), steps_of(lookups(1, 2, 2, 3))) == {1: 1, 2: 2, 3: 3, 4: 5}
+
+
+def test_a_call_with_other_arguments_keeps_its_place() -> None:
+    assert pairs_of(steps_of(lookups(1, 2, 3)), steps_of(lookups(1, 9, 3)))[3] == 3
+
+
+def test_tools_of_other_names_never_correspond() -> None:
+    base = [*lookups(1), call("cancel_order", id=5)]
+    candidate = [*lookups(1), call("issue_refund", id=5)]
+    assert pairs_of(steps_of(base), steps_of(candidate)) == {1: 1, 2: 2}
+
+
+def test_a_difference_in_order_alone_is_a_move() -> None:
+    found = align(steps_of(lookups(1, 2, 3, 4)), steps_of(lookups(1, 4, 2, 3)))
+    assert [(m.base, m.candidate, m.moved) for m in found] == [
+        (0, 0, False), (1, 1, False), (2, 3, False), (3, 4, False), (4, 2, True),
+    ]  # fmt: skip
+
+
+def test_the_same_lookup_in_another_turn_is_a_move() -> None:
+    def turns(first: list[Given], second: list[Given]) -> list[Given]:
+        head = Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [user("Where is my order?")]})
+        tail = Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [user("And now cancel it.")]})
+        after = 3 + len(first)
+        return [
+            Given(type=StepType.AGENT, name="agent"), head, *(replace(step, parent=2) for step in first), tail,
+            *(replace(step, parent=after) for step in second),
+        ]  # fmt: skip
+
+    lookup = call("get_order", id=7)
+    found = align(steps_of(turns([lookup], [])), steps_of(turns([], [lookup])))
+    assert [(m.base, m.candidate) for m in found if m.moved] == [(2, 3)]
+
+
+def test_lineage_wins_over_likeness() -> None:
+    base = steps_of(lookups(1, 2))
+    candidate = steps_of(lookups(2, 1))
+    derived = [step._replace(origin=base[index].origin) for index, step in enumerate(candidate)]
+    assert [(m.base, m.candidate, m.found_by) for m in align(base, derived)] == [
+        (0, 0, "lineage"), (1, 1, "lineage"), (2, 2, "lineage"),
+    ]  # fmt: skip
+
+
+def test_steps_that_a_replay_added_are_aligned_between_those_it_inherited() -> None:
+    base = steps_of(lookups(1, 2, 3))
+    candidate = steps_of(lookups(1, 8, 3))
+    derived = [step if index == 2 else step._replace(origin=base[index].origin) for index, step in enumerate(candidate)]
+    assert [(m.base, m.candidate, m.found_by) for m in align(base, derived)][2] == (2, 2, "sequence")
+
+
+def test_long_stretches_of_alike_steps_are_aligned_in_order() -> None:
+    base = steps_of(lookups(*[n % 5 for n in range(600)]))
+    candidate = steps_of(lookups(*[n % 5 for n in range(600) if n not in {77, 300, 301}]))
+    found = align(base, candidate)
+    assert len(found) == len(candidate)
+    assert [m.candidate for m in found] == sorted(m.candidate for m in found)
+
+
+def test_a_parent_that_comes_later_or_is_missing_is_no_parent() -> None:
+    broken = [replace(step, parent=99) for step in lookups(1, 2)]
+    circular = [replace(step, parent=3) for step in lookups(1, 2)]
+    assert len(align(steps_of(broken), steps_of(circular))) == 3
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Sequence[SideStep]:
+    """Small trees with repeats: turns with lookups, and lookups beside them."""
+    given = [Given(type=StepType.AGENT, name="agent")]
+    for _ in range(draw(st.integers(0, 4))):
+        text = draw(st.sampled_from(TOPICS[:3]))
+        given.append(Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [user(text)]}))
+        parent = len(given)
+        for number in draw(st.lists(st.integers(0, 3), max_size=4)):
+            given.append(replace(call(LOOKUPS[number % 2], id=number), parent=parent))
+    return steps_of(given)
+
+
+def parent_of(steps: Sequence[SideStep], index: int) -> int | None:
+    number = steps[index].parent_no
+    return None if number is None else number - 1
+
+
+@given(runs(), runs())
+@settings(max_examples=150, deadline=None)
+def test_the_alignment_is_a_partial_injection_that_respects_parents(
+    base: Sequence[SideStep], candidate: Sequence[SideStep]
+) -> None:
+    found = align(base, candidate)
+    assert len({m.base for m in found}) == len({m.candidate for m in found}) == len(found)
+    partner = {m.base: m.candidate for m in found}
+    for m in found:
+        assert (base[m.base].type, base[m.base].tool_name) == (
+            candidate[m.candidate].type,
+            candidate[m.candidate].tool_name,
+        )
+        parent = parent_of(base, m.base)
+        if not m.moved:
+            assert (partner[parent] if parent is not None else None) == parent_of(candidate, m.candidate)
+
+
+@given(runs(), runs())
+@settings(max_examples=150, deadline=None)
+def test_swapping_the_sides_swaps_the_alignment(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> None:
+    there = {(m.base, m.candidate, m.found_by, m.moved) for m in align(base, candidate)}
+    back = {(m.candidate, m.base, m.found_by, m.moved) for m in align(candidate, base)}
+    assert there == back
+
+
+@given(runs())
+@settings(max_examples=80, deadline=None)
+def test_a_run_is_aligned_with_itself_step_by_step(base: Sequence[SideStep]) -> None:
+    copy = [step._replace(id=new_id(), origin=new_id()) for step in base]
+    assert [(m.base, m.candidate) for m in align(base, copy)] == [(n, n) for n in range(len(base))]
+
+
+def conversation(rng: random.Random) -> list[Given]:
+    """A customer-service run: turns, lookups, answers, with the whole history in every request."""
+    given = [Given(type=StepType.AGENT, name="agent")]
+    history: list[JSONObject] = [system("You are the order desk.")]
+    for turn in range(rng.randint(4, 9)):
+        message = user(f"{rng.choice(TOPICS)} {rng.randint(100, 999)}")
+        history.append(message)
+        given.append(Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [message]}))
+        parent = len(given)
+        for _ in range(rng.randint(0, 3)):
+            name, number, key = rng.choice(LOOKUPS), rng.randint(1000, 1400), f"c{turn}-{rng.random()}"
+            given.append(replace(model(history, asked(key, name, id=number)), parent=parent))
+            history += [asked(key, name, id=number), answered(key, {"id": number})]
+            given.append(replace(tool(name, key, {"id": number}, {"id": number, "ok": True}), parent=parent))
+        answer = said(f"Concerning {rng.choice(TOPICS)} {rng.randint(10, 99)}: done for {rng.randint(1000, 9999)}.")
+        given.append(replace(model(history, answer), parent=parent))
+        history.append(answer)
+    return given
+
+
+def edited(steps: Sequence[SideStep], rng: random.Random) -> tuple[list[SideStep], dict[int, int]]:
+    """The same run after some edits, and where each surviving step went; every id and all later history is new."""
+    kept: list[tuple[int, SideStep]] = []
+    for index, step in enumerate(steps):
+        leaf = step.type in {StepType.TOOL, StepType.MODEL}
+        roll = rng.random()
+        if leaf and roll < 0.05:
+            continue
+        if step.type == StepType.TOOL and roll < 0.10:
+            step = step._replace(input_ref=f"other{index}", signature=f"other{index}", summary=f"{step.name}(other)")
+        elif step.type == StepType.MODEL and kept:
+            step = step._replace(input_ref=f"history{index}", signature=f"history{index}")
+            if roll < 0.5:
+                step = step._replace(output_ref=f"said{index}", summary=paraphrased(step.summary, rng))
+        kept.append((index, step))
+        if step.type == StepType.TOOL and roll > 0.95:  # a loop: the same call again
+            kept.append((-1, step))
+        elif leaf and roll > 0.90:
+            kept.append((-1, step._replace(name="new", tool_name="new_tool" if step.tool_name else "", signature=f"new{index}",
+                                           input_ref=f"n{index}", output_ref=f"m{index}", summary="something else")))  # fmt: skip
+    numbers = {steps[index].sequence_no: place + 1 for place, (index, _) in enumerate(kept) if index >= 0}
+    result = [
+        step._replace(id=new_id(), origin=new_id(), sequence_no=place + 1, parent_no=numbers.get(step.parent_no or 0))
+        for place, (_, step) in enumerate(kept)
+    ]
+    return result, {index: place for place, (index, _) in enumerate(kept) if index >= 0}
+
+
+def paraphrased(text: str, rng: random.Random) -> str:
+    words = [word for word in text.split() if rng.random() > 0.2]
+    return " ".join([*words, *rng.sample(["indeed", "of course", "well", "now", "then"], 2)])
+
+
+def f1(found: Sequence[Match], truth: dict[int, int]) -> float:
+    right = sum(truth.get(m.base) == m.candidate for m in found)
+    return 2 * right / (len(found) + len(truth))
+
+
+def test_edits_of_real_like_runs_are_found_again() -> None:
+    scores = []
+    for seed in range(60):
+        rng = random.Random(seed)
+        steps = steps_of(conversation(rng))
+        candidate, truth = edited(steps, rng)
+        scores.append(f1(align(steps, candidate), truth))
+    assert sum(scores) / len(scores) >= 0.98
+    assert min(scores) >= 0.9
+
+
+@pytest.mark.parametrize("count", [20_000])
+def test_very_long_runs_are_aligned_without_comparing_all_with_all(count: int) -> None:
+    base = steps_of([Given(type=StepType.AGENT, name="agent")])
+    flat = [base[0]] + [
+        base[0]._replace(id=new_id(), origin=new_id(), sequence_no=n + 2, parent_no=1, type="tool", tool_name=f"t{n % 7}",
+                         name=f"t{n % 7}", signature=f"s{n}", input_ref=f"i{n}", output_ref=f"o{n}")
+        for n in range(count)
+    ]  # fmt: skip
+    changed = [step._replace(id=new_id(), origin=new_id(), input_ref=f"{step.input_ref}x", signature=f"{step.signature}x")
+               if step.sequence_no % 3 == 0 else step._replace(id=new_id(), origin=new_id()) for step in flat]  # fmt: skip
+    found = align(flat, changed)
+    assert [(m.base, m.candidate) for m in found] == [(n, n) for n in range(count + 1)]
