@@ -54,5 +54,6 @@ def config(level: str) -> dict[str, Any]:
             "celery": {"level": "WARNING"},
             "kombu": {"level": "ERROR"},
             "httpx": {"level": "WARNING"},
+            "httpx2": {"level": "WARNING"},
         },
     }

@@ -12,6 +12,7 @@ from queue import Empty, Queue
 from tests.services.processes import CannotStart, stop
 
 START_LIMIT_S = 60
+_FORKPOINT = "from cockpit.cli import main; main()"
 _LISTENING = re.compile(r"Forkpoint is running at (http://\S+)")
 
 
@@ -28,7 +29,7 @@ class Server:
 
     def start(self) -> None:
         port = self.url.rpartition(":")[2] or "0"
-        command = [sys.executable, "-m", "cockpit.cli", "serve", "--port", port, *self._options]
+        command = [sys.executable, "-c", _FORKPOINT, "serve", "--port", port, *self._options]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=self._env)
         announced: Queue[str] = Queue()

@@ -1,0 +1,59 @@
+"""The cockpit as a person sees it: by roles, labels and texts."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+# What WCAG 2.2 AA asks for.
+_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+SLOW_MS = 15_000
+
+expect.set_options(timeout=SLOW_MS)
+
+
+class Cockpit:
+    """One page of the cockpit, in one browser profile."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        page.set_default_timeout(SLOW_MS)
+
+    def go(self, path: str) -> None:
+        self.page.goto(self.url + path)
+
+    def button(self, name: str | re.Pattern[str]) -> Locator:
+        return self.page.get_by_role("button", name=name)
+
+    def run_links(self, name: str | re.Pattern[str] = re.compile(".")) -> Locator:
+        return self.page.locator('main a[href*="/runs/"]').filter(has_text=name)
+
+    def drop(self, *files: Path) -> None:
+        """Drop files on the page, as from the desktop."""
+        named = [{"name": file.name, "text": file.read_text()} for file in files]
+        transfer = self.page.evaluate_handle(
+            """(files) => {
+                 const transfer = new DataTransfer();
+                 for (const { name, text } of files) transfer.items.add(new File([text], name));
+                 return transfer;
+               }""",
+            named,
+        )
+        for event in ("dragenter", "dragover", "drop"):
+            self.page.dispatch_event("main", event, {"dataTransfer": transfer})
+
+    def serious_accessibility_problems(self) -> list[str]:
+        """What axe finds that keeps people out, each with the element it is about."""
+        # The page's own policy allows no foreign script; the browser's debugger may evaluate one.
+        self.page.evaluate(AXE.read_text())
+        found: dict[str, Any] = self.page.evaluate("(options) => axe.run(document, options)", _RULES)
+        return [
+            f"{violation['impact']}: {violation['id']} {node['target']} {node['failureSummary']}"
+            for violation in found["violations"]
+            if violation["impact"] in ("serious", "critical")
+            for node in violation["nodes"]
+        ]

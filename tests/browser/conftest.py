@@ -1,0 +1,91 @@
+"""A real server and a real browser. These tests know nothing of the inside: no database, no settings."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, sync_playwright
+
+from tests.browser.cockpit import Cockpit
+from tests.browser.demo import Demo
+from tests.services import chromium
+from tests.services.processes import scratch_folder
+from tests.services.server import Server
+
+Scheme = Literal["light", "dark"]
+DESK: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+# No sandbox: continuous integration runs as root, and the pages are our own.
+_ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """With the demo, and no key: as a first visitor has it."""
+    running = Server(scratch_folder("fp-browser-") / "home")
+    running.start()
+    yield running
+    assert running.stop() == 0, "the server did not end cleanly"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium.path(), args=list(_ARGUMENTS))
+        yield launched
+        launched.close()
+
+
+OpenCockpit = Callable[..., Cockpit]
+
+
+@pytest.fixture
+def open_cockpit(server: Server, browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenCockpit]:
+    """Opens the cockpit in a browser profile of its own; complaints in the console fail the test."""
+    complaints: list[str] = []
+    pages: list[Page] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            complaints.append(f"{message.text} ({message.location.get('url', '')})")
+
+    def opened(path: str = "/", *, viewport: ViewportSize = DESK, scheme: Scheme = "light") -> Cockpit:
+        context = browser.new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = context.new_page()
+        page.on("console", hear)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        pages.append(page)
+        page.goto(server.url + path)
+        return Cockpit(page, server.url)
+
+    yield opened
+    if hasattr(request.node, "failed_call"):
+        _keep_pictures(request.node.name, pages)
+    for page in pages:
+        page.context.close()
+    assert not complaints, "\n".join(complaints)
+
+
+def _keep_pictures(name: str, pages: list[Page]) -> None:
+    folder = Path(".make") / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, page in enumerate(pages):
+        page.screenshot(path=folder / f"{name}-{number}.png")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.when == "call" and report.failed:
+        item.failed_call = True  # type: ignore[attr-defined]  # read by open_cockpit
+    return report
+
+
+@pytest.fixture(scope="session")
+def demo(server: Server) -> Demo:
+    return Demo(server.url)

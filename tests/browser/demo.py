@@ -1,0 +1,56 @@
+"""What the demo of a fresh server holds, found through the REST interface as any program would."""
+
+import json
+import time
+import urllib.request
+from typing import Any, ClassVar
+
+LOADED_LIMIT_S = 60
+
+
+class Demo:
+    """The failed run, the fork that mends it, and the diff between them."""
+
+    KEYS: ClassVar[dict[str, str]] = {"help": "?", "palette": "Control+k"}
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.session = self._finished_session()
+        self.failed_run = self.session["source_run"]
+        self._shared = self._share()
+
+    def path(self, screen: str) -> str:
+        diff = self.session["diff"]
+        paths = {
+            "run": f"/runs/{self.failed_run}",
+            "step": f"/runs/{self.failed_run}?step={self.session['fork_sequence_no']}",
+            "fork": f"/runs/{self.failed_run}?step={self.session['fork_sequence_no']}&fork={self.session['fork_sequence_no']}",
+            "replays": "/replays",
+            "replay": f"/replays/{self.session['id']}",
+            "diffs": "/diffs",
+            "diff": f"/diffs/{diff}",
+            "compare": "/compare",
+            "share": self._shared,
+            "login": "/login",
+        }
+        return paths.get(screen, "/")
+
+    def ask(self, path: str, body: object = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self._url}/api/v1{path}", data, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return json.load(response)
+
+    def _finished_session(self) -> dict[str, Any]:
+        until = time.monotonic() + LOADED_LIMIT_S
+        while time.monotonic() < until:
+            for session in self.ask("/replays")["sessions"]:
+                if session["diff"]:
+                    found: dict[str, Any] = session
+                    return found
+            time.sleep(0.2)
+        raise AssertionError("the demo's replay was not there in time")
+
+    def _share(self) -> str:
+        url: str = self.ask(f"/diffs/{self.session['diff']}/shares", {"expires_in_s": 3600})["url"]
+        return "/" + url.removeprefix(self._url).lstrip("/")
