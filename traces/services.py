@@ -50,16 +50,17 @@ def record(run: RecordedRun) -> Recorded:
     facts = [_facts(step, row, numbers) for step, row in zip(steps, step_rows, strict=True)]
     edges = find_edges(facts, splitter)
     with transaction.atomic():
-        if (known := _known(run, run_values["content_digest"])) is not None:
+        known = _known(run, run_values["content_digest"]) or _claimed(run, run_values)
+        if known is not None:
             return Recorded(run_id=known, created=False)
+        run_id: UUID = run_values["id"]
         store.put_many(splitter.parts)
-        stored = Run.objects.create(**run_values)
-        insert_steps(stored.id, step_rows)
-        insert_edges(stored.id, edges)
-        insert_tags(stored.id, run.tags)
-        Run.objects.filter(id=stored.id).update(sealed_at=datetime.now(UTC))
+        insert_steps(run_id, step_rows)
+        insert_edges(run_id, edges)
+        insert_tags(run_id, run.tags)
+        Run.objects.filter(id=run_id).update(sealed_at=datetime.now(UTC))
         live.touch("runs")
-    return Recorded(run_id=stored.id, created=True)
+    return Recorded(run_id=run_id, created=True)
 
 
 def open_run(
@@ -197,6 +198,14 @@ def _known(run: RecordedRun, content_digest: str) -> UUID | None:
     return stored.id
 
 
+def _claimed(run: RecordedRun, values: dict[str, Any]) -> UUID | None:
+    """Insert the run's row, or the run that another writer stored under this identity a moment ago."""
+    Run.objects.bulk_create([Run(**values)], ignore_conflicts=True)
+    if Run.objects.filter(id=values["id"]).exists():
+        return None
+    return _known(run, values["content_digest"])
+
+
 def _rows(run: RecordedRun, steps: Sequence[RecordedStep], splitter: Splitter) -> list[StepRow]:
     given = {step.key: index for index, step in enumerate(run.steps)}
     numbers = {step.key: number for number, step in enumerate(steps, 1)}
@@ -269,9 +278,9 @@ def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any
     sums = rows.totals(step_rows)
     started, ended = run.started_at or sums.first_start, run.ended_at or sums.last_end
     return {
-        "external_id": run.external_id, "name": run.name, "app": run.app, "environment": run.environment,
-        "source": run.source, "format": run.format, "status": run.status, "tags": list(run.tags),
-        "metadata": run.metadata, "started_at": started, "ended_at": ended, "search": summaries.search_text(run),
+        "id": new_id(), "external_id": run.external_id, "name": run.name, "app": run.app,
+        "environment": run.environment, "source": run.source, "format": run.format, "status": run.status,
+        "tags": list(run.tags), "metadata": run.metadata, "started_at": started, "ended_at": ended, "search": summaries.search_text(run),
         "content_digest": rows.content_digest(said_of_run(replace(run, started_at=started, ended_at=ended)), step_rows),
         **totals_columns(sums, started, ended),
     }  # fmt: skip

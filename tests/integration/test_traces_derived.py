@@ -91,18 +91,17 @@ def test_a_changed_producer_is_still_linked_to_the_step_that_was_taken_over() ->
     source = _source()
     run = _fork(source, 2)
     tool, tell = queries.find_step(source, 3), queries.find_step(source, 4)
-    common = {"parent_no": 1, "status": StepStatus.OK}
     services.append_steps(run.id, [
         StepRow(
             sequence_no=3, type=StepType.TOOL, name=tool.name, tool_name=tool.tool_name, call_id=tool.call_id,
             label=Label.SIMULATED, input_ref=tool.input_ref, output_ref=store.save({"status": "lost"}),
-            source_step=tool.id, **common,
+            source_step=tool.id, status=StepStatus.OK,
         ),
         StepRow(
             sequence_no=4, type=StepType.MODEL, name=tell.name, label=Label.EXACT, input_ref=tell.input_ref,
-            output_ref=tell.output_ref, source_step=tell.id, **common,
+            output_ref=tell.output_ref, source_step=tell.id, status=StepStatus.OK,
         ),
-    ])  # type: ignore[arg-type]  # fmt: skip  # a plain dict of columns
+    ])  # fmt: skip
     services.seal_run(run.id, RunStatus.COMPLETED)
     assert (3, 4, "tool_call_id") in _ends(run.id)
 
