@@ -11,6 +11,10 @@ export default defineConfig(
     extends: [tseslint.configs.strictTypeChecked, reactHooks.configs.flat.recommended],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
+      // `const { gone: _, ...rest }` is how a field is left out.
+      "@typescript-eslint/no-unused-vars": ["error", { varsIgnorePattern: "^_", ignoreRestSiblings: true }],
+      // TanStack Virtual cannot be memoised by the compiler, which is not in use here.
+      "react-hooks/incompatible-library": "off",
       "max-lines": ["error", { max: 250, skipBlankLines: true }],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/no-confusing-void-expression": "off",

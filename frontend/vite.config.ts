@@ -14,9 +14,10 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
   },
   server: {
+    // The host stays as it is: the server compares it with the origin of each write.
     proxy: {
-      "/api": server,
-      "/ws": { target: server, ws: true },
+      "/api": { target: server, changeOrigin: false },
+      "/ws": { target: server, changeOrigin: false, ws: true },
     },
   },
   test: {

@@ -25,9 +25,16 @@ const shapes: Record<Mark, ReactElement> = {
 };
 
 /** One label as a shape in its colour. `silent` where the word stands beside it. */
-export function LabelGlyph(props: { mark: Mark; size?: number; silent?: boolean }): ReactElement {
+export function LabelGlyph(props: {
+  mark: Mark;
+  size?: number;
+  silent?: boolean;
+  word?: string | undefined;
+}): ReactElement {
   const size = props.size ?? 10;
-  const spoken = props.silent ? { "aria-hidden": true } : { role: "img", "aria-label": markWord[props.mark] };
+  const spoken = props.silent
+    ? { "aria-hidden": true }
+    : { role: "img", "aria-label": props.word ?? markWord[props.mark] };
   return (
     <svg className={props.mark} viewBox="0 0 10 10" width={size} height={size} style={{ flex: "none" }} {...spoken}>
       {shapes[props.mark]}

@@ -27,8 +27,17 @@ const icons: Record<StepType, Icon> = {
   output: IconBook2,
 };
 
-/** The icon of a step's type; its word stands beside it or in the row's name. */
-export function StepIcon({ type, size = 14 }: { type: StepType; size?: number }): ReactElement {
+/** The icon of a step's type; `spoken` where its word does not stand beside it. */
+export function StepIcon({
+  type,
+  size = 14,
+  spoken = false,
+}: {
+  type: StepType;
+  size?: number;
+  spoken?: boolean;
+}): ReactElement {
   const Shape = icons[type];
-  return <Shape size={size} stroke={1.7} aria-hidden style={{ flex: "none" }} />;
+  const name = spoken ? { role: "img", "aria-label": type } : { "aria-hidden": true };
+  return <Shape size={size} stroke={1.7} style={{ flex: "none" }} {...name} />;
 }

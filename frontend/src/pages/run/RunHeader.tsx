@@ -55,8 +55,8 @@ function Facts({ run }: { run: RunDetail }): ReactElement {
       )}
       <span>{counted(run.steps, "step")}</span>
       {run.errors > 0 && <b className="failed">{counted(run.errors, "error")}</b>}
-      <span>{duration(run.duration_ms)}</span>
-      <span>{tokens(run.tokens_in + run.tokens_out)} tokens</span>
+      {run.duration_ms !== null && <span>{duration(run.duration_ms)}</span>}
+      {run.tokens_in + run.tokens_out > 0 && <span>{tokens(run.tokens_in + run.tokens_out)} tokens</span>}
       <span>{run.cost_usd === null ? "cost unknown" : money(run.cost_usd)}</span>
       <Tooltip label={moment(run.started_at ?? run.created_at)}>
         <span>{ago(run.started_at ?? run.created_at)}</span>

@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import type { RunSummary } from "@/api/schema";
 import { ago, counted, duration, money, tokens } from "@/components/format";
 import { LabelBar } from "@/components/LabelBar";
+import { hasReplayLabels } from "@/components/labels";
 import { paths } from "@/paths";
 import { RunStatus } from "./RunStatus";
 import classes from "./RunsTable.module.css";
@@ -15,7 +16,7 @@ export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (
     <article className={`panel ${classes.card}`} data-selected={props.selected}>
       <div className="bar">
         <RunStatus status={run.status} errors={run.errors} />
-        <Link {...paths.run(run.id)} className={`${classes.link} grow`}>
+        <Link {...paths.run(run.id)} className={`${classes.link} ${classes.wide}`}>
           {run.name}
         </Link>
         <Checkbox
@@ -33,11 +34,9 @@ export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (
       </div>
       <div className={`num ${classes.facts}`}>
         <span>{duration(run.duration_ms)}</span>
-        <span>{tokens(run.tokens_in + run.tokens_out)} tokens</span>
-        <span>{money(run.cost_usd)}</span>
-        <span className="grow">
-          <LabelBar counts={run.labels} />
-        </span>
+        {run.tokens_in + run.tokens_out > 0 && <span>{tokens(run.tokens_in + run.tokens_out)} tokens</span>}
+        {run.cost_usd !== null && <span>{money(run.cost_usd)}</span>}
+        <span className="grow">{hasReplayLabels(run.labels) && <LabelBar counts={run.labels} />}</span>
       </div>
     </article>
   );

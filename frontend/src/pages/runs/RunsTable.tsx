@@ -1,12 +1,12 @@
 import { Skeleton } from "@mantine/core";
-import { tableFeatures, useTable } from "@tanstack/react-table";
+import { useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef, useState, type CSSProperties, type ReactElement } from "react";
 import type { RunSummary } from "@/api/schema";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
-import { runColumns, type RunRowContext, template } from "./columns";
+import { features, runColumns, type RunRowContext, template } from "./columns";
 import { RunCard } from "./RunCard";
 import classes from "./RunsTable.module.css";
 
@@ -21,7 +21,6 @@ interface Props {
   loadingMore: boolean;
   onMore: () => void;
 }
-const features = tableFeatures({});
 
 /** The list, drawn only where it is visible; `j` and `k` move the focus from run to run. */
 export function RunsTable(props: Props): ReactElement {
@@ -89,7 +88,7 @@ export function RunsTable(props: Props): ReactElement {
             role="row"
             aria-rowindex={item.index + 2}
             aria-selected={selected.includes(run.id)}
-            className={`${classes.slot} ${classes.row} ${item.index === active ? classes.active : ""}`}
+            className={`${classes.slot} ${classes.row}`}
             onClick={(event) => {
               if (event.target instanceof HTMLElement && event.target.closest("a, label, input, button")) return;
               if (!window.getSelection()?.toString()) void navigate(paths.run(run.id));

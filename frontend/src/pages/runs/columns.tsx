@@ -1,11 +1,13 @@
 import { Checkbox, Tooltip, VisuallyHidden } from "@mantine/core";
 import { IconGitFork } from "@tabler/icons-react";
-import { createColumnHelper, type tableFeatures } from "@tanstack/react-table";
+import { createColumnHelper, tableFeatures } from "@tanstack/react-table";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { RunSummary } from "@/api/schema";
 import { ago, count, duration, moment, money, shortId, tokens } from "@/components/format";
 import { LabelBar } from "@/components/LabelBar";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import { hasReplayLabels } from "@/components/labels";
 import { paths } from "@/paths";
 import { barShare } from "./listing";
 import { RunStatus } from "./RunStatus";
@@ -16,10 +18,10 @@ export interface RunRowContext {
   onToggle: (id: string) => void;
   longest: number;
 }
-type NoFeatures = ReturnType<typeof tableFeatures<Record<never, never>>>;
-const helper = createColumnHelper<NoFeatures, RunSummary>();
+export const features = tableFeatures({});
+const helper = createColumnHelper<typeof features, RunSummary>();
 
-export const template = "34px minmax(240px, 1fr) minmax(90px, 150px) 96px 104px 150px 62px 62px 84px 76px 110px";
+export const template = "24px minmax(260px, 1fr) minmax(90px, 150px) 68px 92px 132px 44px 46px 68px 64px 96px";
 
 const heading = (text: string) => () => <>{text}</>;
 
@@ -67,13 +69,13 @@ export function runColumns({ selected, onToggle, longest }: RunRowContext) {
     helper.display({
       id: "tokens",
       header: heading("Tokens"),
-      cell: ({ row }) => <>{tokens(row.original.tokens_in + row.original.tokens_out)}</>,
+      cell: ({ row }) => <>{tokens(row.original.tokens_in + row.original.tokens_out || null)}</>,
     }),
     helper.display({ id: "cost", header: heading("Cost"), cell: ({ row }) => <>{money(row.original.cost_usd)}</> }),
     helper.display({
       id: "labels",
       header: heading("Labels"),
-      cell: ({ row }) => <LabelBar counts={row.original.labels} />,
+      cell: ({ row }) => <Labels run={row.original} />,
     }),
   ]);
 }
@@ -92,6 +94,15 @@ function Name({ run }: { run: RunSummary }): ReactElement {
       )}
       <span className={`muted ellipsis ${classes.id}`}>{run.external_id === run.name ? "" : run.external_id}</span>
     </>
+  );
+}
+
+function Labels({ run }: { run: RunSummary }): ReactElement {
+  if (hasReplayLabels(run.labels)) return <LabelBar counts={run.labels} />;
+  return (
+    <span className={`muted ${classes.recorded}`}>
+      <LabelGlyph mark="live" silent /> recorded
+    </span>
   );
 }
 

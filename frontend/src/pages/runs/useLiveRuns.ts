@@ -18,5 +18,5 @@ export function useLiveRuns(filter: RunsFilter): LiveState {
     },
     { delay: 300 },
   );
-  return useLive({ runs: 1 }, () => void refresh());
+  return useLive({ runs: 1 }, () => refresh());
 }

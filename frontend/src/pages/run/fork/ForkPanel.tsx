@@ -72,12 +72,12 @@ export function ForkPanel({ fork, from, step, onMoveHere, onSelect, onClose }: P
           <Editor fork={fork} from={from} step={step} onMoveHere={onMoveHere} />
         )}
         <PolicyEditor policy={draft.policy} onChange={(policy) => change({ ...draft, policy })} />
-        <PlanView
-          fork={fork}
-          orphans={refusals.filter((refusal) => entryOf(refusal.where) === null)}
-          onSelect={onSelect}
-        />
       </div>
+      <PlanView
+        fork={fork}
+        orphans={refusals.filter((refusal) => entryOf(refusal.where) === null)}
+        onSelect={onSelect}
+      />
       <div className={classes.foot}>
         <span className="muted grow ellipsis" role="status">
           {blocked
@@ -86,7 +86,7 @@ export function ForkPanel({ fork, from, step, onMoveHere, onSelect, onClose }: P
               ? "Nothing is changed yet."
               : ""}
         </span>
-        <Tooltip label="The plan refuses what is set above" disabled={!blocked}>
+        <Tooltip label={fork.error ? fork.error.message : "The plan refuses what is set above"} disabled={!blocked}>
           <Button
             leftSection={<IconPlayerPlay size={14} />}
             rightSection={<Keys keys="mod+Enter" />}

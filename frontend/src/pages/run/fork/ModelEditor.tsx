@@ -75,8 +75,9 @@ function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
         <Select
           label="Provider"
           data={providerOptions(providers, step.provider)}
-          value={provider}
+          value={provider || null}
           allowDeselect={false}
+          placeholder="not recorded"
           onChange={(value) => set("provider", value === step.provider || !value ? undefined : value)}
           error={known || providers.length === 0 ? null : "not configured here"}
           data-edited={model.provider !== undefined}
@@ -84,6 +85,7 @@ function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
         <Autocomplete
           label="Model"
           data={known?.models ?? []}
+          placeholder="not recorded"
           value={model.model ?? step.model}
           onChange={(value) => set("model", value === step.model ? undefined : value)}
           data-edited={model.model !== undefined}

@@ -22,7 +22,7 @@ interface Props {
 export function PlanView({ fork, orphans, onSelect }: Props): ReactElement {
   const { plan, error, stale } = fork;
   return (
-    <section className={classes.plan} aria-label="Plan" aria-busy={stale}>
+    <section className={classes.plan} aria-label="Plan" aria-busy={stale} tabIndex={0}>
       <div className="bar">
         <b>Plan</b>
         {stale && <Loader size={11} aria-label="Planning" />}
@@ -97,7 +97,7 @@ function StepLink({ step, onSelect }: { step: number; onSelect: (step: number) =
 function Kind({ type, determinism }: { type: Plan["replay_type"]; determinism: Determinism }): ReactElement {
   const factors = Object.entries(determinism.factors).map(([name, value]) => `${name} ${value.toFixed(2)}`);
   const changes = [...determinism.critical_changes, ...determinism.other_changes];
-  const meaning = type === "A" ? "the same configuration, resolved again" : "the configuration changed";
+  const meaning = type === "A" ? "same configuration" : "changed configuration";
   return (
     <Tooltip
       label={
@@ -111,8 +111,7 @@ function Kind({ type, determinism }: { type: Plan["replay_type"]; determinism: D
     >
       <div className={`${classes.kind} num`} tabIndex={0}>
         <span className="chip">replay {type}</span>
-        <span className="muted">{meaning}</span>
-        <span className="grow" />
+        <span className="muted ellipsis grow">{meaning}</span>
         <span className="muted">determinism</span>{" "}
         <b>{determinism.score === null ? "unknown" : determinism.score.toFixed(2)}</b>
       </div>

@@ -2,6 +2,7 @@ import { Textarea } from "@mantine/core";
 import { useId, useState, type ReactElement, type ReactNode } from "react";
 import type { JsonValue } from "@/api/schema";
 import classes from "./Fork.module.css";
+import { layOut, putBack, styleOf } from "./jsonText";
 
 /** A label with the way back to what was recorded. */
 export function FieldHead(props: {
@@ -62,14 +63,16 @@ interface JsonProps {
 }
 
 function written(value: JsonValue): string {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  if (typeof value === "string") return styleOf(value) ? layOut(value) : value;
+  return JSON.stringify(value, null, 2);
 }
 
 /** What is typed, read as the recorded value was: text stays text, everything else must be JSON. */
 function read(text: string, recorded: JsonValue): { value: JsonValue } | { error: string } {
-  if (typeof recorded === "string") return { value: text };
+  const style = typeof recorded === "string" ? styleOf(recorded) : null;
+  if (typeof recorded === "string" && !style) return { value: text };
   try {
-    return { value: JSON.parse(text) as JsonValue };
+    return { value: style ? putBack(text, style) : (JSON.parse(text) as JsonValue) };
   } catch (error) {
     if (recorded === null) return { value: text };
     return { error: error instanceof Error ? error.message : String(error) };

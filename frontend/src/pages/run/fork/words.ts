@@ -20,7 +20,7 @@ const lines: Record<Action, (count: number) => string> = {
   inherited: (count) => `${counted(count, "step")} before the fork, taken over`,
   reuse: (count) => `${counted(count, "step")} from the recording, unchanged`,
   cache: (count) => `${counted(count, "step")} from the cache, same signature`,
-  live: (count) => `${counted(count, "live call")}`,
+  live: (count) => counted(count, "live call"),
   simulate: (count) => `${counted(count, "step")} simulated`,
   blocked: (count) => `${counted(count, "step")} blocked`,
   unreached: (count) => `${counted(count, "step")} may not happen any more`,

@@ -16,6 +16,7 @@ interface Props {
   onJump: (index: number) => void;
 }
 const WIDTH = 18;
+const BAND = 8;
 
 /** The whole run beside the list: errors and the fork stand out, press or drag to go there. The keys `e` and `g` do the same. */
 export function Minimap(props: Props): ReactElement {
@@ -31,14 +32,16 @@ export function Minimap(props: Props): ReactElement {
   const jump = (event: PointerEvent<HTMLDivElement>) => {
     if (event.type === "pointermove" && event.buttons === 0) return;
     const box = event.currentTarget.getBoundingClientRect();
-    const share = Math.max(0, Math.min(1, (event.clientY - box.top) / box.height));
+    const share = Math.max(0, Math.min(1, (event.clientY - box.top) / Math.min(box.height, rows.length * BAND)));
     props.onJump(Math.round(share * (rows.length - 1)));
   };
-  const share = (index: number) => `${(100 * index) / Math.max(1, rows.length)}%`;
+  // A short run fills only the top: its bands do not grow beyond a readable height.
+  const filled = Math.min(height, rows.length * BAND);
+  const place = (index: number) => (filled * index) / Math.max(1, rows.length);
   return (
     <div ref={ref} className={classes.minimap} aria-hidden onPointerDown={jump} onPointerMove={jump}>
       <canvas ref={canvas} />
-      <i className={classes.window} style={{ top: share(first), height: share(last - first + 1) }} />
+      <i className={classes.window} style={{ top: place(first), height: place(last - first + 1) }} />
     </div>
   );
 }
@@ -58,24 +61,25 @@ function draw(
   context.scale(scale, scale);
   const style = getComputedStyle(canvas);
   const color = (name: string) => style.getPropertyValue(`--map-${name}`).trim() || style.color;
-  const band = Math.min(8, height / rows.length);
+  const band = Math.min(BAND, height / rows.length);
   const thick = Math.max(1, band - (band > 3 ? 1 : 0));
   const paint = (index: number, fill: string, left: number, width: number, tall = thick) => {
     context.fillStyle = fill;
-    context.fillRect(
-      left,
-      Math.min(height - tall, index * (height / Math.max(rows.length, height / band))),
-      width,
-      tall,
-    );
+    context.fillRect(left, Math.min(height - tall, index * band), width, tall);
   };
   const stride = Math.max(1, Math.floor(rows.length / (height * 2)));
   for (let index = 0; index < rows.length; index += stride) {
     const row = rows[index];
     if (!row) continue;
     const plan = planned?.get(row.step.sequence_no);
+    const takenOver = planned !== null && world.fork !== null && row.step.sequence_no < world.fork;
     const left = 3 + Math.min(row.depth, 4) * 2;
-    paint(index, color(plan ? actionMark[plan.action] : markOf(row.step)), left, WIDTH - left - 3);
+    paint(
+      index,
+      color(plan ? actionMark[plan.action] : takenOver ? "exact" : markOf(row.step)),
+      left,
+      WIDTH - left - 3,
+    );
   }
   rows.forEach((row, index) => {
     if (isFailed(row.step.status)) paint(index, color("failed"), 1, WIDTH - 2, Math.max(2, thick));

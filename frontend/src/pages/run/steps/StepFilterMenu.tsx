@@ -41,7 +41,7 @@ export function StepFilterMenu({ steps, filter, onChange }: Props): ReactElement
         <Checkbox.Group
           label="Type"
           value={[...filter.types]}
-          onChange={(values) => onChange({ ...filter, types: values as StepFilter["types"] })}
+          onChange={(values) => onChange({ ...filter, types: values })}
         >
           {types.map(([type, number]) => (
             <Checkbox
@@ -54,7 +54,7 @@ export function StepFilterMenu({ steps, filter, onChange }: Props): ReactElement
         <Checkbox.Group
           label="Label"
           value={[...filter.marks]}
-          onChange={(values) => onChange({ ...filter, marks: values as StepFilter["marks"] })}
+          onChange={(values) => onChange({ ...filter, marks: values })}
         >
           {marks.map(([mark, number]) => (
             <Checkbox

@@ -54,6 +54,7 @@ export default function StepGraph({ rows, selected, fork, planned, onSelect }: P
         source: String(from),
         target: String(to),
         type: "smoothstep",
+        targetHandle: kind,
         ...(kind === "inside" && { style: { strokeDasharray: "4 3" } }),
       })),
     [graph],
@@ -82,7 +83,6 @@ export default function StepGraph({ rows, selected, fork, planned, onSelect }: P
           minZoom={0.1}
           fitView
           fitViewOptions={{ maxZoom: 1, nodes: nodes.slice(0, 12).map(({ id }) => ({ id })) }}
-          proOptions={{ hideAttribution: true }}
         >
           <Background gap={18} size={1} />
           <Controls showInteractive={false} />
@@ -97,14 +97,26 @@ function StepNode({ data, selected }: NodeProps<StepFlowNode>): ReactElement {
   const mark = data.planned ? actionMark[data.planned.action] : markOf(step);
   return (
     <div className={classes.node} data-selected={selected} data-fork={data.fork} data-failed={isFailed(step.status)}>
-      <Handle type="target" position={Position.Top} className={classes.handle} isConnectable={false} />
+      <Handle
+        id="next"
+        type="target"
+        position={Position.Top}
+        className={`${classes.handle} ${classes.near}`}
+        isConnectable={false}
+      />
+      <Handle id="inside" type="target" position={Position.Left} className={classes.handle} isConnectable={false} />
       <LabelGlyph mark={mark} />
       <StepIcon type={step.type} />
       <span className={classes.words}>
         <b className="ellipsis">{step.name || step.type}</b>
         <small className="ellipsis">{step.summary || step.type}</small>
       </span>
-      <Handle type="source" position={Position.Bottom} className={classes.handle} isConnectable={false} />
+      <Handle
+        type="source"
+        position={Position.Bottom}
+        className={`${classes.handle} ${classes.near}`}
+        isConnectable={false}
+      />
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { memo, type ReactElement } from "react";
 import type { PlannedStep } from "@/api/schema";
 import { count, duration } from "@/components/format";
 import { LabelGlyph } from "@/components/LabelGlyph";
-import { actionMark, isFailed, markOf, markWord } from "@/components/labels";
+import { actionMark, isFailed, markOf } from "@/components/labels";
 import { StepIcon } from "@/components/StepIcon";
 import { actionWord } from "../fork/words";
 import classes from "./Steps.module.css";
@@ -17,7 +17,8 @@ interface Props {
   folded: boolean;
   selected: boolean;
   forkHere: boolean;
-  beyondFork: boolean;
+  /** Lies before the fork that is being prepared. */
+  takenOver: boolean;
   planned: PlannedStep | null;
   onSelect: (sequenceNo: number) => void;
   onToggle: (sequenceNo: number) => void;
@@ -26,11 +27,13 @@ interface Props {
 export const StepRow = memo(function StepRow(props: Props): ReactElement {
   const { node, planned, selected } = props;
   const { step } = node;
-  const mark = planned ? actionMark[planned.action] : markOf(step);
+  const action = planned?.action ?? (props.takenOver ? "inherited" : null);
+  const mark = action ? actionMark[action] : markOf(step);
   const bar = waterfall(step, props.spanMs);
   const failed = isFailed(step.status);
   const title = step.name || step.type;
-  const state = planned ? actionWord[planned.action] : markWord[mark];
+  // A tool's summary is its call: the name stands before it already.
+  const summary = step.summary.startsWith(title) ? step.summary.slice(title.length) : step.summary;
   return (
     <div
       id={`step-row-${step.sequence_no}`}
@@ -38,9 +41,9 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
       aria-level={node.depth + 1}
       aria-selected={selected}
       aria-expanded={node.children.length > 0 ? !props.folded : undefined}
-      aria-label={`${step.sequence_no} ${step.type} ${title}, ${failed ? step.status : state}`}
       className={classes.row}
       data-selected={selected}
+      data-timed={props.spanMs > 0}
       data-failed={failed}
       data-fork={props.forkHere}
       data-gone={planned?.action === "unreached"}
@@ -48,7 +51,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
       onClick={() => props.onSelect(step.sequence_no)}
     >
       <span className={classes.number}>{step.sequence_no}</span>
-      <LabelGlyph mark={mark} silent />
+      <LabelGlyph mark={mark} word={action ? actionWord[action] : undefined} />
       <span className={classes.title} style={{ paddingLeft: Math.min(props.depth, 8) * 12 }}>
         {node.children.length > 0 ? (
           <span
@@ -64,9 +67,9 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
         ) : (
           <span className={classes.twist} />
         )}
-        <StepIcon type={step.type} />
-        <span>{title}</span>
-        <small>{step.summary}</small>
+        <StepIcon type={step.type} spoken />
+        <span className={classes.name}>{title}</span>
+        <small>{summary}</small>
       </span>
       {props.folded && node.size > 0 ? (
         <span className={`${classes.rolled} num`}>
@@ -74,11 +77,15 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
           {node.failed > 0 && <b className="failed"> · {count(node.failed)} ✕</b>}
         </span>
       ) : (
-        <span className={classes.time} aria-hidden>
-          {bar && <i data-mark={failed ? "failed" : mark} style={{ left: `${bar.left}%`, width: `${bar.width}%` }} />}
-        </span>
+        props.spanMs > 0 && (
+          <span className={classes.time} aria-hidden>
+            {bar && <i data-mark={failed ? "failed" : mark} style={{ left: `${bar.left}%`, width: `${bar.width}%` }} />}
+          </span>
+        )
       )}
-      <span className={`${classes.duration} num`}>{step.duration_ms === null ? "" : duration(step.duration_ms)}</span>
+      {props.spanMs > 0 && (
+        <span className={`${classes.duration} num`}>{step.duration_ms === null ? "" : duration(step.duration_ms)}</span>
+      )}
     </div>
   );
 });

@@ -66,7 +66,7 @@ export function StepTree(props: Props): ReactElement {
                 selected={number === selected}
                 forkHere={number === props.fork}
                 planned={props.planned?.get(number) ?? null}
-                beyondFork={props.fork !== null && number >= props.fork}
+                takenOver={props.planned !== null && props.fork !== null && number < props.fork}
                 onSelect={props.onSelect}
                 onToggle={props.onToggle}
               />

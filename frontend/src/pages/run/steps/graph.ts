@@ -1,4 +1,4 @@
-// The visible rows of the tree as nodes and edges: a column for each depth, time downwards.
+// The visible rows of the tree as nodes and edges: indented by depth, time downwards.
 import type { Node } from "./tree";
 
 /** More than this is neither readable nor quick. */
@@ -16,7 +16,7 @@ export interface GraphEdge {
   /** A step inside another, or the next one beside it. */
   kind: "inside" | "next";
 }
-const COLUMN = 250;
+const COLUMN = 64;
 const ROW = 58;
 
 export function layout(rows: readonly Node[]): { nodes: GraphNode[]; edges: GraphEdge[]; hidden: number } {

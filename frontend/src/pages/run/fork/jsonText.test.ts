@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { layOut, putBack, styleOf } from "./jsonText";
+
+test.each(['{"a": 1, "b": [true, null, {"c": "x, y: z"}]}', '{"a":1,"b":[true,null]}', "[]", '{"name": "Zoë"}'])(
+  "%s goes back unchanged",
+  (text) => {
+    const style = styleOf(text) ?? expect.fail("no style");
+    expect(putBack(layOut(text), style)).toBe(text);
+  },
+);
+
+test.each(['{"price": 547.0}', '{ "a": 1 }', "plain text", "[broken", "12"])("%s is edited as it is", (text) => {
+  expect(styleOf(text)).toBeNull();
+});
+
+test("a change keeps the style around it", () => {
+  expect(putBack('{\n  "a": 2,\n  "b": 3\n}', "spaced")).toBe('{"a": 2, "b": 3}');
+});

@@ -1,0 +1,39 @@
+// Tools often answer JSON as one line of text. It is edited laid out, and goes back in the very style it came in.
+import type { JsonValue } from "@/api/schema";
+
+type Style = "spaced" | "compact";
+
+/** JSON as Python's json.dumps writes it: a space after each comma and colon. */
+function spaced(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
+  if (typeof value === "object" && value !== null) {
+    return `{${Object.entries(value)
+      .map(([name, item]) => `${JSON.stringify(name)}: ${spaced(item)}`)
+      .join(", ")}}`;
+  }
+  return JSON.stringify(value);
+}
+
+function write(value: JsonValue, style: Style): string {
+  return style === "compact" ? JSON.stringify(value) : spaced(value);
+}
+
+/** The style that gives exactly this text again; null where none does, so that the text is edited as it is. */
+export function styleOf(text: string): Style | null {
+  if (!/^\s*[[{]/.test(text)) return null;
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch {
+    return null;
+  }
+  return (["compact", "spaced"] as const).find((style) => write(value, style) === text) ?? null;
+}
+
+export function layOut(text: string): string {
+  return JSON.stringify(JSON.parse(text), null, 2);
+}
+
+export function putBack(text: string, style: Style): string {
+  return write(JSON.parse(text) as JsonValue, style);
+}
