@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -59,9 +59,9 @@ def labels(counts: dict[str, int]) -> Text:
 
 def table(*columns: str) -> Table:
     """A quiet table of one line each. A leading `>` holds numbers; the last column gives way when space is short."""
-    made = Table(box=None, pad_edge=False, header_style="bright_black", show_edge=False)
+    made = Table(box=None, pad_edge=False, header_style="bright_black", show_edge=False, expand=True)
     for column in columns[:-1]:
-        right = "right" if column.startswith(">") else "left"
+        right: Literal["left", "right"] = "right" if column.startswith(">") else "left"
         # Ids are there to be copied: they are never cut.
         made.add_column(column.lstrip(">"), justify=right, no_wrap=True, min_width=36 if column == "run" else None)
     made.add_column(columns[-1], no_wrap=True, overflow="ellipsis", ratio=1)

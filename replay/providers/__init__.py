@@ -1,8 +1,7 @@
 """Live model calls: any provider that speaks the OpenAI or the Anthropic protocol."""
 
-from replay.providers.calls import answer, close, warm
 from replay.providers.configuration import configured, provider_for, register, unregister
-from replay.providers.types import Cancelled, ModelAnswer, ModelCall, Provider, ProviderError
+from replay.providers.types import Cancelled, IsCancelled, ModelAnswer, ModelCall, OnText, Provider, ProviderError
 
 __all__ = [
     "Cancelled",
@@ -18,3 +17,27 @@ __all__ = [
     "unregister",
     "warm",
 ]
+
+
+def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> ModelAnswer:
+    """Ask the provider once, streaming; raises `ProviderError`, or `Cancelled` between two chunks.
+
+    `on_text` gets every piece of text as it comes. Nothing is retried here.
+    """
+    from replay.providers import calls  # noqa: PLC0415 - HTTP clients are slow to import, and most processes call nobody
+
+    return calls.answer(call, on_text=on_text, cancelled=cancelled)
+
+
+def warm() -> None:
+    """Import the SDKs of the configured providers, which takes seconds, before the first call needs them."""
+    from replay.providers import calls  # noqa: PLC0415 - as above
+
+    calls.warm()
+
+
+def close() -> None:
+    """Close the connections that are kept open; the next call opens its own."""
+    from replay.providers import calls  # noqa: PLC0415 - as above
+
+    calls.close()
