@@ -99,7 +99,7 @@ def totals(steps: Iterable[Any]) -> Totals:
 def content_digest(said_of_run: JSONObject, steps: Iterable[Any]) -> str:
     """Names all that a recording says: equal recordings have equal digests, wherever they are stored."""
     rows: list[JSONValue] = [[plain(value) for value in said_of(step)] for step in steps]
-    return digest({"run": said_of_run, "columns": list(_SAID), "steps": rows})
+    return digest({"run": digest(said_of_run), "columns": list(_SAID), "steps": rows})
 
 
 def _sum(steps: list[Any], column: str) -> Any:
@@ -130,5 +130,7 @@ def plain(value: Any) -> JSONValue:
         return str(value)  # a text is canonical as it is, where a number takes ten times as long
     if isinstance(value, Decimal):
         return f"{value:.8f}"
+    if isinstance(value, dict):
+        return digest(value) if value else ""
     kept: JSONValue = value
     return kept

@@ -280,7 +280,8 @@ def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any
     return {
         "id": new_id(), "external_id": run.external_id, "name": run.name, "app": run.app,
         "environment": run.environment, "source": run.source, "format": run.format, "status": run.status,
-        "tags": list(run.tags), "metadata": run.metadata, "started_at": started, "ended_at": ended, "search": summaries.search_text(run),
+        "tags": list(run.tags), "metadata": run.metadata, "started_at": started, "ended_at": ended,
+        "search": summaries.search_text(run),
         "content_digest": rows.content_digest(said_of_run(replace(run, started_at=started, ended_at=ended)), step_rows),
         **totals_columns(sums, started, ended),
     }  # fmt: skip

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 SHINGLE: Final = 6  # words in a row that two texts hardly share by chance
@@ -39,8 +40,7 @@ class TextIndex:
 
     def add(self, text: str, producer: int, path: str) -> None:
         self._values[text.strip()] = (producer, path)
-        for key, _start, _end in _shingles(text):
-            self._shingles[key] = (producer, path)
+        self._shingles.update(dict.fromkeys(_shingles(text), (producer, path)))
 
     def find(self, text: str) -> Iterator[Found]:
         """The producer of an equal text, else those that share a run of words, in the order of the text."""
@@ -49,24 +49,22 @@ class TextIndex:
             yield Found(producer=value[0], path=value[1], snippet=text, whole=True)
             return
         seen: set[int] = set()
-        for key, start, end in _shingles(text):
-            shared = self._shingles.get(key)
+        for at, shared in enumerate(map(self._shingles.get, _shingles(text))):
             if shared is None or shared[0] in seen:
                 continue
             seen.add(shared[0])
-            yield Found(producer=shared[0], path=shared[1], snippet=text[start:end], whole=False)
+            yield Found(producer=shared[0], path=shared[1], snippet=_words_from(text, at), whole=False)
             if len(seen) >= MAX_PRODUCERS:
                 return
 
 
-def _shingles(text: str) -> Iterator[tuple[int, int, int]]:
-    """The hash and the place of every run of `SHINGLE` words."""
-    words: list[str] = []
-    places: list[tuple[int, int]] = []
-    for match in _WORD.finditer(text):
-        words.append(match.group().lower())
-        places.append(match.span())
-        if len(words) >= MAX_WORDS:
-            break
-    for at in range(len(words) - SHINGLE + 1):
-        yield hash(tuple(words[at : at + SHINGLE])), places[at][0], places[at + SHINGLE - 1][1]
+def _shingles(text: str) -> Iterator[int]:
+    """The hash of every run of `SHINGLE` words, in order; made without a loop in Python, for it is most of the work."""
+    words = _WORD.findall(text.lower())[:MAX_WORDS]
+    return map(hash, zip(*(words[start:] for start in range(SHINGLE)), strict=False))
+
+
+def _words_from(text: str, at: int) -> str:
+    """The run of words at a place, as it is written in the text."""
+    words = list(islice(_WORD.finditer(text), at, at + SHINGLE))
+    return text[words[0].start() : words[-1].end()] if words else ""
