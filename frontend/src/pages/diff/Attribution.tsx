@@ -17,7 +17,7 @@ export function AttributionPanel(): ReactElement {
       <header className={classes.head}>
         <h2 id="cause-to-effect">From cause to effect</h2>
       </header>
-      <div className={classes.body}>
+      <div className={classes.body} tabIndex={0}>
         {path.length > 0 ? <Path path={path} primary={primary} /> : <NoPath verdict={attribution.verdict} />}
         <Causes title="Also played a part" causes={supporting} />
         <Causes title="Not ruled out" causes={alternatives} />
