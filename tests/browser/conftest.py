@@ -1,6 +1,6 @@
 """A real server and a real browser. These tests know nothing of the inside: no database, no settings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -79,7 +79,7 @@ def _keep_pictures(name: str, pages: list[Page]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.when == "call" and report.failed:
         item.failed_call = True  # type: ignore[attr-defined]  # read by open_cockpit

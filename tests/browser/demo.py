@@ -20,11 +20,11 @@ class Demo:
         self._shared = self._share()
 
     def path(self, screen: str) -> str:
-        diff = self.session["diff"]
+        diff, fork = self.session["diff"], self.session["fork_sequence_no"]
         paths = {
             "run": f"/runs/{self.failed_run}",
-            "step": f"/runs/{self.failed_run}?step={self.session['fork_sequence_no']}",
-            "fork": f"/runs/{self.failed_run}?step={self.session['fork_sequence_no']}&fork={self.session['fork_sequence_no']}",
+            "step": f"/runs/{self.failed_run}?step={fork}",
+            "fork": f"/runs/{self.failed_run}?step={fork}&fork={fork}",
             "replays": "/replays",
             "replay": f"/replays/{self.session['id']}",
             "diffs": "/diffs",
@@ -40,6 +40,15 @@ class Demo:
         request = urllib.request.Request(f"{self._url}/api/v1{path}", data, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=30) as response:
             return json.load(response)
+
+    def wait_for_end(self, session: str) -> dict[str, Any]:
+        until = time.monotonic() + LOADED_LIMIT_S
+        while time.monotonic() < until:
+            found: dict[str, Any] = self.ask(f"/replays/{session}")
+            if found["ended_at"] and found["status"] not in ("pending", "running"):
+                return found
+            time.sleep(0.2)
+        raise AssertionError(f"session {session} did not end in time")
 
     def _finished_session(self) -> dict[str, Any]:
         until = time.monotonic() + LOADED_LIMIT_S

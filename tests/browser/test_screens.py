@@ -1,40 +1,42 @@
 """Every screen, in both themes and on a desk and a phone: nothing keeps anybody out, nothing complains."""
 
-import pytest
-from playwright.sync_api import ViewportSize, expect
+from typing import Literal
 
-from tests.browser.conftest import DESK, PHONE, OpenCockpit, Scheme
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import DESK, PHONE, OpenCockpit
 from tests.browser.demo import Demo
 
 SCREENS = (
-    "runs",
-    "run",
-    "step",
-    "fork",
-    "replays",
-    "replay",
-    "diffs",
-    "diff",
-    "compare",
-    "share",
-    "login",
-    "help",
-    "palette",
-)
+    "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "share", "login", "help", "palette",
+)  # fmt: skip
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
-@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("screen", SCREENS)
-def test_a_screen_keeps_nobody_out(
-    open_cockpit: OpenCockpit, demo: Demo, screen: str, scheme: Scheme, viewport: ViewportSize
-) -> None:
-    cockpit = open_cockpit(demo.path(screen), viewport=viewport, scheme=scheme)
-    expect(cockpit.page.get_by_role("main")).to_be_visible()
-    cockpit.page.wait_for_load_state("networkidle")
+def test_a_screen_keeps_nobody_out(open_cockpit: OpenCockpit, demo: Demo, screen: str) -> None:
+    cockpit = open_cockpit(demo.path(screen))
+    page = cockpit.page
+    expect(page.get_by_role("main")).to_be_visible()
+    page.wait_for_load_state("networkidle")
     if screen in demo.KEYS:
-        cockpit.page.keyboard.press(demo.KEYS[screen])
-        expect(cockpit.page.get_by_role("dialog")).to_be_visible()
+        page.keyboard.press(demo.KEYS[screen])
+        expect(page.get_by_role("dialog")).to_be_visible()
+    problems: list[str] = []
+    for viewport in (DESK, PHONE):
+        page.set_viewport_size(viewport)
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            found = cockpit.serious_accessibility_problems()
+            problems += [f"{scheme}, {viewport['width']} wide: {problem}" for problem in found]
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > viewport["width"]:
+            problems.append(f"the page is {width} wide on a screen of {viewport['width']}: it scrolls sideways")
+    assert not problems, "\n".join(problems)
+
+
+def test_an_unknown_address_says_so(open_cockpit: OpenCockpit) -> None:
+    cockpit = open_cockpit("/no/such/page")
+    expect(cockpit.page.get_by_role("main")).to_contain_text("not")
     assert cockpit.serious_accessibility_problems() == []
-    width = cockpit.page.evaluate("document.documentElement.scrollWidth")
-    assert width <= viewport["width"], "the page scrolls sideways"

@@ -44,9 +44,10 @@ class Server:
     def _read(self, process: subprocess.Popen[bytes], announced: "Queue[str]") -> None:
         """Read until the address comes, and on: a full pipe would stop the server."""
         assert process.stdout is not None
-        for line in process.stdout:
-            if found := _LISTENING.search(line.decode()):
-                announced.put(found[1])
+        with process.stdout as lines:
+            for line in lines:
+                if found := _LISTENING.search(line.decode()):
+                    announced.put(found[1])
         announced.put("")
 
     def stop(self) -> int:
