@@ -1,0 +1,117 @@
+"""What people come for, from beginning to end, on a server of their own."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.cockpit import Cockpit
+from tests.browser.conftest import OpenCockpit
+from tests.browser.demo import Demo
+from tests.services.server import Server
+
+TRANSCRIPT = Path(__file__).resolve().parent.parent / "fixtures" / "importers" / "openai_messages.json"
+CENTS = "Order totals are in cents, refunds are in euros: convert before you refund."
+
+
+def _fork_with_another_prompt(cockpit: Cockpit, demo: Demo, addition: str) -> None:
+    """Select the model step that went wrong, say more in its system prompt, and launch."""
+    fork = demo.session["fork_sequence_no"]
+    cockpit.go(f"/runs/{demo.failed_run}?step={fork}")
+    cockpit.button("Fork from this step").click()
+    prompt = cockpit.page.get_by_label("System prompt")
+    expect(prompt).not_to_have_value("")
+    prompt.fill(f"{prompt.input_value()}\n\n{addition}")
+    plan = cockpit.page.get_by_role("region", name="Fork")
+    expect(plan).to_contain_text("1 override")
+    cockpit.button(re.compile("^Replay")).click()
+    cockpit.page.wait_for_url(re.compile("/replays/"))
+
+
+@pytest.mark.usefixtures("demo")
+def test_from_a_dropped_file_to_a_shared_report(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit("/")
+    expect(cockpit.run_links().first).to_be_visible()
+
+    cockpit.drop(TRANSCRIPT)
+    imported = cockpit.page.get_by_role("dialog")
+    expect(imported).to_contain_text("imported")
+    imported.get_by_role("button", name="Open the run").click()
+    steps = cockpit.page.get_by_role("tree", name="Steps of the run")
+    expect(steps.get_by_role("treeitem").first).to_be_visible()
+    steps.get_by_role("treeitem", name=re.compile("find_book")).first.click()
+    expect(cockpit.page.get_by_label("Content of the step")).to_contain_text("Dune")
+
+    _fork_with_another_prompt(cockpit, demo, f"{CENTS} Thank the customer.")
+    state = cockpit.page.get_by_label("State of the replay")
+    expect(state.get_by_role("status")).to_contain_text("Done", timeout=30_000)
+    cockpit.page.get_by_role("link", name="What changed?").click()
+    verdict = cockpit.page.get_by_label("Verdict")
+    expect(verdict).to_contain_text(re.compile("prompt", re.I))
+
+    cockpit.button("Share").click()
+    cockpit.button("Create link").click()
+    link = cockpit.page.get_by_label("Copy it now: it is not shown again").input_value()
+    stranger = open_cockpit(link.removeprefix(cockpit.url))
+    expect(stranger.page.get_by_label("Verdict")).to_contain_text(re.compile("prompt", re.I))
+    expect(stranger.page.locator("a[href*='/runs/']")).to_have_count(0)
+
+
+def test_a_file_that_cannot_be_read_is_named_with_its_reason(open_cockpit: OpenCockpit, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"messages": [')
+    cockpit = open_cockpit("/")
+    cockpit.drop(broken)
+    dialog = cockpit.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("broken.json")
+    expect(dialog.get_by_label("skipped")).to_be_visible()
+
+
+def test_the_whole_run_is_read_from_the_keyboard(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit("/")
+    expect(cockpit.run_links().first).to_be_visible()
+    keyboard = cockpit.page.keyboard
+    keyboard.press("/")
+    expect(cockpit.page.get_by_label("Search runs")).to_be_focused()
+    keyboard.press("Escape")
+    cockpit.go(f"/runs/{demo.failed_run}")
+    steps = cockpit.page.get_by_role("treeitem")
+    expect(steps.first).to_be_visible()
+    keyboard.press("j")
+    keyboard.press("j")
+    expect(cockpit.page).to_have_url(re.compile(r"step=\d"))
+    keyboard.press("f")
+    expect(cockpit.page.get_by_role("region", name="Fork")).to_be_visible()
+    keyboard.press("Escape")
+    expect(cockpit.page.get_by_role("region", name="Fork")).to_have_count(0)
+    keyboard.press("?")
+    expect(cockpit.page.get_by_role("dialog")).to_be_visible()
+    keyboard.press("Escape")
+    keyboard.press("Control+k")
+    expect(cockpit.page.get_by_label("Search pages, actions and runs").first).to_be_visible()
+
+
+def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
+    """The session completes after the restart, and no finished live call is made again."""
+    server = Server(tmp_path / "home")
+    server.start()
+    try:
+        demo = Demo(server.url)
+        fork = {
+            "run": demo.failed_run,
+            "fork_step": demo.session["fork_sequence_no"],
+            "overrides": {"overrides": [{"match": {"type": "model"}, "prompt": {"system": f"You refund. {CENTS}"}}]},
+        }
+        session = demo.ask("/replays", fork)
+        server.kill()
+        server.start()
+        ended = demo.wait_for_end(session["id"])
+        assert ended["status"].startswith("completed"), ended["error"]
+        steps = demo.ask(f"/runs/{ended['run']}/steps")["steps"]
+        answered = [step["sequence_no"] for step in steps if step["reason"] == "live_model_call"]
+        # One call may have been on its way when the server died; what was answered is not asked again.
+        assert answered
+        assert ended["live_calls"] <= len(answered) + 1
+    finally:
+        server.stop()
