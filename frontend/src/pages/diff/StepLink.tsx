@@ -28,11 +28,7 @@ export function StepLink({ step, side }: { step: StepRef; side: Side }): ReactEl
     );
   }
   return (
-    <Link
-      {...paths.run(report[side].id, { step: step.sequence_no })}
-      className={classes.step}
-      title={`Open ${words}`}
-    >
+    <Link {...paths.run(report[side].id, { step: step.sequence_no })} className={classes.step} title={`Open ${words}`}>
       {content}
     </Link>
   );

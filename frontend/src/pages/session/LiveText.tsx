@@ -17,17 +17,19 @@ export function LiveText({ session, streaming, steps }: Props): ReactElement | n
   useEffect(() => {
     box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [length]);
-  const answer = isOver(session) ? steps.findLast((step) => step.type === "output") : undefined;
-  if (!streaming && !answer) return null;
+  const over = isOver(session);
+  const answer = over ? steps.findLast((step) => step.type === "output") : undefined;
+  if (over ? !answer : session.live_calls === 0 && !streaming) return null;
   return (
     <section className="panel" aria-labelledby="live-text">
       <header className={classes.head}>
-        <h2 id="live-text">{streaming ? `Model, step ${streaming.sequenceNo}` : "Answer"}</h2>
+        <h2 id="live-text">{streaming ? `Model, step ${streaming.sequenceNo}` : over ? "Answer" : "Model"}</h2>
         {streaming && <span className={`chip simulated ${classes.chip}`}>live</span>}
       </header>
       {/* A screen reader hears the state of the replay, not every piece of text. */}
-      <div ref={box} className={classes.text} tabIndex={0} role="log" aria-live="off" aria-labelledby="live-text">
-        {streaming ? <Streamed streaming={streaming} /> : answer?.summary}
+      <div ref={box} className={over ? classes.text : classes.live} tabIndex={0} role="log" aria-live="off" aria-labelledby="live-text">
+        {streaming && <Streamed streaming={streaming} />}
+        {!streaming && (answer?.summary ?? <span className="muted">The next live answer appears here as it is written.</span>)}
       </div>
     </section>
   );

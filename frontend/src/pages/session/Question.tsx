@@ -46,14 +46,13 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
         classNames={{ input: classes.text }}
       />
       <div className={classes.actions}>
-        <SegmentedControl
-          aria-label="How the call ends"
-          value={status}
-          onChange={setStatus}
-          data={OUTCOMES}
-        />
+        <SegmentedControl aria-label="How the call ends" value={status} onChange={setStatus} data={OUTCOMES} />
         <span className="grow" />
-        <Button variant="default" disabled={send.isPending} onClick={() => send.mutate({ action: "fallback", output: null })}>
+        <Button
+          variant="default"
+          disabled={send.isPending}
+          onClick={() => send.mutate({ action: "fallback", output: null })}
+        >
           Go on without
         </Button>
         <Button

@@ -36,11 +36,16 @@ export function SessionPage(): ReactElement {
       <div className={classes.columns}>
         <StepsColumn session={session} steps={steps} />
         <div className={classes.side}>
-          <Question session={session} />
-          <LiveText session={session} streaming={live.streaming} steps={steps} />
-          <Attempts attempts={live.attempts} />
-          <Findings session={session} />
-          <Plan session={session} />
+          <div className={classes.first}>
+            <Question session={session} />
+            <LiveText session={session} streaming={live.streaming} steps={steps} />
+          </div>
+          <div className={classes.rest}>
+            {isOver(session) && <Findings session={session} />}
+            <Attempts attempts={live.attempts} />
+            {!isOver(session) && <Findings session={session} />}
+            <Plan session={session} />
+          </div>
         </div>
       </div>
     </div>

@@ -23,15 +23,18 @@ export function StepsColumn({ session, steps }: { session: SessionView; steps: r
   const running = !isOver(session);
   const { data: source = NONE } = useQuery({ ...stepsQuery(session.source_run), enabled: running });
   const rows = useMemo(
-    () => sessionRows({ forkAt: session.fork_sequence_no, resolved: steps, source, running, showInherited }),
-    [session.fork_sequence_no, steps, source, running, showInherited],
+    () => sessionRows({ forkAt: session.fork_sequence_no, resolved: steps, source, unused: session.unused_calls, running, showInherited }),
+    [session.fork_sequence_no, session.unused_calls, steps, source, running, showInherited],
   );
   return (
     <section className={`panel ${classes.panel}`} aria-labelledby="replay-steps">
       <header className={classes.head}>
         <h2 id="replay-steps">Steps</h2>
         <span className="grow" />
-        <span className="muted num">{counted(steps.length, "step")} so far</span>
+        <span className="muted num">
+          {counted(steps.length, "step")}
+          {running && " so far"}
+        </span>
       </header>
       <Rows rows={rows} session={session} onShowInherited={() => setShowInherited(true)} />
     </section>
@@ -77,7 +80,7 @@ function rowKey(row: SessionRow): string {
       return `current ${row.sequenceNo}`;
     case "done":
     case "expected":
-      return `${row.kind} ${row.step.sequence_no}`;
+      return `${row.kind} ${row.step.id}`;
     default:
       return row satisfies never;
   }
@@ -112,7 +115,7 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
       return (
         <div className={classes.expected}>
           <span className={classes.dot} aria-hidden />
-          <span className={`${classes.number} num`}>{row.step.sequence_no}</span>
+          <span className={`${classes.number} num`}>{row.sequenceNo}</span>
           <span className="ellipsis">
             {row.step.type} {row.step.summary || row.step.name}
           </span>
@@ -123,6 +126,11 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
   }
 }
 
+/** A model step is known by the model that answered, which may be another than the recorded one. */
+function nameOf(step: StepSummary): string {
+  return (step.type === "model" && step.model) || step.name || step.type;
+}
+
 function Done({ step, run, isError }: { step: StepSummary; run: string | null; isError: boolean }): ReactElement {
   const mark = markOf(step);
   const content = (
@@ -131,7 +139,7 @@ function Done({ step, run, isError }: { step: StepSummary; run: string | null; i
       <span className={`${classes.number} num`}>{step.sequence_no}</span>
       <StepIcon type={step.type} />
       <span className={classes.what}>
-        <b>{step.name || step.type}</b> <span className="muted">{step.summary === step.name ? "" : step.summary}</span>
+        <b>{nameOf(step)}</b> <span className="muted">{step.summary === step.name ? "" : step.summary}</span>
       </span>
       <span className={`chip ${mark} ${classes.label}`} title={reasonInWords(step.reason)}>
         {markWord[mark]}

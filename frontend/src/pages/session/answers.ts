@@ -6,7 +6,8 @@ export function readAnswer(text: string): { value: JsonValue } | { error: string
   try {
     return { value: JSON.parse(text) as JsonValue };
   } catch (error) {
-    if (/^\s*[[{]/.test(text)) return { error: `This is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+    if (/^\s*[[{]/.test(text))
+      return { error: `This is not JSON: ${error instanceof Error ? error.message : String(error)}` };
     return { value: text };
   }
 }

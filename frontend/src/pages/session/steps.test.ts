@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { StepSummary } from "@/api/schema";
 import { mergeSteps, sessionRows } from "./steps";
 
-function step(sequence_no: number, name = `step ${sequence_no}`): StepSummary {
+function step(sequence_no: number, name = `step ${sequence_no}`, source_step: string | null = null): StepSummary {
   return {
     id: `id-${sequence_no}-${name}`,
     sequence_no,
@@ -22,11 +22,12 @@ function step(sequence_no: number, name = `step ${sequence_no}`): StepSummary {
     tokens_out: null,
     cost_usd: null,
     retries: 0,
-    source_step: null,
+    source_step,
   };
 }
 
 const source = [1, 2, 3, 4, 5, 6].map((n) => step(n));
+const replayed = (...numbers: number[]) => numbers.map((n) => step(n, `step ${n}`, `id-${n}-step ${n}`));
 const shape = (rows: ReturnType<typeof sessionRows>) =>
   rows.map((row) => {
     if (row.kind === "inherited") return `inherited ${row.count}`;
@@ -36,10 +37,10 @@ const shape = (rows: ReturnType<typeof sessionRows>) =>
   });
 
 describe("sessionRows", () => {
-  const base = { forkAt: 3, source, showInherited: false };
+  const base = { forkAt: 3, source, unused: [], showInherited: false };
 
   it("shows what was inherited, what is done, what is under way and what is expected", () => {
-    const rows = sessionRows({ ...base, resolved: [1, 2, 3].map((n) => step(n)), running: true });
+    const rows = sessionRows({ ...base, resolved: replayed(1, 2, 3), running: true });
     expect(shape(rows)).toEqual(["inherited 2", "fork 3", "done 3", "current 4", "expected 5", "expected 6"]);
   });
 
@@ -49,8 +50,16 @@ describe("sessionRows", () => {
   });
 
   it("goes on past the end of the recording", () => {
-    const rows = sessionRows({ ...base, resolved: [1, 2, 3, 4, 5, 6, 7].map((n) => step(n)), running: true });
+    const rows = sessionRows({ ...base, resolved: [...replayed(1, 2, 3, 4, 5, 6), step(7)], running: true });
     expect(shape(rows).at(-1)).toBe("current 8");
+  });
+
+  it("goes on from the recorded step it has come to, without the calls that are gone", () => {
+    const ahead = [...replayed(1, 2), step(3, "answers at once", "id-5-step 5")];
+    const rows = sessionRows({ ...base, resolved: ahead, running: true });
+    expect(rows.find((row) => row.kind === "current")).toMatchObject({ sequenceNo: 4, expected: { sequence_no: 6 } });
+    const gone = sessionRows({ ...base, resolved: replayed(1, 2, 3), unused: [4], running: true });
+    expect(gone.find((row) => row.kind === "current")).toMatchObject({ sequenceNo: 4, expected: { sequence_no: 5 } });
   });
 
   it("opens the inherited steps on request and has none for a fork at the start", () => {
