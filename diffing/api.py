@@ -1,11 +1,15 @@
 """The REST interface of diffs and share links."""
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.core.cache import cache
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -17,15 +21,30 @@ from diffing.render.html import as_html
 from diffing.render.markdown import as_markdown
 from diffing.schemas import DiffList, DiffPending, DiffRequest, ShareList, ShareRequest, ShareView
 from diffing.schemas import DiffReport as Report
+from traces.problems import InvalidQuery
 from traces.queries import find_run
 from traces.schemas import Problem
 
 _WINDOW_S = 60
 _OPENED = 120  # shared reports opened from one address in a window: enough for people, useless for guessing
 _PROBLEMS = dict.fromkeys((400, 404, 409, 422), Problem)
+_MADE = ("json", "md", "html")
 _FORMATS = OpenApiParameter(
-    "format", str, enum=["json", "md", "html"], description="`html` is one self-contained file."
+    "format", str, enum=_MADE, description="`html` is one self-contained file."
 )
+
+
+class _AsAsked(BaseContentNegotiation):
+    """`format` names what the view makes itself, not a renderer of the framework; problems are always JSON."""
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
+        return next(iter(parsers), None)
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
 
 
 class DiffsView(APIView):
@@ -66,6 +85,8 @@ class DiffsView(APIView):
 
 class DiffView(APIView):
     """One report."""
+
+    content_negotiation_class = _AsAsked
 
     @extend_schema(
         operation_id="diffs_retrieve",
@@ -112,6 +133,8 @@ class ShareRevokeView(APIView):
 class SharedReportView(APIView):
     """What a share link opens."""
 
+    content_negotiation_class = _AsAsked
+
     @extend_schema(
         operation_id="share_retrieve",
         parameters=[_FORMATS],
@@ -136,6 +159,8 @@ def _answer(row: DiffReport, form: str) -> HttpResponse:
 
 def _rendered(diff_id: UUID, form: str) -> HttpResponse:
     """The stored bytes, or one of the two texts made from them."""
+    if form not in _MADE:
+        raise InvalidQuery(f"there is no format {form!r}; there are {', '.join(_MADE)}", where="/format")
     if form == "html":
         return _file(as_html(queries.report(diff_id)), "text/html; charset=utf-8")
     if form == "md":

@@ -51,7 +51,7 @@ class Store:
         return digest
 
 
-def side_of(given: Sequence[Given], store: Store, *, source_run: UUID | None = None, **facts: object) -> Side:
+def side_of(given: Sequence[Given], store: Store, *, source_run: UUID | None = None) -> Side:
     """A recorded run with its provenance."""
     steps = [_step(number, step, store) for number, step in enumerate(given, 1)]
     edges = find_edges(
@@ -62,9 +62,7 @@ def side_of(given: Sequence[Given], store: Store, *, source_run: UUID | None = N
         Splitter(),
     )
     links = [Link(edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.evidence) for edge in edges]
-    run = RunFacts(
-        id=new_id(), name="run", app="app", status="completed", source="import", source_run=source_run, **facts
-    )  # type: ignore[arg-type]  # the facts a test cares about
+    run = RunFacts(id=new_id(), name="run", app="app", status="completed", source="import", source_run=source_run)
     return Side(run=run, steps=steps, links=links)
 
 

@@ -1,5 +1,6 @@
 """A report as Markdown. Recorded text is quoted so that none of it is read as markup."""
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Final, get_args
@@ -10,7 +11,7 @@ from diffing.text import shortened
 from diffing.wording import shown
 
 _SHOWN: Final = 40  # items of a section, and changed steps
-_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
 
 
 def as_markdown(report: DiffReport) -> str:
@@ -20,7 +21,7 @@ def as_markdown(report: DiffReport) -> str:
 
 def escaped(text: str) -> str:
     """Recorded text as plain text in a line of Markdown."""
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return html.escape(_MARKUP.sub(r"\\\1", " ".join(text.split())), quote=False)
 
 
 def _lines(report: DiffReport) -> Iterator[str]:

@@ -17,9 +17,15 @@ from traces.vocabulary import StepType
 
 LOOKUPS = ("get_order", "get_user", "get_product", "list_orders", "cancel_order", "issue_refund")
 TOPICS = (
-    "my order number is", "please refund", "I want to exchange the keyboard for", "the parcel arrived broken at",
-    "can you change the address to", "thank you, that is all about", "which colours are there of", "cancel the second",
-)  # fmt: skip
+    "my order number is",
+    "please refund",
+    "I want to exchange the keyboard for",
+    "the parcel arrived broken at",
+    "can you change the address to",
+    "thank you, that is all about",
+    "which colours are there of",
+    "cancel the second",
+)
 
 
 def steps_of(given: Sequence[Given]) -> Sequence[SideStep]:
@@ -72,8 +78,12 @@ def test_tools_of_other_names_never_correspond() -> None:
 def test_a_difference_in_order_alone_is_a_move() -> None:
     found = align(steps_of(lookups(1, 2, 3, 4)), steps_of(lookups(1, 4, 2, 3)))
     assert [(m.base, m.candidate, m.moved) for m in found] == [
-        (0, 0, False), (1, 1, False), (2, 3, False), (3, 4, False), (4, 2, True),
-    ]  # fmt: skip
+        (0, 0, False),
+        (1, 1, False),
+        (2, 3, False),
+        (3, 4, False),
+        (4, 2, True),
+    ]
 
 
 def test_the_same_lookup_in_another_turn_is_a_move() -> None:
@@ -82,9 +92,12 @@ def test_the_same_lookup_in_another_turn_is_a_move() -> None:
         tail = Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [user("And now cancel it.")]})
         after = 3 + len(first)
         return [
-            Given(type=StepType.AGENT, name="agent"), head, *(replace(step, parent=2) for step in first), tail,
+            Given(type=StepType.AGENT, name="agent"),
+            head,
+            *(replace(step, parent=2) for step in first),
+            tail,
             *(replace(step, parent=after) for step in second),
-        ]  # fmt: skip
+        ]
 
     lookup = call("get_order", id=7)
     found = align(steps_of(turns([lookup], [])), steps_of(turns([], [lookup])))
@@ -96,8 +109,10 @@ def test_lineage_wins_over_likeness() -> None:
     candidate = steps_of(lookups(2, 1))
     derived = [step._replace(origin=base[index].origin) for index, step in enumerate(candidate)]
     assert [(m.base, m.candidate, m.found_by) for m in align(base, derived)] == [
-        (0, 0, "lineage"), (1, 1, "lineage"), (2, 2, "lineage"),
-    ]  # fmt: skip
+        (0, 0, "lineage"),
+        (1, 1, "lineage"),
+        (2, 2, "lineage"),
+    ]
 
 
 def test_steps_that_a_replay_added_are_aligned_between_those_it_inherited() -> None:
@@ -210,8 +225,19 @@ def edited(steps: Sequence[SideStep], rng: random.Random) -> tuple[list[SideStep
         if step.type == StepType.TOOL and roll > 0.95:  # a loop: the same call again
             kept.append((-1, step))
         elif leaf and roll > 0.90:
-            kept.append((-1, step._replace(name="new", tool_name="new_tool" if step.tool_name else "", signature=f"new{index}",
-                                           input_ref=f"n{index}", output_ref=f"m{index}", summary="something else")))  # fmt: skip
+            kept.append(
+                (
+                    -1,
+                    step._replace(
+                        name="new",
+                        tool_name="new_tool" if step.tool_name else "",
+                        signature=f"new{index}",
+                        input_ref=f"n{index}",
+                        output_ref=f"m{index}",
+                        summary="something else",
+                    ),
+                )
+            )
     numbers = {steps[index].sequence_no: place + 1 for place, (index, _) in enumerate(kept) if index >= 0}
     result = [
         step._replace(id=new_id(), origin=new_id(), sequence_no=place + 1, parent_no=numbers.get(step.parent_no or 0))
@@ -245,11 +271,25 @@ def test_edits_of_real_like_runs_are_found_again() -> None:
 def test_very_long_runs_are_aligned_without_comparing_all_with_all(count: int) -> None:
     base = steps_of([Given(type=StepType.AGENT, name="agent")])
     flat = [base[0]] + [
-        base[0]._replace(id=new_id(), origin=new_id(), sequence_no=n + 2, parent_no=1, type="tool", tool_name=f"t{n % 7}",
-                         name=f"t{n % 7}", signature=f"s{n}", input_ref=f"i{n}", output_ref=f"o{n}")
+        base[0]._replace(
+            id=new_id(),
+            origin=new_id(),
+            sequence_no=n + 2,
+            parent_no=1,
+            type="tool",
+            tool_name=f"t{n % 7}",
+            name=f"t{n % 7}",
+            signature=f"s{n}",
+            input_ref=f"i{n}",
+            output_ref=f"o{n}",
+        )
         for n in range(count)
-    ]  # fmt: skip
-    changed = [step._replace(id=new_id(), origin=new_id(), input_ref=f"{step.input_ref}x", signature=f"{step.signature}x")
-               if step.sequence_no % 3 == 0 else step._replace(id=new_id(), origin=new_id()) for step in flat]  # fmt: skip
+    ]
+    changed = [
+        step._replace(id=new_id(), origin=new_id(), input_ref=f"{step.input_ref}x", signature=f"{step.signature}x")
+        if step.sequence_no % 3 == 0
+        else step._replace(id=new_id(), origin=new_id())
+        for step in flat
+    ]
     found = align(flat, changed)
     assert [(m.base, m.candidate) for m in found] == [(n, n) for n in range(count + 1)]

@@ -14,17 +14,27 @@ from traces.vocabulary import StepType
 
 @pytest.mark.parametrize(
     ("total", "used", "new", "unused", "accuracy"),
-    [(5, 4, 1, 1, 0.6), (5, 5, 0, 0, 1.0), (2, 0, 2, 2, 0.0), (10, 2, 0, 8, 0.0), (3, 2, 0, 1, 0.5667), (1, 1, 5, 0, 0.5),
-     (1, 1, 6, 0, 0.5), (0, 0, 0, 0, 1.0), (0, 0, 1, 0, 0.5)],
-)  # fmt: skip
+    [
+        (5, 4, 1, 1, 0.6),
+        (5, 5, 0, 0, 1.0),
+        (2, 0, 2, 2, 0.0),
+        (10, 2, 0, 8, 0.0),
+        (3, 2, 0, 1, 0.5667),
+        (1, 1, 5, 0, 0.5),
+        (1, 1, 6, 0, 0.5),
+        (0, 0, 0, 0, 1.0),
+        (0, 0, 1, 0, 0.5),
+    ],
+)
 def test_tool_accuracy(total: int, used: int, new: int, unused: int, accuracy: float) -> None:
     counts = ToolAccuracy(total_original=total, used_original=used, new=new, unused=unused)
     assert tool_accuracy(counts) == pytest.approx(accuracy, abs=5e-5)
 
 
 @pytest.mark.parametrize(
-    ("similarity", "accuracy", "ars"), [(0.95, 0.6, 0.845), (0.75, 1.0, 0.825), (0.4902, 1.0, 0.6431), (0.3613, 0.9, 0.5229)]
-)  # fmt: skip
+    ("similarity", "accuracy", "ars"),
+    [(0.95, 0.6, 0.845), (0.75, 1.0, 0.825), (0.4902, 1.0, 0.6431), (0.3613, 0.9, 0.5229)],
+)
 def test_regression_score(similarity: float, accuracy: float, ars: float) -> None:
     assert regression_score(similarity, accuracy) == ars
 
@@ -38,11 +48,16 @@ def turns(*answers: str) -> list[Given]:
     return [
         agent(),
         *(
-            Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [user(f"question {n}")]},
-                  output={"message": said(answer)})
+            Given(
+                type=StepType.TURN,
+                name="turn",
+                parent=1,
+                input={"messages": [user(f"question {n}")]},
+                output={"message": said(answer)},
+            )
             for n, answer in enumerate(answers)
         ),
-    ]  # fmt: skip
+    ]
 
 
 def test_an_interaction_that_one_side_lacks_scores_nothing() -> None:

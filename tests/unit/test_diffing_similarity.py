@@ -62,8 +62,9 @@ def test_the_ratio_is_that_of_difflib() -> None:
 
 
 @pytest.mark.parametrize(
-    ("score", "words"), [(0.91, "nearly identical"), (0.85, "similar"), (0.6, "related but divergent"), (0.2, "significantly different")]
-)  # fmt: skip
+    ("score", "words"),
+    [(0.91, "nearly identical"), (0.85, "similar"), (0.6, "related but divergent"), (0.2, "significantly different")],
+)
 def test_similarities_are_read_as_documented(score: float, words: str) -> None:
     assert reading(score) == words
 
@@ -104,9 +105,11 @@ def test_each_distinct_text_is_encoded_once_and_long_ones_in_chunks(monkeypatch:
 @pytest.mark.semantic
 def test_the_packaged_model_sees_a_paraphrase() -> None:
     paraphrase, other = Embedded().compare(
-        [("Paris is the capital of France.", "The capital of France is Paris."),
-         ("Paris is the capital of France.", "The kettle boils in the kitchen.")]
-    )  # fmt: skip
+        [
+            ("Paris is the capital of France.", "The capital of France is Paris."),
+            ("Paris is the capital of France.", "The kettle boils in the kitchen."),
+        ]
+    )
     assert paraphrase.method == "embeddings"
     assert paraphrase.score > 0.9
     assert other.score < 0.3

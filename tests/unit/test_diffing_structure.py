@@ -11,8 +11,10 @@ from diffing.structure import Change, opened, value_changes
 
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "a", "b/c", "d~e"])
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["a", "b", "c/d"]), inner), max_leaves=12
-)  # fmt: skip
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["a", "b", "c/d"]), inner),
+    max_leaves=12,
+)
 
 
 def test_a_changed_argument_is_named_by_pointer() -> None:

@@ -28,7 +28,7 @@ from tests.comparing import (
     system,
     tool,
     user,
-)  # fmt: skip
+)
 from traces.json_types import JSONObject
 from traces.vocabulary import Reason, StepType
 
@@ -40,12 +40,15 @@ def retrieval_run(*documents: str, answer: str, top_k: int = 2, note: str = "") 
     return [
         agent(),
         Given(
-            type=StepType.RETRIEVAL, name="search_policies", parent=1, input={"query": "refunds", "top_k": top_k},
+            type=StepType.RETRIEVAL,
+            name="search_policies",
+            parent=1,
+            input={"query": "refunds", "top_k": top_k},
             output={"documents": [*found]},
         ),
         model([system(f"Answer from the policies.{note}"), user(f"Refund? {context}")], said(answer)),
         output(answer),
-    ]  # fmt: skip
+    ]
 
 
 def overridden_refund() -> list[Given]:
@@ -62,8 +65,9 @@ def overridden_refund() -> list[Given]:
 def test_a_fixed_prompt_is_named_with_what_it_changed_on_the_way() -> None:
     found = diff_of(failing_refund(), fixed_refund(), derived=True).attribution
     assert found.sentence == (
-        "Adding “Amounts of issue_refund are in euros.” to the system prompt changed issue_refund's amount from 4200 to 42, "
-        f"so issue_refund succeeded instead of failing, and the answer became “{ACCEPTED}” instead of “{REFUSED}”."
+        "Adding “Amounts of issue_refund are in euros.” to the system prompt changed issue_refund's amount from 4200 "
+        "to 42, so issue_refund succeeded instead of failing, "
+        f"and the answer became “{ACCEPTED}” instead of “{REFUSED}”."
     )
     assert (found.verdict, found.confidence) == ("cause", "medium")
     assert found.primary is not None
@@ -73,8 +77,11 @@ def test_a_fixed_prompt_is_named_with_what_it_changed_on_the_way() -> None:
 def test_the_path_leads_over_the_call_to_the_answer() -> None:
     found = diff_of(failing_refund(), fixed_refund(), derived=True).attribution
     assert [(link.step.sequence_no, link.via) for link in found.path] == [
-        (4, "cause"), (5, "tool_call_id"), (6, "tool_call_id"), (7, "text"),
-    ]  # fmt: skip
+        (4, "cause"),
+        (5, "tool_call_id"),
+        (6, "tool_call_id"),
+        (7, "text"),
+    ]
     assert "Amounts of issue_refund are in euros." in found.path[0].text
     assert {link.evidence for link in found.path} == {"inferred"}
 
@@ -246,7 +253,11 @@ def test_a_users_reaction_to_another_answer_is_not_a_cause() -> None:
 
 def test_steps_without_recorded_flow_are_ordered_and_it_is_said() -> None:
     def run(state: str, final: str) -> list[Given]:
-        return [agent(), tool("a", "c1", {"x": 1}, {"s": state}), Given(type=StepType.OUTPUT, name="output", parent=1, input={"q": 1}, output={"text": final})]  # fmt: skip
+        return [
+            agent(),
+            tool("a", "c1", {"x": 1}, {"s": state}),
+            Given(type=StepType.OUTPUT, name="output", parent=1, input={"q": 1}, output={"text": final}),
+        ]
 
     found = diff_of(run("on", "It is on now."), run("of", "Nothing to see.")).attribution
     assert found.confidence == "low"
@@ -271,14 +282,12 @@ def test_requests_without_a_system_prompt_are_said_to_have_none() -> None:
 
 @pytest.mark.parametrize("derived", [True, False])
 def test_swapping_the_sides_swaps_the_report(derived: bool) -> None:
-    def relations(report: DiffReport, *, back: bool) -> set[tuple[int | None, int | None, str]]:
-        flipped = {"added": "removed", "removed": "added"}
-        sides = [
-            (p.base and p.base.sequence_no, p.candidate and p.candidate.sequence_no, p.relation) for p in report.pairs
-        ]
-        return {(c, b, flipped.get(r, r)) for b, c, r in sides} if back else set(sides)
+    def relations(report: DiffReport) -> set[tuple[int | None, int | None, str]]:
+        numbers = [[side.sequence_no if side else None for side in (p.base, p.candidate)] for p in report.pairs]
+        return {(base, candidate, p.relation) for (base, candidate), p in zip(numbers, report.pairs, strict=True)}
 
+    flipped = {"added": "removed", "removed": "added"}
     longer = [*fixed_refund()[:-1], tool("notify", "c8", {"to": "A"}, {"sent": True}), fixed_refund()[-1]]
     there, back = diff_of(failing_refund(), longer), diff_of(longer, failing_refund())
-    assert relations(there, back=False) == relations(back, back=True)
+    assert relations(there) == {(c, b, flipped.get(r, r)) for b, c, r in relations(back)}
     assert there.deltas.steps == -back.deltas.steps

@@ -1,0 +1,138 @@
+"""Reports as Markdown and as one HTML file."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from diffing.render.html import as_html
+from diffing.render.markdown import as_markdown, escaped
+from diffing.render.numbers import signed
+from diffing.schemas import DiffReport
+from tests.comparing import agent, diff_of, failing_refund, fixed_refund, model, output, said, tool, user
+
+HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> {{ 1 }} [x](javascript:alert(3)) `|`"
+
+
+class Tags(HTMLParser):
+    """The tags and attributes of a document."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+
+def tags(html: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Tags()
+    parser.feed(html)
+    return parser.seen
+
+
+@pytest.fixture(scope="module")
+def refund() -> DiffReport:
+    return diff_of(failing_refund(), fixed_refund(), derived=True)
+
+
+def hostile() -> DiffReport:
+    """Hostile text in every place that a report shows."""
+    base = [
+        agent(),
+        model([user("Hi")], said("No."), model=HOSTILE),
+        tool(HOSTILE[:60], "c1", {HOSTILE: 1}, {"a": 1}),
+        output("No."),
+    ]
+    candidate = [
+        agent(),
+        model([user(HOSTILE)], said(HOSTILE), model="m2"),
+        tool(HOSTILE[:60], "c1", {HOSTILE: HOSTILE}, {"a": HOSTILE}),
+        tool("notify", "c2", {"x": HOSTILE}, HOSTILE),
+        output(HOSTILE),
+    ]
+    return diff_of(base, candidate)
+
+
+def test_the_html_opens_offline_and_runs_nothing(refund: DiffReport) -> None:
+    found = tags(as_html(refund))
+    assert not {tag for tag, _ in found} & {"script", "link", "img", "iframe", "object"}
+    assert not [
+        name for _, attributes in found for name in attributes if name in {"src", "href"} or name.startswith("on")
+    ]
+
+
+def test_recorded_text_never_becomes_markup() -> None:
+    html = as_html(hostile())
+    assert "<script" not in html
+    assert "<img" not in html
+    assert not [name for _, attributes in tags(html) for name in attributes if name.startswith("on")]
+    assert html.count("</style>") == 1
+
+
+def test_the_html_has_the_verdict_the_path_and_every_section(refund: DiffReport) -> None:
+    html = as_html(refund)
+    for words in (
+        "changed issue_refund&#x27;s amount from 4200 to 42",
+        "medium confidence",
+        "From cause to effect",
+        "ARS",
+        "<ins>",
+        "<del>",
+        "What would settle it",
+        *("prompt", "retrieval", "tool", "model", "output", "run"),
+    ):
+        assert words in html
+
+
+def test_the_html_is_accessible_in_structure(refund: DiffReport) -> None:
+    found = tags(as_html(refund))
+    assert ("html", {"lang": "en"}) in found
+    assert [tag for tag, _ in found].count("h1") == 1
+    assert [tag for tag, _ in found].count("main") == 1
+    assert all(attributes.get("scope") for tag, attributes in found if tag == "th")
+
+
+def test_equal_runs_render_too() -> None:
+    same = diff_of(failing_refund(), failing_refund())
+    assert "Every step is the same in both runs." in as_html(same)
+    assert "say and do the same" in as_markdown(same)
+
+
+def test_the_markdown_reads_in_order(refund: DiffReport) -> None:
+    lines = as_markdown(refund).splitlines()
+    headings = [line for line in lines if line.startswith("## ")]
+    assert headings == [
+        "## From cause to effect",
+        "## Evidence",
+        "## What would settle it",
+        "## Steps that differ",
+        "## Prompt",
+        "## Retrieval",
+        "## Tool",
+        "## Model",
+        "## Output",
+        "## Run",
+    ]
+    assert "- /amount: 4200 → 42 (changed)" in lines
+
+
+def test_recorded_text_stays_text_in_markdown() -> None:
+    text = as_markdown(hostile())
+    assert "<script" not in text
+    assert "[x](" not in text
+    assert escaped("a|b\n# c") == r"a\|b \# c"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [
+        (None, "", "unknown"),
+        (0, "", "0"),
+        (-1204, "", "−1,204"),
+        (12, "", "+12"),
+        (-0.008, "$", "−$0.008"),
+        (5.0, "", "+5"),
+    ],
+)
+def test_differences_carry_their_sign(value: float | None, unit: str, said: str) -> None:
+    assert signed(value, unit) == said
