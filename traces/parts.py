@@ -112,11 +112,6 @@ def entries(value: JSONValue, stored: Mapping[str, JSONValue]) -> list[JSONValue
     return found
 
 
-def entry_digests(value: JSONValue, stored: Mapping[str, JSONValue]) -> list[str]:
-    """The digests of the parts that a stored list is made of: what a list diff compares."""
-    return [_ref(entry) for entry in entries(value, stored)]
-
-
 class Splitter:
     """Cuts the payloads of one run, each repeated message once.
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
-from uuid import UUID
 
 from traces.models import Run
 from traces.schemas import LabelCounts, RunSummary
@@ -58,7 +57,3 @@ def offset(time: datetime | None, start: datetime | None) -> float | None:
 
 def number(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
-
-
-def text_id(value: UUID | None) -> str | None:
-    return None if value is None else str(value)

@@ -46,10 +46,6 @@ class RunFilter:
     before: UUID | None = None
     limit: int = _LIMIT
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.words or self.where or self.tags)
-
 
 def parse_filter(query: Mapping[str, str]) -> RunFilter:
     """The filter of query parameters; raises `InvalidQuery` naming the one that means nothing."""

@@ -8,7 +8,6 @@ from threading import Thread
 from typing import IO, Any, Final
 
 import orjson
-from django.core.files.uploadedfile import UploadedFile
 from django.db import connections
 from django.http import FileResponse, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -144,16 +143,12 @@ def _files(request: Request) -> list[NamedFile]:
     """The uploaded files of a form in order, or the body as one file."""
     uploaded = [file for _, files in request.FILES.lists() for file in files] if request.FILES else []
     if uploaded:
-        return [_named(file) for file in uploaded]
+        return [NamedFile(name=file.name or "upload", file=file) for file in uploaded]
     body = request.data
     if isinstance(body, SpooledTemporaryFile):
         name = request.query_params.get("filename", "").replace("\\", "/").rpartition("/")[2] or "upload"
         return [NamedFile(name=name, file=body)]
     raise InvalidQuery("there is no file in the request", where="/file")
-
-
-def _named(file: "UploadedFile[Any]") -> NamedFile:
-    return NamedFile(name=file.name or "upload", file=file)
 
 
 def _option(request: Request, name: str) -> str | None:
