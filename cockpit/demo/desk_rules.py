@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any, Final
 
 from cockpit.demo.instructions import Instructions
-from cockpit.demo.reading import Document, Request, amount_in, order_ids, says, sentences
+from cockpit.demo.reading import Document, Request, amount_in, day_in, order_ids, says, sentences
 from cockpit.demo.speech import Answer, Call, Decision
 
 _REFUND: Final = re.compile(r"\b(refund|money back|reimburse|broken|damaged|defective|cracked)", re.IGNORECASE)
@@ -14,6 +14,7 @@ _DAMAGED: Final = re.compile(r"\b(broken|damaged|defective|cracked)", re.IGNOREC
 _CANCEL: Final = re.compile(r"\bcancel", re.IGNORECASE)
 _PARCEL: Final = re.compile(r"\b(where|track|status|arriv\w+|parcel|shipped|deliver\w*|late)\b", re.IGNORECASE)
 _YES: Final = re.compile(r"^\W*(yes|yes please|please do|go ahead|confirmed?|ok(ay)?|sure)\b", re.IGNORECASE)
+_MOST_MONEY: Final = 1e12
 _WITHIN: Final = re.compile(r"within (\d+) days", re.IGNORECASE)
 
 
@@ -110,7 +111,7 @@ def _refunded(request: Request, rules: Instructions, answer: Answer, order: dict
             return _handed_over(request, answer, order_id, f"The refund was refused: {reason}.")
         sorry = f"I cannot refund order {order_id}: {reason}."
         return answer.say(sorry, "Please write to our supervisors if you do not agree.", sorry=True)
-    paid = _euros(float(result.get("amount", 0)))
+    paid = _euros(_number(result.get("amount")))
     if rules.send_email and order.get("email") and not request.used("send_email"):
         body = f"We have refunded {paid} for order {order_id}."
         if mail := answer.call("send_email", to=order["email"], subject=f"Refund for {order_id}", body=body):
@@ -189,7 +190,7 @@ def _wanted_amount(request: Request, rules: Instructions, order: dict[str, Any])
     if (named := amount_in(_matter(request))) is not None:
         return named
     asked = _matter(request).lower()
-    items = [item for item in order.get("items", []) if isinstance(item, dict)]
+    items = _items(order)
     meant = [
         item for item in items if str(item.get("name", "")).split()[-1:] and str(item["name"]).split()[-1] in asked
     ]
@@ -199,13 +200,22 @@ def _wanted_amount(request: Request, rules: Instructions, order: dict[str, Any])
     if isinstance(price, str):
         return amount_in(price) or amount_in(f"{price} EUR") or 0.0
     cents = rules.totals_in_cents or "total_cents" in order or order.get("unit") == "cents"
-    return round(float(price or 0) / 100, 2) if cents else float(price or 0)
+    return round(_number(price) / 100, 2) if cents else _number(price)
 
 
 def _days_since(day: object, today: date | None) -> int | None:
-    if today is None or not isinstance(day, str) or not re.fullmatch(r"\d{4}-\d{2}-\d{2}", day):
-        return None
-    return (today - date.fromisoformat(day)).days
+    since = day_in(day) if isinstance(day, str) else None
+    return None if today is None or since is None else (today - since).days
+
+
+def _items(order: dict[str, Any]) -> list[dict[str, Any]]:
+    listed = order.get("items")
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+
+
+def _number(value: object) -> float:
+    """A number of a tool's result; whatever else stands there counts nothing."""
+    return float(value) if isinstance(value, int | float) and abs(value) < _MOST_MONEY else 0.0
 
 
 def _cited(request: Request, ids: list[str]) -> list[Document]:
@@ -213,7 +223,7 @@ def _cited(request: Request, ids: list[str]) -> list[Document]:
 
 
 def _what(order: dict[str, Any]) -> str:
-    return ", ".join(str(item.get("name")) for item in order.get("items", []) if isinstance(item, dict)) or "no items"
+    return ", ".join(str(item.get("name")) for item in _items(order)) or "no items"
 
 
 def _why_not(result: Any) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from cockpit.demo.reading import Request, amount_in, says, sentences
+from cockpit.demo.reading import Request, amount_in, day_in, says, sentences
 
 _COUNTS: Final = {"one": 1, "a single": 1, "two": 2, "three": 3, "four": 4}
 _LENGTH: Final = re.compile(r"\b(one|a single|two|three|four|\d)\s+(?:short\s+)?sentences?\b", re.IGNORECASE)
@@ -58,7 +58,7 @@ def understood(request: Request, *, careful: bool) -> Instructions:
         by_name=says(system, r"\bby (their |the customer's |first )*name\b"),
         sentences=_most_sentences(system),
         signature=found[1].strip() if (found := _SIGN.search(system)) else "",
-        today=date.fromisoformat(found[1]) if (found := _TODAY.search(system)) else None,
+        today=day_in(found[1]) if (found := _TODAY.search(system)) else None,
     )
 
 

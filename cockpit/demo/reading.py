@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Final
 
 ORDER: Final = re.compile(r"\b[A-Z]{1,3}-\d{3,6}\b")
 _AMOUNT: Final = re.compile(
-    r"(?:€\s?(\d+(?:[.,]\d{1,2})?))|(?:(\d+(?:[.,]\d{1,2})?)\s?(?:€|eur\b|euros?\b))", re.IGNORECASE
+    r"(?:€\s?(\d{1,9}(?:[.,]\d{1,2})?))|(?:(\d{1,9}(?:[.,]\d{1,2})?)\s?(?:€|eur\b|euros?\b))", re.IGNORECASE
 )
 _DOCUMENT: Final = re.compile(r"^\[(?P<id>[\w./-]+)\]\s*(?P<text>.+)$", re.MULTILINE)
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
@@ -118,6 +119,14 @@ def amount_in(text: str) -> float | None:
     """The first amount in euros that a text names."""
     found = _AMOUNT.search(text)
     return float((found[1] or found[2]).replace(",", ".")) if found else None
+
+
+def day_in(text: str) -> date | None:
+    """A day written as 2026-11-20; None when it is none."""
+    try:
+        return date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) else None
+    except ValueError:
+        return None
 
 
 def sentences(text: str) -> list[str]:
