@@ -3,7 +3,7 @@ import { useDebouncedCallback, useMediaQuery } from "@mantine/hooks";
 import { IconDatabaseImport, IconSearch, IconUpload } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useMemo, useRef, useState, type ReactElement } from "react";
+import { useCallback, useMemo, useRef, useState, type ReactElement } from "react";
 import { facetsQuery, runsQuery } from "@/api/runs";
 import { EmptyState } from "@/components/EmptyState";
 import { ErrorState } from "@/components/ErrorState";
@@ -48,7 +48,7 @@ export function RunsPage(): ReactElement {
 
   const runs = useMemo(() => allRuns(list.data), [list.data]);
   const total = list.data?.pages[0]?.total ?? null;
-  const toggle = (id: string) => setSelected((now) => toggleSelection(now, id));
+  const toggle = useCallback((id: string) => setSelected((now) => toggleSelection(now, id)), []);
 
   return (
     <div className={classes.page}>

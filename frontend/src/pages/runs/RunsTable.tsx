@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState, type CSSProperties, type ReactEle
 import type { RunSummary } from "@/api/schema";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
-import { features, runColumns, type RunRowContext, template } from "./columns";
+import { columns, features, type RunRowContext, RunRows, template } from "./columns";
 import { RunCard } from "./RunCard";
 import classes from "./RunsTable.module.css";
 
@@ -32,7 +32,6 @@ export function RunsTable(props: Props): ReactElement {
     () => ({ selected, onToggle, longest: Math.max(0, ...runs.map((run) => run.duration_ms ?? 0)) }),
     [runs, selected, onToggle],
   );
-  const columns = useMemo(() => runColumns(context), [context]);
   const table = useTable({ features, columns, data: runs });
   const rows = table.getRowModel().rows;
   const virtual = useVirtualizer({
@@ -105,30 +104,32 @@ export function RunsTable(props: Props): ReactElement {
     </div>
   );
   return (
-    <div className={cards ? classes.cards : `panel ${classes.table}`} aria-busy={props.stale}>
-      <div
-        ref={scroller}
-        className={classes.scroller}
-        style={{ "--columns": template } as CSSProperties}
-        {...(!cards && { role: "table", "aria-label": "Runs", "aria-rowcount": hasMore ? -1 : rows.length + 1 })}
-        {...(cards && { tabIndex: 0, role: "region", "aria-label": "Runs" })}
-      >
-        {!cards && (
-          <div role="rowgroup" className={classes.head}>
-            {table.getHeaderGroups().map((group) => (
-              <div key={group.id} role="row" aria-rowindex={1} className={classes.row}>
-                {group.headers.map((header) => (
-                  <div key={header.id} role="columnheader" className={classes[header.column.id]}>
-                    <table.FlexRender header={header} />
-                  </div>
-                ))}
-              </div>
-            ))}
-          </div>
-        )}
-        {body}
+    <RunRows value={context}>
+      <div className={cards ? classes.cards : `panel ${classes.table}`} aria-busy={props.stale}>
+        <div
+          ref={scroller}
+          className={classes.scroller}
+          style={{ "--columns": template } as CSSProperties}
+          {...(!cards && { role: "table", "aria-label": "Runs", "aria-rowcount": hasMore ? -1 : rows.length + 1 })}
+          {...(cards && { tabIndex: 0, role: "region", "aria-label": "Runs" })}
+        >
+          {!cards && (
+            <div role="rowgroup" className={classes.head}>
+              {table.getHeaderGroups().map((group) => (
+                <div key={group.id} role="row" aria-rowindex={1} className={classes.row}>
+                  {group.headers.map((header) => (
+                    <div key={header.id} role="columnheader" className={classes[header.column.id]}>
+                      <table.FlexRender header={header} />
+                    </div>
+                  ))}
+                </div>
+              ))}
+            </div>
+          )}
+          {body}
+        </div>
       </div>
-    </div>
+    </RunRows>
   );
 }
 

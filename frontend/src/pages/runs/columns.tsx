@@ -2,7 +2,7 @@ import { Checkbox, Tooltip, VisuallyHidden } from "@mantine/core";
 import { IconGitFork } from "@tabler/icons-react";
 import { createColumnHelper, tableFeatures } from "@tanstack/react-table";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { createContext, useContext, type ReactElement, type ReactNode } from "react";
 import type { RunSummary } from "@/api/schema";
 import { ago, count, duration, moment, money, shortId, tokens } from "@/components/format";
 import { LabelBar } from "@/components/LabelBar";
@@ -23,61 +23,54 @@ const helper = createColumnHelper<typeof features, RunSummary>();
 
 export const template = "24px minmax(260px, 1fr) minmax(90px, 150px) 68px 92px 132px 44px 46px 68px 64px 96px";
 
-const heading = (text: string) => () => <>{text}</>;
+/** What the cells need besides their run; the columns themselves never change, so that a focused cell stays mounted. */
+export const RunRows = createContext<RunRowContext>({ selected: [], onToggle: () => undefined, longest: 0 });
 
-export function runColumns({ selected, onToggle, longest }: RunRowContext) {
-  return helper.columns([
-    helper.display({
-      id: "choose",
-      header: () => <VisuallyHidden>Compare</VisuallyHidden>,
-      cell: ({ row: { original } }) => (
-        <Checkbox
-          checked={selected.includes(original.id)}
-          onChange={() => onToggle(original.id)}
-          aria-label={`Choose ${original.name} for a comparison`}
-          tabIndex={-1}
-        />
-      ),
-    }),
-    helper.display({ id: "name", header: heading("Run"), cell: ({ row }) => <Name run={row.original} /> }),
-    helper.display({ id: "app", header: heading("App"), cell: ({ row }) => <App run={row.original} /> }),
-    helper.display({
-      id: "source",
-      header: heading("Source"),
-      cell: ({ row }) => <>{row.original.format || row.original.source}</>,
-    }),
-    helper.display({ id: "started", header: heading("Started"), cell: ({ row }) => <Started run={row.original} /> }),
-    helper.display({
-      id: "duration",
-      header: heading("Duration"),
-      cell: ({ row }) => (
-        <>
-          <span className={classes.spark} aria-hidden>
-            <i style={{ width: `${barShare(row.original.duration_ms, longest) * 100}%` }} />
-          </span>
-          <span>{duration(row.original.duration_ms)}</span>
-        </>
-      ),
-    }),
-    helper.display({ id: "steps", header: heading("Steps"), cell: ({ row }) => <>{count(row.original.steps)}</> }),
-    helper.display({
-      id: "errors",
-      header: heading("Errors"),
-      cell: ({ row: { original } }) =>
-        original.errors > 0 ? <b className="failed">{count(original.errors)}</b> : <span className="muted">0</span>,
-    }),
-    helper.display({
-      id: "tokens",
-      header: heading("Tokens"),
-      cell: ({ row }) => <>{tokens(row.original.tokens_in + row.original.tokens_out || null)}</>,
-    }),
-    helper.display({ id: "cost", header: heading("Cost"), cell: ({ row }) => <>{money(row.original.cost_usd)}</> }),
-    helper.display({
-      id: "labels",
-      header: heading("Labels"),
-      cell: ({ row }) => <Labels run={row.original} />,
-    }),
-  ]);
+const column = (id: string, title: string, draw: (run: RunSummary) => ReactNode) =>
+  helper.display({ id, header: () => <>{title}</>, cell: ({ row }) => draw(row.original) });
+
+export const columns = helper.columns([
+  helper.display({
+    id: "choose",
+    header: () => <VisuallyHidden>Compare</VisuallyHidden>,
+    cell: ({ row }) => <Choose run={row.original} />,
+  }),
+  column("name", "Run", (run) => <Name run={run} />),
+  column("app", "App", (run) => <App run={run} />),
+  column("source", "Source", (run) => run.format || run.source),
+  column("started", "Started", (run) => <Started run={run} />),
+  column("duration", "Duration", (run) => <Duration run={run} />),
+  column("steps", "Steps", (run) => count(run.steps)),
+  column("errors", "Errors", (run) =>
+    run.errors > 0 ? <b className="failed">{count(run.errors)}</b> : <span className="muted">0</span>,
+  ),
+  column("tokens", "Tokens", (run) => tokens(run.tokens_in + run.tokens_out || null)),
+  column("cost", "Cost", (run) => money(run.cost_usd)),
+  column("labels", "Labels", (run) => <Labels run={run} />),
+]);
+
+function Choose({ run }: { run: RunSummary }): ReactElement {
+  const { selected, onToggle } = useContext(RunRows);
+  return (
+    <Checkbox
+      checked={selected.includes(run.id)}
+      onChange={() => onToggle(run.id)}
+      aria-label={`Choose ${run.name} for a comparison`}
+      tabIndex={-1}
+    />
+  );
+}
+
+function Duration({ run }: { run: RunSummary }): ReactElement {
+  const { longest } = useContext(RunRows);
+  return (
+    <>
+      <span className={run.duration_ms === null ? undefined : classes.spark} aria-hidden>
+        <i style={{ width: `${barShare(run.duration_ms, longest) * 100}%` }} />
+      </span>
+      <span>{duration(run.duration_ms)}</span>
+    </>
+  );
 }
 
 function Name({ run }: { run: RunSummary }): ReactElement {
