@@ -69,7 +69,7 @@ setup: .make/python .make/frontend ## the environment in .venv and the browser i
 # ---- what people do
 
 run: setup ## serve Forkpoint on this machine, with the demo
-	@$(BIN)/python -c 'import sentence_transformers' 2>/dev/null || \
+	@ls -d .venv/lib/*/site-packages/sentence_transformers >/dev/null 2>&1 || \
 		echo "Similarity is lexical. For embeddings (1.5 GB): $(BIN)/pip install -e '.[semantic]'"
 	exec $(BIN)/forkpoint serve
 
