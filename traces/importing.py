@@ -165,6 +165,8 @@ def _record(state: _Import, path: str, run: RecordedRun) -> None:
 
 
 def _store_waiting(state: _Import) -> None:
+    if not state.waiting:
+        return
     stored: list[ImportedRun] = []
     with transaction.atomic():
         for each in state.waiting:

@@ -25,7 +25,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     sessions: dict[str, list[_LINE]] = {}
     titles: list[JSONValue] = []
     for given, where in source.objects():
-        if given.get("type") in {"user", "assistant"} and isinstance(given.get("message"), dict):
+        if text(given.get("type")) in {"user", "assistant"} and isinstance(given.get("message"), dict):
             sessions.setdefault(text(given.get("sessionId")), []).append((given, where))
         elif given.get("type") == "summary":
             titles.append(given.get("summary"))

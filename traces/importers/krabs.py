@@ -53,13 +53,13 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     sessions: dict[str, list[_Event]] = {}
     for given, where in source.objects():
         try:
-            sessions.setdefault(text(given.get("session_id")) or text(given.get("agent_id")), []).append(
-                _event(given, where)
-            )
+            event = _event(given, where)
         except BadFile as problem:
             if not source.is_lines:
                 raise
             source.skipped.append(problem)
+        else:
+            sessions.setdefault(text(given.get("session_id")) or event.agent, []).append(event)
     for session_id, events in sessions.items():
         yield _run(session_id or source.name, events)
 

@@ -111,7 +111,8 @@ def _copied(tool: RecordedStep, replay: Span) -> RecordedStep:
 
 
 def _facts(given: JSONObject, inputs: JSONObject, outputs: JSONObject) -> RunFacts:
-    external_id = text(first(given, "kurral_id", "mcp_session_id", "run_id"))
+    names = ("kurral_id", "mcp_session_id", "run_id") if "mcp_tool_calls" in given else ("kurral_id",)
+    external_id = text(first(given, *names))
     if not external_id:
         raise BadFile("a Kurral artifact without `kurral_id`", "/kurral_id")
     scores: JSONObject = {name: given[name] for name in _SCORES if name in given}

@@ -20,6 +20,7 @@ _TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 _CALL_TYPES: Final = frozenset({"tool_use", "tool_call", "tool-call", "function_call", "server_tool_call"})
 _RESULT_TYPES: Final = frozenset({"tool_result", "tool_call_response", "tool-result", "function_call_output"})
 
+_BARE_ITEMS: Final = _CALL_TYPES | _RESULT_TYPES
 _ENVELOPE: Final = frozenset({"role", "choices", "candidates", "generations", "parts", "tool_calls", "lc"})
 
 
@@ -110,7 +111,7 @@ def _messages_of_object(value: JSONObject, role: str) -> list[JSONObject]:
     if value.get("lc") == 1 and "kwargs" in value:
         name = text(items(value.get("id"))[-1]) if items(value.get("id")) else ""
         return _messages_of_object({"role": name, **obj(value["kwargs"])}, role)
-    if value.get("type") in _CALL_TYPES or value.get("type") in _RESULT_TYPES:
+    if _type(value) in _BARE_ITEMS:
         return _split("assistant", [value], {})
     said_by = _role(value, role)
     extra: JSONObject = {"name": value["name"]} if isinstance(value.get("name"), str) and value["name"] else {}
@@ -123,13 +124,17 @@ def _messages_of_object(value: JSONObject, role: str) -> list[JSONObject]:
     return _split(said_by, content, extra, calls)
 
 
+def _type(block: JSONValue) -> str:
+    return text(obj(block).get("type"))
+
+
 def _role(value: JSONObject, default: str) -> str:
     given = text(first(value, "role", "type"))
     return _ROLES.get(given, given if given in _KNOWN_ROLES else default)
 
 
 def _has_results(content: JSONValue) -> bool:
-    return any(obj(block).get("type") in _RESULT_TYPES for block in items(content))
+    return any(_type(block) in _RESULT_TYPES for block in items(content))
 
 
 def _tool_message(value: JSONObject, extra: JSONObject) -> JSONObject:
@@ -144,7 +149,7 @@ def _split(role: str, content: JSONValue, extra: JSONObject, calls: list[JSONObj
     results: list[JSONObject] = []
     rest: list[JSONValue] = []
     for block in _blocks(content):
-        kind = obj(block).get("type")
+        kind = _type(block)
         if kind in _CALL_TYPES or "functionCall" in obj(block):
             found.append(tool_call(block))
         elif kind in _RESULT_TYPES or "functionResponse" in obj(block):
@@ -181,7 +186,7 @@ def _block(value: JSONValue) -> JSONValue:
     block = obj(value)
     if isinstance(value, str):
         return {"type": "text", "text": value}
-    if block.get("type") in _TEXT_TYPES or (block.keys() == {"text"}):
+    if _type(block) in _TEXT_TYPES or (block.keys() == {"text"}):
         return {"type": "text", "text": text(first(block, "text", "content"))}
     if block.get("type") == "reasoning" and isinstance(first(block, "content", "text"), str):
         return {"type": "thinking", "thinking": first(block, "content", "text")}

@@ -24,6 +24,7 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _BOMS: Final = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8-sig"),
                 (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+_JSON_STARTS: Final = frozenset({b"{", b"[", b'"', b" ", b"\n", b"\r", b"\t"})
 _BROKEN: Final = (OSError, EOFError, zlib.error, zstandard.ZstdError)
 
 
@@ -47,8 +48,7 @@ def opened(raw: IO[bytes]) -> io.BufferedReader:
         if head.startswith(_GZIP):
             stream = _buffered(gzip.GzipFile(fileobj=stream, mode="rb"))
         elif head.startswith(_ZSTD):
-            reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(stream, read_across_frames=True)
-            stream = _buffered(reader)
+            stream = _buffered(_Zstd(stream))
         else:
             return stream
     if _peek(stream).startswith((_GZIP, _ZSTD)):
@@ -118,9 +118,9 @@ def _encoding(data: bytes) -> str:
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return encoding
-    if len(data) > 3 and data[1] == 0 and data[0]:
+    if data[1:2] == b"\0" and data[:1] in _JSON_STARTS:
         return "utf-16-le"
-    if len(data) > 3 and data[0] == 0 and data[1]:
+    if data[:1] == b"\0" and data[1:2] in _JSON_STARTS:
         return "utf-16-be"
     return "utf-8"
 
@@ -159,6 +159,41 @@ def _read_line(stream: IO[bytes], number: int, at: int) -> bytes:
     if len(data) > LINE_LIMIT:
         raise BadFile(f"a line of more than {LINE_LIMIT // 2**20} MiB", f"line {number + 1}")
     return data
+
+
+class _Zstd(io.RawIOBase):
+    """A zstd file, frame after frame; one that ends inside a frame is cut off, which the library's reader hides."""
+
+    _STEP: Final = 1024  # a block of four bytes may unpack to 128 KiB, so what is fed at once bounds what comes out
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._frame: Any = None
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        while not self._ready and (data := self._stream.read(self._STEP)):
+            self._ready = memoryview(self._unpacked(data))
+        if not self._ready and self._frame is not None:
+            raise EOFError("it ends inside a zstd frame")
+        taken = bytes(self._ready[: len(target)])
+        self._ready = self._ready[len(taken) :]
+        target[: len(taken)] = taken
+        return len(taken)
+
+    def _unpacked(self, data: bytes) -> bytes:
+        made: list[bytes] = []
+        while data:
+            if self._frame is None:
+                self._frame = zstandard.ZstdDecompressor(max_window_size=2**27).decompressobj()
+            made.append(self._frame.decompress(data))
+            data = self._frame.unused_data
+            if self._frame.eof:
+                self._frame = None
+        return b"".join(made)
 
 
 class _Joined(io.RawIOBase):

@@ -85,14 +85,15 @@ def is_krabs(sample: Sample) -> float:
 def is_claude_code(sample: Sample) -> float:
     lines = [obj(value) for value in sample.values]
     told = any(
-        line.get("type") in {"user", "assistant"} and "sessionId" in line and "message" in line for line in lines
+        text(line.get("type")) in {"user", "assistant"} and "sessionId" in line and "message" in line for line in lines
     )
     return SURE if told and all(isinstance(line.get("type"), str) for line in lines) else 0.0
 
 
 def is_codex(sample: Sample) -> float:
     shaped = any(
-        obj(value).get("type") in codex.TYPES and isinstance(obj(value).get("payload"), dict) for value in sample.values
+        text(obj(value).get("type")) in codex.TYPES and isinstance(obj(value).get("payload"), dict)
+        for value in sample.values
     )
     return SURE if shaped else 0.0
 
@@ -174,7 +175,8 @@ def _described(value: JSONValue) -> str:
 
 
 def _is_schema(given: JSONObject) -> bool:
-    return "$schema" in given or "$defs" in given or (given.get("type") in {"object", "array"} and "items" in given)
+    typed = text(given.get("type")) in {"object", "array"} and "items" in given
+    return typed or "$schema" in given or "$defs" in given
 
 
 def _is_headers(given: JSONObject) -> bool:

@@ -44,7 +44,7 @@ class Sample:
 
     @cached_property
     def _first_lines(self) -> list[JSONValue]:
-        """Values of the first lines that are objects or lists; the last one may be cut off, so a bad line says nothing."""
+        """Values of the first lines that are objects or lists; the last may be cut off, so a bad one says nothing."""
         found: list[JSONValue] = []
         try:
             for line in opening.lines(io.BufferedReader(io.BytesIO(self.head))):
