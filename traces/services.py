@@ -46,13 +46,14 @@ def record(run: RecordedRun) -> Recorded:
     steps = checking.in_order(run)
     step_rows = _rows(run, steps, splitter)
     run_values = _run_values(run, step_rows)
+    if (stored := _known(run, run_values["content_digest"])) is not None:
+        return Recorded(run_id=stored, created=False)
     numbers = {step.key: row.sequence_no for step, row in zip(steps, step_rows, strict=True)}
     facts = [_facts(step, row, numbers) for step, row in zip(steps, step_rows, strict=True)]
     edges = find_edges(facts, splitter)
     with transaction.atomic():
-        known = _known(run, run_values["content_digest"]) or _claimed(run, run_values)
-        if known is not None:
-            return Recorded(run_id=known, created=False)
+        if (stored := _claimed(run, run_values)) is not None:
+            return Recorded(run_id=stored, created=False)
         run_id: UUID = run_values["id"]
         store.put_many(splitter.parts)
         insert_steps(run_id, step_rows)
