@@ -1,0 +1,118 @@
+"""The demo: what a first visitor finds, made by the real agent, the real replay and the real diff."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cockpit.demo import loading, model_server, provider
+from cockpit.demo.record import RECORDINGS, record
+from cockpit.demo.scenarios import APP, REFUND, SCENARIOS, Scenario
+from diffing.queries import report
+from replay import providers
+from replay.models import ReplaySession
+from replay.queries import session_view
+from replay.schemas import SessionView
+from traces.importers import events
+from traces.importers.source import Source
+from traces.models import Run
+from traces.queries import steps
+from traces.recording import RecordedRun
+from traces.vocabulary import Label, RunStatus, StepStatus, StepType
+
+
+@pytest.fixture
+def local_model() -> Iterator[None]:
+    yield
+    providers.close()
+    provider.stop()
+
+
+def recording(file: Path) -> RecordedRun:
+    [run] = events.parse(Source(name=file.name, data=file.read_bytes()))
+    return run
+
+
+def ended(session: ReplaySession) -> SessionView:
+    """The session once it has ended and was compared."""
+    deadline = time.monotonic() + 60
+    view = session_view(session.id)
+    while (view.ended_at is None or (view.diff is None and not view.error)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+        view = session_view(session.id)
+    return view
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.slug for scenario in SCENARIOS])
+def test_every_recording_is_what_the_agent_does_today(scenario: Scenario, tmp_path: Path) -> None:
+    base_url = model_server.start()
+    try:
+        record(scenario, tmp_path / "again.jsonl", base_url)
+    finally:
+        model_server.stop()
+    kept, again = recording(RECORDINGS / f"{scenario.slug}.jsonl"), recording(tmp_path / "again.jsonl")
+    told = [
+        [(step.type, step.name, step.status, step.input, step.output) for step in run.steps] for run in (kept, again)
+    ]
+    assert told[0] == told[1]
+
+
+def test_one_recording_goes_wrong_because_cents_were_taken_for_euros() -> None:
+    run = recording(RECORDINGS / f"{REFUND}.jsonl")
+    assert run.status is RunStatus.FAILED
+    refund = next(step for step in run.steps if step.name == "issue_refund")
+    assert isinstance(refund.input, dict)
+    assert refund.input["amount"] == 4200
+    check = next(step for step in run.steps if step.type is StepType.VALIDATOR)
+    assert check.status is StepStatus.ERROR
+    assert "42.00 EUR" in check.error
+
+
+def test_the_recordings_are_small_and_hold_nothing_of_the_machine_they_were_made_on() -> None:
+    texts = [file.read_text("utf-8") for file in RECORDINGS.glob("*.jsonl")]
+    assert len(texts) == len(SCENARIOS)
+    assert sum(map(len, texts)) < 400_000
+    assert not any(str(Path.home()) in text or "Traceback" in text for text in texts)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(worker: None, local_model: None) -> None:
+    view = ended(loading.put_in_store())
+    assert view.status == "completed_mixed", view.error
+    source = Run.objects.get(id=view.source_run)
+    assert source.status == RunStatus.FAILED
+    assert Run.objects.filter(app=APP, source="import").count() == len(SCENARIOS)
+    assert view.run is not None
+    derived = {step.sequence_no: step for step in steps(view.run)}
+    refund = next(step for step in derived.values() if step.tool_name == "issue_refund")
+    assert refund.label == Label.CACHED  # the other run of the app asked for just this
+    assert all(derived[number].label == Label.EXACT for number in range(1, view.fork_sequence_no))
+    assert all(step.label == Label.SIMULATED for step in derived.values() if step.type == StepType.MODEL)
+    assert view.diff is not None
+    attribution = report(view.diff).attribution
+    assert attribution.primary is not None
+    assert attribution.primary.category == "prompt"
+    assert "cents" in attribution.sentence
+    assert "42.00 EUR" in attribution.sentence
+
+
+@pytest.mark.django_db(transaction=True)
+def test_loading_again_changes_nothing_and_takes_up_what_was_left(worker: None, local_model: None) -> None:
+    first = ended(loading.put_in_store())
+    ReplaySession.objects.filter(id=first.id).update(diff_id=None)  # as if stopped before the diff was made
+    again = ended(loading.put_in_store())
+    assert (again.id, again.diff) == (first.id, first.diff)
+    assert ReplaySession.objects.count() == 1
+    assert Run.objects.count() == len(SCENARIOS) + 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_demo_that_cannot_be_loaded_harms_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, local_model: None
+) -> None:
+    (tmp_path / f"{SCENARIOS[-1].slug}.jsonl").write_text(json.dumps({"not": "an event"}))
+    monkeypatch.setattr(loading, "RECORDINGS", tmp_path)
+    loading.load()
+    assert not Run.objects.exists()
