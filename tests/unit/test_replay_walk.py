@@ -1,0 +1,305 @@
+"""The engine without a database: plans and executions of one walk, on runs made by hand and at random."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replay.edits import apply_profile
+from replay.graph import Graph
+from replay.overrides import OverrideProfile
+from replay.planning import Sources, plan
+from replay.policy import Policy
+from replay.schemas import Plan
+from replay.walk import Walk
+from replay.world import Answer, Call, Closed, Event, Gone, Hit, Kept, OperatorAnswer, Resolved
+from tests.replay_runs import CONVERSATION, ORDERS, Asks, Says, Turn, graph_of, order_desk
+from traces.json_types import JSONObject, JSONValue
+from traces.recording import RecordedRun
+from traces.vocabulary import Label, Reason, StepType
+
+Model = Callable[[Call], JSONObject]
+
+
+@dataclass
+class MemoryWorld:
+    """Everything in memory; `model` answers live calls, and without one nothing is configured."""
+
+    payloads: dict[str, JSONValue]
+    model: Model | None = None
+    planning: bool = False
+
+    def payload(self, ref: str) -> JSONValue:
+        return self.payloads[ref]
+
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+        return None
+
+    def provider(self, provider: str, model: str, override: str | None) -> str | None:
+        return None if self.model is None else "desk"
+
+    def live(self, call: Call, provider: str) -> Answer:
+        assert self.model is not None
+        output: JSONValue = {"message": {"role": "assistant", **self.model(call)}}
+        return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=output)
+
+    def ask(self, call: Call) -> OperatorAnswer | None:
+        return None
+
+    def resumed(self, no: int) -> Answer | None:
+        return None
+
+
+@dataclass
+class Replay:
+    """One fork of one recording."""
+
+    run: RecordedRun
+    fork: int
+    entries: list[JSONValue]
+    policy: Policy
+
+    def __post_init__(self) -> None:
+        self.graph, self.payloads = graph_of(self.run, self.fork)
+        self.profile = apply_profile(OverrideProfile.model_validate({"overrides": self.entries}), self.graph)
+
+    def plan(self) -> Plan:
+        def price(provider: str, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
+            return None
+
+        sources = Sources(
+            payload=self.payloads.__getitem__, cached=lambda signature, exclude: None,
+            provider=lambda provider, model, override: None, price=price,
+        )  # fmt: skip
+        return plan(self.graph, self.profile, self.policy, sources)
+
+    def execute(self, model: Model | None = None) -> list[Event]:
+        world = MemoryWorld(payloads=self.payloads, model=model)
+        return list(Walk(self.graph, self.profile, self.policy, world).run())
+
+
+def replay(*entries: JSONValue, run: RecordedRun | None = None, fork: int = 1, policy: Policy | None = None) -> Replay:
+    return Replay(run=run or order_desk(), fork=fork, entries=list(entries), policy=policy or Policy())
+
+
+def labels(events: list[Event]) -> dict[int, str]:
+    """By source step: its label and reason, or that it is gone."""
+    found: dict[int, str] = {}
+    for event in events:
+        match event:
+            case Kept():
+                found.update(dict.fromkeys(range(event.first, event.last + 1), "exact source_output_reused"))
+            case Resolved() if (node := event.call.node or event.answer.source) is not None:
+                found[node.no] = f"{event.answer.label} {event.answer.reason}"
+            case Gone():
+                found[event.node.no] = "unreached"
+            case Closed() if not event.inherited:
+                found[event.node.no] = f"{event.label} {event.reason}"
+            case _:
+                pass
+    return found
+
+
+def planned(of: Plan) -> dict[int, str]:
+    return {
+        step.sequence_no: "unreached" if step.action == "unreached" else f"{step.label} {step.reason}"
+        for step in of.steps
+    }
+
+
+def resolved(events: list[Event], no: int) -> Resolved:
+    return next(event for event in events if isinstance(event, Resolved) and event.call.no == no)
+
+
+WRONG: JSONValue = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
+
+
+def test_a_placeholder_keeps_the_recorded_structure() -> None:
+    found = labels(replay(WRONG).execute())
+    assert found == {
+        1: "exact source_output_reused",
+        2: "simulated simulation_policy_fallback",
+        3: "exact source_output_reused",
+        4: "simulated simulation_operator_override",
+        5: "simulated simulation_policy_fallback",
+        6: "exact source_output_reused",
+        7: "simulated simulation_policy_fallback",
+        8: "simulated simulation_policy_fallback",
+        9: "simulated simulation_policy_fallback",
+        10: "simulated simulation_policy_fallback",
+    }
+
+
+def test_an_answer_equal_to_the_recorded_one_stops_the_change() -> None:
+    recorded: dict[str, JSONValue] = {}
+
+    def same(call: Call) -> JSONObject:
+        assert call.node is not None
+        output = recorded[call.node.output_ref]
+        assert isinstance(output, dict)
+        message = output["message"]
+        assert isinstance(message, dict)
+        return message
+
+    fork = replay({"match": {"step": 9}, "model": {"temperature": 1}})
+    recorded.update(fork.payloads)
+    found = labels(fork.execute(same))
+    assert {no for no, label in found.items() if not label.startswith("exact")} == {9}
+
+
+def test_zero_and_empty_are_values() -> None:
+    events = replay(
+        {"match": {"step": 9}, "model": {"temperature": 0, "max_tokens": 0, "stop": []}},
+        run=order_desk(parameters={"temperature": 0.7}),
+    ).execute()
+    input = resolved(events, 9).call.input
+    assert isinstance(input, dict)
+    assert input["parameters"] == {"temperature": 0, "max_tokens": 0, "stop": []}
+
+
+def test_a_system_prompt_stays_in_the_history_of_later_calls() -> None:
+    events = replay({"match": {"step": 3}, "prompt": {"system": "Be brief."}}).execute()
+    for no in (3, 5, 7, 9):
+        input = resolved(events, no).call.input
+        assert isinstance(input, dict)
+        messages = input["messages"]
+        assert isinstance(messages, list)
+        assert messages[0] == {"role": "system", "content": "Be brief."}
+
+
+def test_messages_are_edited_by_their_recorded_index() -> None:
+    edits: JSONValue = [
+        {"op": "delete", "index": 0},
+        {"op": "insert", "index": 1, "role": "system", "content": "first"},
+        {"op": "replace", "index": 1, "content": "Where is A-2?"},
+        {"op": "insert", "index": 2, "content": "last"},
+    ]
+    input = resolved(replay({"match": {"step": 3}, "messages": edits}).execute(), 3).call.input
+    assert isinstance(input, dict)
+    assert input["messages"] == [
+        {"role": "system", "content": "first"},
+        {"role": "user", "content": "Where is A-2?"},
+        {"role": "user", "content": "last"},
+    ]
+
+
+def test_a_tool_result_is_put_into_the_message_in_which_it_was_read() -> None:
+    input = resolved(replay({"match": {"step": 4}, "tool": {"output": ORDERS["A-2"]}}).execute(), 5).call.input
+    assert isinstance(input, dict)
+    messages = input["messages"]
+    assert isinstance(messages, list)
+    assert messages[-1] == {
+        "role": "tool",
+        "content": '{"id": "A-2", "status": "delivered on monday", "carrier": "southern parcels"}',
+        "tool_call_id": "call_turn1.0",
+    }
+
+
+def test_the_plan_says_how_the_loop_was_recognised() -> None:
+    assert replay(WRONG).plan().loop == (
+        "agent loop of 3 model steps whose messages extend each other under step 2, steps 3 to 7"
+    )
+
+
+def test_reexecute_resolves_every_model_step_anew() -> None:
+    found = labels(replay(policy=Policy(order="reexecute")).execute(lambda call: {"content": "new"}))
+    assert found[3] == "simulated live_model_call"
+    assert found[9] == "simulated live_model_call"
+
+
+words = st.sampled_from(["lost", "parcel", "refund", "monday", "carrier", "northern", "policy", "order"])
+texts = st.lists(words, min_size=3, max_size=12).map(" ".join)
+results = st.one_of(texts, st.sampled_from(list(ORDERS.values())), st.none(), st.integers())
+asks = st.builds(
+    Asks, st.sampled_from(["get_order", "search_policy", "send_email"]), st.fixed_dictionaries({"q": texts}), results
+)
+conversations = st.lists(
+    st.tuples(texts, st.tuples(st.lists(asks, max_size=3), st.builds(Says, texts)).map(lambda pair: (*pair[0], pair[1]))),
+    min_size=1, max_size=3,
+)  # fmt: skip
+
+
+@st.composite
+def forks(draw: st.DrawFn) -> Replay:
+    """A fork of a generated run at any step, with one to three changes after it."""
+    conversation: list[tuple[str, tuple[Turn, ...]]] = draw(conversations)
+    run = order_desk(conversation)
+    fork = draw(st.integers(1, len(run.steps)))
+    chosen = draw(st.lists(st.integers(fork, len(run.steps)), min_size=0, max_size=3, unique=True))
+    entries: list[JSONValue] = [_entry(draw, no, run.steps[no - 1].type) for no in chosen]
+    return Replay(run=run, fork=fork, entries=entries, policy=Policy())
+
+
+def _entry(draw: st.DrawFn, no: int, type: StepType) -> JSONValue:
+    match: JSONValue = {"step": no}
+    if type is StepType.TOOL:
+        return {"match": match, "tool": {"output": draw(results)}}
+    if type is StepType.MODEL and draw(st.booleans()):
+        kind = draw(st.sampled_from(["model", "prompt"]))
+        change: JSONValue = (
+            {"temperature": draw(st.sampled_from([0.0, 1.0]))} if kind == "model" else {"system": draw(texts)}
+        )
+        return {"match": match, kind: change}
+    return {"match": match, "output": draw(texts)}
+
+
+@settings(max_examples=150, deadline=None)
+@given(forks())
+def test_execution_labels_every_step_as_planned(fork: Replay) -> None:
+    assert labels(fork.execute()) == planned(fork.plan())
+
+
+@settings(max_examples=150, deadline=None)
+@given(forks(), st.lists(st.one_of(texts, asks), min_size=1, max_size=6))
+def test_every_source_step_is_accounted_for_once_and_numbers_have_no_gap(fork: Replay, said: list[str | Asks]) -> None:
+    waiting = list(said)
+
+    def model(call: Call) -> JSONObject:
+        answer = waiting.pop(0) if waiting else "enough"
+        if isinstance(answer, str):
+            return {"content": answer}
+        asked: JSONObject = {"id": f"live{len(waiting)}", "name": answer.tool, "arguments": answer.arguments}
+        return {"content": None, "tool_calls": [asked]}
+
+    numbers: list[int] = []
+    seen: list[int] = []
+    for event in fork.execute(model):
+        match event:
+            case Kept():
+                numbers += range(event.first + event.offset, event.last + event.offset + 1)
+                seen += range(event.first, event.last + 1)
+            case Resolved():
+                numbers.append(event.call.no)
+                node = event.answer.source or event.call.node
+                seen += [] if node is None else [node.no]
+            case Gone():
+                seen.append(event.node.no)
+            case _:
+                pass
+    assert numbers == list(range(fork.fork, fork.fork + len(numbers)))
+    repeated = [no for no in seen if seen.count(no) > 1]
+    assert set(seen) == {node.no for node in fork.graph.nodes}
+    assert all(fork.graph.by_no[no].type is StepType.TOOL for no in repeated)  # an idempotent tool answers again
+
+
+@settings(max_examples=100, deadline=None)
+@given(forks())
+def test_what_no_change_can_reach_is_exact(fork: Replay) -> None:
+    graph: Graph = fork.graph
+    changed = graph.reach(fork.profile.by_step)
+    containers = {node.no for node in graph.nodes if node.type in {StepType.AGENT, StepType.TURN}}
+    found = labels(fork.execute())
+    ended = any(label == "unreached" for label in found.values())
+    for node in graph.nodes:
+        if node.no not in changed | containers and not ended:
+            assert found[node.no] == "exact source_output_reused"
+
+
+@pytest.mark.parametrize("fork", range(1, 11))
+def test_without_a_change_every_fork_is_exact(fork: int) -> None:
+    events = replay(fork=fork).execute()
+    assert events == [Kept(first=fork, last=10, offset=0)]
+    assert len(CONVERSATION) == 2
