@@ -77,7 +77,7 @@ class ImportView(APIView):
         operation_id="import_runs",
         parameters=[
             query("filename", "The name of the file that the body holds, when it is not a form."),
-            query("app", "The app of runs whose file names none."),
+            query("app", "The app of the imported runs, instead of the one that their files name."),
             query("format", "The format, where it should not be detected."),
         ],
         request=_FILES,
