@@ -1,0 +1,145 @@
+"""What is measured, each against its bar. A case returns what it measured; it never asserts."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.test import Client
+
+from diffing import services as diffing
+from replay import runner
+from replay import services as replays
+from replay.overrides import Match, Override, OverrideProfile, ToolOverride
+from replay.schemas import ReplayRequest
+from tests.bench.recordings import desk
+from tests.recordings import conversation
+from traces import services
+from traces.models import Artifact, Edge, Run, Step
+
+
+@dataclass(frozen=True)
+class Case:
+    """`at_most` bars are for times and shares, `at_least` bars for rates; None: measured for the record."""
+
+    what: str
+    bar: float | None
+    kind: Literal["at_most", "at_least"]
+    unit: str
+    measure: Callable[[], float]
+
+
+def _record(customers: int, external_id: str, changed_every: int = 0) -> UUID:
+    return services.record(desk(customers, external_id, changed_every=changed_every)).run_id
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def small_runs_per_second() -> float:
+    runs = [desk(4, f"small-{number}") for number in range(300)]
+    return len(runs) / _seconds(lambda: [services.record(run) for run in runs])
+
+
+def recorded_against_plain_insert() -> float:
+    """Recording splits, hashes, signs and links; the plain side inserts the very rows that this leaves behind."""
+    known = set(Artifact.objects.values_list("sha256", flat=True))
+    recording = _seconds(lambda: services.record(desk(1667, "ingest")))
+    target = services.open_run(name="plain", app="bench")
+    steps = [Step(**_moved(row, target)) for row in Step.objects.filter(run__external_id="ingest").values()]
+    edges = [Edge(**_moved(row, target)) for row in Edge.objects.filter(run__external_id="ingest").values()]
+    artifacts = [
+        Artifact(**{**row, "sha256": row["sha256"][::-1]})  # the name is taken by the recording
+        for row in Artifact.objects.exclude(sha256__in=known).values()
+    ]
+
+    def plain() -> None:
+        with transaction.atomic():
+            for model, rows in ((Step, steps), (Edge, edges), (Artifact, artifacts)):
+                model._default_manager.bulk_create(rows, batch_size=500)  # type: ignore[arg-type]  # each its own
+
+    return _seconds(plain) / recording
+
+
+def _moved(row: Mapping[str, object], run: Run) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "id"} | {"run_id": run.id}
+
+
+def stored_share_of_a_long_conversation() -> float:
+    """Percent of the bytes that came in; as plain JSON, which is smaller than the same as OTLP."""
+    run = conversation(1000, "thousand-turns")
+    came_in = sum(len(json.dumps([step.input, step.output])) for step in run.steps)
+    before = _stored_bytes()
+    services.record(run)
+    return 100 * (_stored_bytes() - before) / came_in
+
+
+def _stored_bytes() -> int:
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            cursor.execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
+        else:
+            cursor.execute("SELECT pg_database_size(current_database())")
+        return int(cursor.fetchone()[0])
+
+
+def run_page_ms() -> float:
+    """Both answers that the run page waits for."""
+    run, client = _record(3334, "page"), Client()
+    paths = (f"/api/v1/runs/{run}", f"/api/v1/runs/{run}/steps")
+    for path in paths:
+        assert client.get(path).status_code == 200
+    return 1000 * _seconds(lambda: [client.get(path) for path in paths])
+
+
+def exact_steps_per_second() -> float:
+    run = _record(3334, "exact")
+    session = replays.launch(ReplayRequest(run=str(run)))
+    elapsed = _seconds(lambda: runner.execute(session.id))
+    session.refresh_from_db()
+    assert session.status == "completed_exact", session.status
+    return session.exact_count / elapsed
+
+
+def first_step_ms() -> float:
+    """From the launch to the end of a fork at the last step: an upper bound of its first step."""
+    run = _record(3334, "first-step")
+    last = 3 * 3334
+    said = Override(match=Match(step=last), output="Your order is late.")
+    request = ReplayRequest(run=str(run), fork_step=last, overrides=OverrideProfile(overrides=[said]))
+    return 1000 * _seconds(lambda: runner.execute(replays.launch(request).id))
+
+
+def preview_ms() -> float:
+    """The plan beside the edit, at every keystroke."""
+    run = _record(3334, "preview")
+    changed = Override(match=Match(step=2), tool=ToolOverride(output={"status": "lost"}))
+    request = ReplayRequest(run=str(run), fork_step=2, overrides=OverrideProfile(overrides=[changed]))
+    replays.preview(request)
+    return 1000 * _seconds(lambda: replays.preview(request))
+
+
+def _diff_seconds(customers: int) -> float:
+    base = _record(customers, f"base-{customers}")
+    candidate = _record(customers, f"candidate-{customers}", changed_every=100)
+    return _seconds(lambda: diffing.diff(base_id=base, candidate_id=candidate))
+
+
+CASES = (
+    Case("small runs recorded", None, "at_least", "runs/s", small_runs_per_second),
+    Case("recording against a plain bulk insert", 0.3, "at_least", "x", recorded_against_plain_insert),
+    Case("stored share of a 1,000-turn run", 2, "at_most", "%", stored_share_of_a_long_conversation),
+    Case("run page API, 10,000 steps", 150, "at_most", "ms", run_page_ms),
+    Case("exact replay, 10,000 steps", 20_000, "at_least", "steps/s", exact_steps_per_second),
+    Case("fork at step 10,000: launch to end", 300, "at_most", "ms", first_step_ms),
+    Case("plan of a fork at step 2 of 10,000", None, "at_most", "ms", preview_ms),
+    Case("diff of two 10,000-step runs", 1, "at_most", "s", lambda: _diff_seconds(3334)),
+    Case("diff of two 100,000-step runs", 12, "at_most", "s", lambda: _diff_seconds(33_334)),
+)

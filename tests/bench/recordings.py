@@ -1,0 +1,31 @@
+"""Large recordings: an order desk that works off one customer after another."""
+
+from tests.recordings import SYSTEM, answers, asks, model_step, says, tool_step, user
+from traces.json_types import JSONObject, JSONValue
+from traces.recording import RecordedRun, RecordedStep
+
+STEPS_PER_CUSTOMER = 3
+
+
+def desk(customers: int, external_id: str, *, changed_every: int = 0) -> RecordedRun:
+    """Three steps for each customer; every `changed_every`th customer gets another answer from the tool."""
+    steps: list[RecordedStep] = []
+    for number in range(customers):
+        changed = changed_every and number % changed_every == 0
+        steps += _served(number, "delayed" if changed else "shipped")
+    return RecordedRun(
+        external_id=external_id, name="A day at the desk", app="bench", format="bench", steps=tuple(steps)
+    )
+
+
+def _served(number: int, status: str) -> tuple[RecordedStep, ...]:
+    order, call_id = f"A-{number:06}", f"call-{number}"
+    asked: list[JSONValue] = [SYSTEM, user(f"Where is my order {order}? I am waiting since week {number % 53}.")]
+    call = asks(call_id, order)
+    result: JSONObject = {"order_id": order, "status": status, "carrier": f"Carrier {number % 17}"}
+    told: list[JSONValue] = [*asked, call, answers(call_id, f'{{"order_id":"{order}","status":"{status}"}}')]
+    return (
+        model_step(f"ask-{number}", asked, call),
+        tool_step(f"look-{number}", call_id, order, result),
+        model_step(f"tell-{number}", told, says(f"Your order {order} is {status}.")),
+    )
