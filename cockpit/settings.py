@@ -169,6 +169,8 @@ WHITENOISE_IMMUTABLE_FILE_TEST = r"^/assets/"
 USE_TZ = True
 TIME_ZONE = "UTC"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024 * 1024
+# A folder is imported in one request, because some systems spread a run over several files.
+DATA_UPLOAD_MAX_NUMBER_FILES = 2000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
 CHANNEL_LAYERS = {

@@ -13,7 +13,6 @@ def run(*, host: str | None, port: int | None, demo: bool) -> None:
         os.environ["FORKPOINT_HOST"] = host
     if port is not None:
         os.environ["FORKPOINT_PORT"] = str(port)
-    os.environ.setdefault("FORKPOINT_LOG_LEVEL", "info")
     local.set_up()
     from cockpit.demo import load, provider
     from cockpit.serve import ServeError, serve
