@@ -10,7 +10,7 @@ from traces import bulk, store
 from traces.json_types import JSONObject
 from traces.models import Edge, Run, Step
 from traces.parts import MissingPart
-from traces.presenting import STEP_COLUMNS, StepDict, run_summary, step_dicts
+from traces.presenting import STEP_COLUMNS, StepDict, listed_steps, run_summary, step_dicts
 from traces.problems import Ambiguous, NotFound
 from traces.schemas import RunDetail
 from traces.vocabulary import EdgeKind
@@ -88,9 +88,9 @@ def run_detail(run: Run) -> RunDetail:
 def step_summaries(run: Run, *, after: int = 0, limit: int = MAX_STEPS) -> tuple[list[StepDict], int | None]:
     """Compact steps in the shape of `StepSummary`, and what to pass as `after` for the rest."""
     found = Step.objects.filter(run_id=run.id, sequence_no__gt=after).order_by("sequence_no")
-    rows = list(found.values_list(*STEP_COLUMNS)[: limit + 1])
-    shown = step_dicts(rows[:limit], run.started_at)
-    return shown, shown[-1]["sequence_no"] if len(rows) > limit else None
+    listed = listed_steps(found[: limit + 1], run.started_at)
+    shown = listed[:limit]
+    return shown, shown[-1]["sequence_no"] if len(listed) > limit else None
 
 
 def step_by_id(ref: str) -> Step:
