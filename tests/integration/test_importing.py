@@ -1,5 +1,6 @@
 """Importing files into the store: nothing is left behind by a bad one, nothing comes twice."""
 
+import gc
 import gzip
 import io
 import os
@@ -172,3 +173,10 @@ def test_every_file_of_a_folder_imports_or_is_refused_with_a_place() -> None:
     for skipped in report.skipped:
         assert skipped.reason
         assert skipped.where or "only scores" in skipped.reason
+
+
+def test_the_callers_file_stays_open() -> None:
+    given = in_memory("many.jsonl.gz", gzip.compress(transcript(1)))
+    importing.import_files([given])
+    gc.collect()
+    assert not given.file.closed

@@ -41,8 +41,8 @@ class Line:
 
 
 def opened(raw: IO[bytes]) -> io.BufferedReader:
-    """`raw` with its compression taken off."""
-    stream = _buffered(raw)
+    """`raw` with its compression taken off; it is read and never closed."""
+    stream = rejoined(b"", raw)
     for _ in range(_LAYERS):
         head = stream.peek(4)[:4]
         if head.startswith(_GZIP):
