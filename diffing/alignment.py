@@ -17,7 +17,11 @@ from diffing.schemas import FoundBy
 from diffing.sides import CONTAINERS, SideStep
 from traces.vocabulary import StepType
 
+_ASKED_WITHIN: Final = 50  # steps: one answer seldom asks for more calls
 _MOVABLE: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
+
+
+Parents = tuple[int | None, int | None]
 
 
 class Match(NamedTuple):
@@ -42,7 +46,7 @@ def align(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Match
 
 def call_key(step: SideStep) -> Hashable:
     """Equal for two steps that made the same call."""
-    return (step.type, step.name, step.signature or step.input_ref)
+    return (step.type, step.role, step.signature or step.input_ref)
 
 
 class _Alignment:
@@ -58,14 +62,24 @@ class _Alignment:
 
     def run(self) -> list[Match]:
         self._by_lineage()
-        pending: list[tuple[int | None, int | None]] = [(None, None)]
-        while pending:  # parents before children, without recursion: imported trees can be deep
+        parents = self._descend([(None, None)])
+        self._moved_elsewhere()
+        placed = len(self.matches)
+        for left_parent, right_parent in parents:
+            self._outer_answers(self.subtrees[0].children(left_parent), self.subtrees[1].children(right_parent))
+        self._descend([(match.base, match.candidate) for match in self.matches[placed:]])
+        return self.matches
+
+    def _descend(self, pending: list[Parents]) -> list[Parents]:
+        """Align the children of all pairs of parents, parents first; without recursion, for trees can be deep."""
+        done = []
+        while pending:
             parents = pending.pop()
+            done.append(parents)
             self._under(*parents)
             children = self.subtrees[0].children(parents[0])
             pending += [(child, self.partner[child]) for child in children if child in self.partner]
-        self._moved_elsewhere()
-        return self.matches
+        return done
 
     def _by_lineage(self) -> None:
         places = {step.origin: index for index, step in enumerate(self.right)}
@@ -83,18 +97,15 @@ class _Alignment:
             open_right = [j for j in j_part if j not in self.taken]
             if open_left and open_right:
                 self._segment(open_left, open_right)
-        self._first_answers(left, right)
 
-    def _first_answers(self, left: Sequence[int], right: Sequence[int]) -> None:
-        """The first answers under two parents correspond, however they differ, unless one has a partner already."""
-        i, j = self._first_model(left, self.left), self._first_model(right, self.right)
-        if i is None or j is None or i in self.partner or j in self.taken:
-            return
-        if self.left[i].called == self.right[j].called and not self._crosses(i, j, left):
-            self._add(Match(i, j, "sequence", 0.5))
-
-    def _first_model(self, children: Sequence[int], steps: Sequence[SideStep]) -> int | None:
-        return next((index for index in children if steps[index].type == StepType.MODEL), None)
+    def _outer_answers(self, left: Sequence[int], right: Sequence[int]) -> None:
+        """The first answers under two parents correspond, and the last, however they differ."""
+        for backwards in (False, True):
+            i, j = _outer_model(left, self.left, backwards), _outer_model(right, self.right, backwards)
+            if i is None or j is None or i in self.partner or j in self.taken:
+                continue
+            if self.left[i].role == self.right[j].role and not self._crosses(i, j, left):
+                self._add(Match(i, j, "sequence", 0.5))
 
     def _crosses(self, i: int, j: int, siblings: Sequence[int]) -> bool:
         """Whether pairing i with j would cross a pair of their siblings."""
@@ -150,17 +161,23 @@ class _Alignment:
         return root or self.left[i].type not in CONTAINERS or self._likeness(i, j) >= gaps.LEAST
 
     def _moved_elsewhere(self) -> None:
-        """The same call under another parent: its steps are paired as a move, first with first."""
+        """The same call under another parent: a move, first with first, and so are the models that asked for it."""
         waiting: dict[Hashable, list[int]] = {}
-        for j, step in enumerate(self.right):
-            if j not in self.taken and step.type in _MOVABLE and step.signature:
-                waiting.setdefault(call_key(step), []).append(j)
-        for places in waiting.values():
-            places.reverse()
+        for j in reversed(range(len(self.right))):
+            if j not in self.taken and self.right[j].type in _MOVABLE and self.right[j].signature:
+                waiting.setdefault(call_key(self.right[j]), []).append(j)
         for i, step in enumerate(self.left):
             places = waiting.get(call_key(step), []) if i not in self.partner else []
             if places and step.signature:
-                self._add(Match(i, places.pop(), "signature", 0.9, moved=True))
+                j = places.pop()
+                self._add(Match(i, j, "signature", 0.9, moved=True))
+                self._asked_elsewhere(i, j)
+
+    def _asked_elsewhere(self, i: int, j: int) -> None:
+        asker = _asker(self.left, i), _asker(self.right, j)
+        if asker[0] is None or asker[1] is None or asker[0] in self.partner or asker[1] in self.taken:
+            return
+        self._add(Match(asker[0], asker[1], "sequence", 0.7, moved=True))
 
     def _add_ordered(self, pairs: list[tuple[int, int]], found_by: FoundBy, sure: Callable[[int, int], float]) -> None:
         kept = set(increasing(pairs))
@@ -182,14 +199,29 @@ class _Alignment:
 
     def _kind(self, index: int, right: bool) -> Hashable:
         step = (self.right if right else self.left)[index]
-        return (step.type, step.called)
+        return (step.type, step.role)
+
+
+def _outer_model(children: Sequence[int], steps: Sequence[SideStep], backwards: bool) -> int | None:
+    ordered = reversed(children) if backwards else children
+    return next((index for index in ordered if steps[index].type == StepType.MODEL), None)
+
+
+def _asker(steps: Sequence[SideStep], call: int) -> int | None:
+    """The model step that asked for a call: the last one before it under the same parent."""
+    for index in range(call - 1, max(-1, call - _ASKED_WITHIN), -1):
+        if steps[index].parent_no != steps[call].parent_no:
+            return None
+        if steps[index].type == StepType.MODEL:
+            return index
+    return None
 
 
 Key = Callable[[SideStep], Hashable]
 
 
 def _whole(step: SideStep) -> Hashable:
-    return (step.type, step.name, step.input_ref, step.output_ref) if step.input_ref or step.output_ref else None
+    return (step.type, step.role, step.input_ref, step.output_ref) if step.input_ref or step.output_ref else None
 
 
 def _call(step: SideStep) -> Hashable:
@@ -198,7 +230,7 @@ def _call(step: SideStep) -> Hashable:
 
 def _answer(step: SideStep) -> Hashable:
     """Equal answers: not of tools, whose answers are often just `ok`."""
-    return (step.type, step.name, step.output_ref) if step.output_ref and step.type != StepType.TOOL else None
+    return (step.type, step.role, step.output_ref) if step.output_ref and step.type != StepType.TOOL else None
 
 
 # From the strongest to the weakest: key, how a pair found by it is called, confidence.

@@ -29,9 +29,7 @@ _WINDOW_S = 60
 _OPENED = 120  # shared reports opened from one address in a window: enough for people, useless for guessing
 _PROBLEMS = dict.fromkeys((400, 404, 409, 422), Problem)
 _MADE = ("json", "md", "html")
-_FORMATS = OpenApiParameter(
-    "format", str, enum=_MADE, description="`html` is one self-contained file."
-)
+_FORMATS = OpenApiParameter("format", str, enum=_MADE, description="`html` is one self-contained file.")
 
 
 class _AsAsked(BaseContentNegotiation):

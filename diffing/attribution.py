@@ -22,6 +22,7 @@ from traces.vocabulary import StepType
 # request; a step that is new or gone explains more than an answer that differs for no recorded reason.
 PRIORITY: Final[tuple[Category, ...]] = ("prompt", "upstream", "retrieval", "tool", "model", "structure", "output")
 
+_STANDING: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
 Verdict = Literal["cause", "no_difference", "no_effect", "noise", "inconclusive"]
 
 
@@ -119,7 +120,17 @@ def _atoms(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
             key = _identity(atom)
             known = found.get(key)
             found[key] = replace(known, places=(*known.places, pair.place)) if known else atom
-    return list(found.values())
+    return _standing(comparison, list(found.values()))
+
+
+def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
+    """A prompt, tools or a model that changed stand behind every model call, also behind those of one run alone."""
+    alone = {p.place for p in comparison.acting if p.both is None and p.step.type == StepType.MODEL}
+    standing = [atom for atom in atoms if atom.facet is not None and atom.facet.kind in _STANDING]
+    if not alone or not standing:
+        return atoms
+    kept = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in alone]
+    return [replace(atom, places=tuple(sorted({*atom.places, *alone}))) if atom in standing else atom for atom in kept]
 
 
 def _identity(atom: Atom) -> str:
@@ -162,7 +173,7 @@ def _answered(pair: Pair, facet: Facet) -> Atom:
 
 def _own_part(facet: Facet, tainted: bool, fed: frozenset[str]) -> Facet | None:
     """The facet, or the part of it, that no earlier step brought about."""
-    if facet.part == "config" or facet.kind in {"system prompt", "tool schemas"}:
+    if facet.part == "config" or facet.kind in _STANDING:
         return facet
     if facet.form == "messages":
         own = tuple(item for item in facet.messages if _is_own(item, tainted, fed))

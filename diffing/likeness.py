@@ -50,7 +50,7 @@ def likeness(left: SideStep, right: SideStep, left_content: Content, right_conte
 
 def _said(left: SideStep, right: SideStep) -> float:
     """Agreement of name and summary; the same call or the same answer counts whatever the summary says."""
-    name = 1.0 if left.name == right.name else 0.0
+    name = 1.0 if left.role == right.role else 0.0
     text = _text(left.summary, right.summary)
     if left.input_ref and left.input_ref == right.input_ref:
         text = max(text, 0.9)

@@ -47,6 +47,12 @@ class SideStep(NamedTuple):
         return self.tool_name or self.name or self.type
 
     @property
+    def role(self) -> str:
+        """What the step is for. A turn is named by what was said, many a model step by its model."""
+        named_by_content = self.type == StepType.TURN or (self.type == StepType.MODEL and self.name == self.model)
+        return "" if named_by_content else self.called
+
+    @property
     def tokens(self) -> int | None:
         known = [count for count in (self.tokens_in, self.tokens_out) if count is not None]
         return sum(known) if known else None

@@ -74,9 +74,8 @@ class Case:
                 assert self.found.primary is not None  # a verdict of cause always has one
                 said = effects.told(self.comparison, self.facets, self._ahead(self.found.primary))
                 likely = "Most likely, " if self._confidence() == "low" else ""
-                return wording.capital(
-                    f"{likely}{_inner(phrase(self.found.primary)) if likely else phrase(self.found.primary)} {said}."
-                )
+                cause = _inner(phrase(self.found.primary)) if likely else phrase(self.found.primary)
+                return wording.closed(f"{likely}{cause} {said}")
 
     def _without_effect(self) -> str:
         atoms = self.found.discarded
@@ -189,7 +188,7 @@ class Case:
         found = self.found
         said = []
         if found.primary and found.verdict == "cause":
-            said.append(f"Rule: {_RULES[found.primary.category]}.")
+            said.append(f"{wording.capital(_RULES[found.primary.category])}.")
         if found.primary and found.primary.sampled:
             said.append(
                 f"The request of {wording.step_name(found.primary.pair)} is the same in both runs; its answer is not."

@@ -130,6 +130,11 @@ def as_text(value: JSONValue) -> str:
     return value if isinstance(value, str) else "" if value is None else shown(value)
 
 
+def closed(sentence: str) -> str:
+    """The sentence with its full stop, unless a quotation at its end has one already."""
+    return sentence if sentence.endswith((".”", "?”", "!”", "…”")) else f"{sentence}."
+
+
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -217,7 +222,7 @@ def _calls_note(facet: Facet) -> str:
     after = ", ".join(call for call in come if call not in gone)
     if before and after:
         return f"asks {shortened(after, QUOTE)} instead of {shortened(before, QUOTE)}"
-    return f"asks {shortened(after, QUOTE)} as well" if after else f"no longer asks {shortened(before, QUOTE)}"
+    return f"now asks {shortened(after, QUOTE)}" if after else f"no longer asks {shortened(before, QUOTE)}"
 
 
 def _rank_note(facet: Facet) -> str:

@@ -4,7 +4,7 @@ from typing import Final, get_args
 
 from django.template.loader import render_to_string
 
-from diffing.render.numbers import signed
+from diffing.render.numbers import lasting, signed
 from diffing.schemas import DiffReport, SectionName
 
 _STEPS: Final = 2_000  # differing steps listed; a page of more is no page
@@ -34,5 +34,5 @@ def _facts(report: DiffReport) -> list[tuple[str, str]]:
         (f"{scores.tool_accuracy:.2f}", "tools"),
         (signed(deltas.tokens), "tokens"),
         (signed(deltas.cost_usd, "$"), "cost"),
-        (f"{signed(deltas.duration_ms)} ms", "time"),
+        (lasting(deltas.duration_ms), "time"),
     ]

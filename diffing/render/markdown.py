@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, get_args
 
-from diffing.render.numbers import signed
+from diffing.render.numbers import lasting, signed
 from diffing.schemas import DiffReport, Section, SectionItem, SectionName, TextDiff
 from diffing.text import shortened
 from diffing.wording import shown
@@ -44,7 +44,7 @@ def _facts(report: DiffReport) -> Iterator[str]:
     yield f"| Tool accuracy | {scores.tool_accuracy:.4f} ({scores.tools.used_original} of {scores.tools.total_original} calls made again, {scores.tools.new} new, {scores.tools.unused} unused) |"  # noqa: E501
     yield f"| Tokens | {signed(deltas.tokens)} |"
     yield f"| Cost | {signed(deltas.cost_usd, '$')} |"
-    yield f"| Time | {signed(deltas.duration_ms)} ms |"
+    yield f"| Time | {lasting(deltas.duration_ms)} |"
     yield f"| Steps with differences | {deltas.spans_with_differences} |"
 
 

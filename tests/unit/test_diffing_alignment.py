@@ -293,3 +293,62 @@ def test_very_long_runs_are_aligned_without_comparing_all_with_all(count: int) -
     ]
     found = align(flat, changed)
     assert [(m.base, m.candidate) for m in found] == [(n, n) for n in range(count + 1)]
+
+
+def turn(message: str, parent: int, *steps: Given) -> list[Given]:
+    """A turn at place `parent`, with its steps under it."""
+    head = Given(type=StepType.TURN, name=message, parent=1, input={"messages": [user(message)]})
+    return [head, *(replace(step, parent=parent) for step in steps)]
+
+
+def test_the_model_that_asked_for_a_moved_call_moves_with_it() -> None:
+    first, later = [user("Where is my order?")], [user("Where is my order?"), user("And now cancel it.")]
+    asks = asked("c1", "get_order", id=7)
+    lookup = tool("get_order", "c1", {"id": 7}, {"state": "shipped"})
+    base = [
+        Given(type=StepType.AGENT, name="agent"),
+        *turn("Where is my order?", 2, model(first, said("Let me see.")), model([*first, user("x")], asks), lookup),
+        *turn("And now cancel it.", 6, model(later, said("Done."))),
+    ]
+    candidate = [
+        Given(type=StepType.AGENT, name="agent"),
+        *turn("Where is my order?", 2, model(first, said("Which one?"))),
+        *turn("And now cancel it.", 4, model([*later, user("y")], asks), lookup, model(later, said("Cancelled."))),
+    ]
+    moved = [(m.base, m.candidate) for m in align(steps_of(base), steps_of(candidate)) if m.moved]
+    assert moved == [(3, 4), (4, 5)]
+
+
+def test_the_first_and_the_last_answer_of_a_turn_go_together_however_they_differ() -> None:
+    request = [user("Refund it.")]
+    base = [
+        Given(type=StepType.AGENT, name="agent"),
+        *turn(
+            "Refund it.",
+            2,
+            model(request, said("May I have your name?")),
+            model(request, said("All of it is paid back.")),
+        ),
+    ]
+    candidate = [
+        Given(type=StepType.AGENT, name="agent"),
+        *turn(
+            "Refund it.",
+            2,
+            model([*request, user("x")], asked("c1", "get_order", id=1)),
+            tool("get_order", "c1", {"id": 1}, {"ok": True}),
+            model([*request, user("y")], asked("c2", "get_user", id=2)),
+            tool("get_user", "c2", {"id": 2}, {"ok": True}),
+            model([*request, user("z")], said("Your money is on its way.")),
+        ),
+    ]
+    assert pairs_of(steps_of(base), steps_of(candidate)) == {1: 1, 2: 2, 3: 3, 4: 7}
+
+
+def test_calls_of_different_models_correspond() -> None:
+    def chat(name: str) -> list[Given]:
+        request, more = [user("Hi")], [user("Hi"), said("Hello."), user("Bye")]
+        steps = [model(request, said("Hello."), model=name), model(more, said("Good bye."), model=name)]
+        return [Given(type=StepType.AGENT, name="agent"), *(replace(step, name=name) for step in steps)]
+
+    assert pairs_of(steps_of(chat("small")), steps_of(chat("large"))) == {1: 1, 2: 2, 3: 3}

@@ -67,7 +67,7 @@ def test_a_fixed_prompt_is_named_with_what_it_changed_on_the_way() -> None:
     assert found.sentence == (
         "Adding “Amounts of issue_refund are in euros.” to the system prompt changed issue_refund's amount from 4200 "
         "to 42, so issue_refund succeeded instead of failing, "
-        f"and the answer became “{ACCEPTED}” instead of “{REFUSED}”."
+        f"and the answer became “{ACCEPTED}” instead of “{REFUSED}”"
     )
     assert (found.verdict, found.confidence) == ("cause", "medium")
     assert found.primary is not None
@@ -107,7 +107,7 @@ def test_an_operators_tool_answer_is_a_known_cause() -> None:
     assert (found.primary.category, found.confidence) == ("tool", "medium")
     assert (
         found.sentence
-        == f"Changing issue_refund's state from refused to accepted turned the answer “{REFUSED}” into “{ACCEPTED}”."
+        == f"Changing issue_refund's state from refused to accepted turned the answer “{REFUSED}” into “{ACCEPTED}”"
     )
     assert any("operator" in line for line in found.evidence)
 
@@ -291,3 +291,27 @@ def test_swapping_the_sides_swaps_the_report(derived: bool) -> None:
     there, back = diff_of(failing_refund(), longer), diff_of(longer, failing_refund())
     assert relations(there) == {(c, b, flipped.get(r, r)) for b, c, r in relations(back)}
     assert there.deltas.steps == -back.deltas.steps
+
+
+def test_a_switched_model_stands_behind_the_calls_that_only_it_made() -> None:
+    def run(model_name: str, *answers: str) -> list[Given]:
+        request = [user("Where is it?")]
+        steps = [
+            model([*request, *map(said, answers[:n])], said(text), model=model_name) for n, text in enumerate(answers)
+        ]
+        return [agent(), *steps, output(answers[-1])]
+
+    base = run("m1", "It is in the post now.")
+    candidate = run("m2", "Let me look around first.", "It is in the post now, and due on Monday.")
+    found = diff_of(base, candidate).attribution
+    assert found.primary is not None
+    assert found.primary.title == "Switching the model from m1 to m2"
+    assert not found.alternatives
+
+
+def test_a_sentence_ends_once() -> None:
+    sentences = [
+        diff_of(failing_refund(), fixed_refund(), derived=True).attribution.sentence,
+        diff_of(failing_refund(), failing_refund()).attribution.sentence,
+    ]
+    assert [sentence[-2:] for sentence in sentences] == [".”", "e."]

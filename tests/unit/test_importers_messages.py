@@ -158,18 +158,44 @@ def test_a_model_is_read_from_a_name_only_when_it_is_the_only_one(name: str, mod
 
 
 json_values: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20)
     | st.sampled_from(["user", "assistant", "tool", "text", "tool_use", "tool_result", "function_call"]),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(["role", "content", "type", "text", "parts", "tool_calls", "function", "name", "id",
-                         "arguments", "input", "kwargs", "lc", "choices", "message", "generations", "functionCall",
-                         "usage"])
-        | st.text(max_size=5),
-        inner, max_size=5,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "role",
+                    "content",
+                    "type",
+                    "text",
+                    "parts",
+                    "tool_calls",
+                    "function",
+                    "name",
+                    "id",
+                    "arguments",
+                    "input",
+                    "kwargs",
+                    "lc",
+                    "choices",
+                    "message",
+                    "generations",
+                    "functionCall",
+                    "usage",
+                ]
+            )
+            | st.text(max_size=5),
+            inner,
+            max_size=5,
+        )
     ),
     max_leaves=20,
-)  # fmt: skip
+)
 
 
 @given(json_values)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -16,7 +17,7 @@ from replay.policy import Policy
 from replay.schemas import Plan
 from replay.walk import Walk
 from replay.world import Answer, Call, Closed, Event, Gone, Hit, Kept, OperatorAnswer, Resolved
-from tests.replay_runs import CONVERSATION, ORDERS, Asks, Says, Turn, graph_of, order_desk
+from tests.replay_runs import CONVERSATION, ORDERS, Asks, Says, graph_of, order_desk
 from traces.json_types import JSONObject, JSONValue
 from traces.recording import RecordedRun
 from traces.vocabulary import Label, Reason, StepType
@@ -217,15 +218,18 @@ asks = st.builds(
     Asks, st.sampled_from(["get_order", "search_policy", "send_email"]), st.fixed_dictionaries({"q": texts}), results
 )
 conversations = st.lists(
-    st.tuples(texts, st.tuples(st.lists(asks, max_size=3), st.builds(Says, texts)).map(lambda pair: (*pair[0], pair[1]))),
-    min_size=1, max_size=3,
-)  # fmt: skip
+    st.tuples(
+        texts, st.tuples(st.lists(asks, max_size=3), st.builds(Says, texts)).map(lambda pair: (*pair[0], pair[1]))
+    ),
+    min_size=1,
+    max_size=3,
+)
 
 
 @st.composite
 def forks(draw: st.DrawFn) -> Replay:
     """A fork of a generated run at any step, with one to three changes after it."""
-    conversation: list[tuple[str, tuple[Turn, ...]]] = draw(conversations)
+    conversation: list[Any] = draw(conversations)
     run = order_desk(conversation)
     fork = draw(st.integers(1, len(run.steps)))
     chosen = draw(st.lists(st.integers(fork, len(run.steps)), min_size=0, max_size=3, unique=True))
@@ -236,7 +240,8 @@ def forks(draw: st.DrawFn) -> Replay:
 def _entry(draw: st.DrawFn, no: int, type: StepType) -> JSONValue:
     match: JSONValue = {"step": no}
     if type is StepType.TOOL:
-        return {"match": match, "tool": {"output": draw(results)}}
+        result: JSONValue = draw(results)
+        return {"match": match, "tool": {"output": result}}
     if type is StepType.MODEL and draw(st.booleans()):
         kind = draw(st.sampled_from(["model", "prompt"]))
         change: JSONValue = (
