@@ -6,8 +6,16 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./api/client";
+import { paths } from "./paths";
 import { router } from "./router";
+import { isOpen } from "./shell/open";
+import { onLoginEnded } from "./shell/loginAgain";
 import { cssVariables, theme } from "./theme";
+
+onLoginEnded(queryClient, () => {
+  const { pathname, href } = router.state.location;
+  if (!isOpen(pathname)) void router.navigate(paths.login({ next: href }));
+});
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no element #root");

@@ -18,7 +18,14 @@ const RUNS = 7;
 /** Finds pages, the actions of the screen, and runs. */
 export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactElement {
   return (
-    <Modal.Root opened={opened} onClose={onClose} yOffset="12dvh" centered={false} size={620} transitionProps={{ duration: 80 }}>
+    <Modal.Root
+      opened={opened}
+      onClose={onClose}
+      yOffset="12dvh"
+      centered={false}
+      size={620}
+      transitionProps={{ duration: 80 }}
+    >
       <Modal.Overlay />
       <Modal.Content aria-label="Command palette">
         <Modal.Body p={0}>

@@ -8,12 +8,15 @@ import {
   IconSearch,
   type Icon,
 } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useRouterState, type LinkProps } from "@tanstack/react-router";
 import { useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
+import { accessQuery, logout } from "@/api/access";
 import { paths, serverPaths } from "@/paths";
 import { HelpDialog } from "./HelpDialog";
 import { handleKey, useShortcuts } from "./keyboard";
 import { Logo } from "./Logo";
+import { isOpen } from "./open";
 import { Palette } from "./Palette";
 import classes from "./Shell.module.css";
 
@@ -23,7 +26,7 @@ export function Shell({ children }: { children: ReactNode }): ReactElement {
   const [palette, setPalette] = useState(false);
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const bare = path.startsWith("/share/") || path.startsWith("/login");
+  const bare = isOpen(path);
 
   useEffect(() => {
     document.addEventListener("keydown", handleKey);
@@ -50,6 +53,7 @@ export function Shell({ children }: { children: ReactNode }): ReactElement {
 /** The keys that work on every screen. A shared report leads nowhere, so it has only the help. */
 function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: () => void }): void {
   const navigate = useNavigate();
+  const { data: access } = useQuery({ ...accessQuery, enabled: !props.bare });
   const pages = [
     { keys: "1", does: "Go to runs", run: () => void navigate(paths.runs()) },
     { keys: "2", does: "Go to replays", run: () => void navigate(paths.replays()) },
@@ -59,7 +63,8 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
     { keys: "mod+k", does: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
   ];
   const help = { keys: "?", does: "Show the keyboard shortcuts", run: props.onHelp };
-  useShortcuts("Everywhere", props.bare ? [help] : [...pages, help]);
+  const leave = { keys: "", does: "Log out", run: () => void logout().then(() => window.location.assign("/login")) };
+  useShortcuts("Everywhere", props.bare ? [help] : [...pages, help, ...(access?.login_required ? [leave] : [])]);
 }
 
 function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void }): ReactElement {

@@ -1,7 +1,9 @@
+import { UnstyledButton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { useState, type ReactElement } from "react";
 import type { Cause, PathLink } from "@/api/schema";
 import { paths } from "@/paths";
+import { counted } from "@/components/format";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { LongText } from "@/components/TextView";
 import { markOf } from "@/components/labels";
@@ -43,19 +45,34 @@ function NoPath({ verdict }: { verdict: string }): ReactElement {
   );
 }
 
+/** A longer path shows how it begins and how it ends; the middle opens on request. */
+const [BEGIN, END] = [3, 2];
+
 function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | null }): ReactElement {
+  const [whole, setWhole] = useState(path.length <= BEGIN + END + 1);
+  const hidden = path.length - BEGIN - END;
   return (
     <ol className={classes.path}>
-      {path.map((link, index) => (
-        <li key={index}>
-          <Node link={link} number={index + 1} name={index === 0 ? primary?.title : undefined} />
-          {link.text && (
-            <blockquote className={classes.carried}>
-              <LongText text={link.text} limit={240} />
-            </blockquote>
-          )}
-        </li>
-      ))}
+      {path.map((link, index) => {
+        const isMiddle = index >= BEGIN && index < path.length - END;
+        if (!whole && isMiddle) {
+          return index > BEGIN ? null : (
+            <li key={index} className={classes.fold}>
+              <UnstyledButton onClick={() => setWhole(true)}>{counted(hidden, "step")} on the way</UnstyledButton>
+            </li>
+          );
+        }
+        return (
+          <li key={index}>
+            <Node link={link} number={index + 1} name={index === 0 ? primary?.title : undefined} />
+            {link.text && (
+              <blockquote className={classes.carried}>
+                <LongText text={link.text} limit={240} />
+              </blockquote>
+            )}
+          </li>
+        );
+      })}
     </ol>
   );
 }

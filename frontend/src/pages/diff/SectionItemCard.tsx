@@ -25,10 +25,11 @@ export function SectionItemCard({ item, unified }: { item: SectionItem; unified:
           <span aria-hidden>{relation.sign}</span>
           <span className={classes.hidden}>{relation.words}</span>
         </span>
-        <h3 className={classes.title}>{item.title || item.kind}</h3>
-        {item.title !== item.kind && <span className="chip">{item.kind}</span>}
+        <h3 className={classes.kind}>{item.kind}</h3>
+        <span className={classes.title} title={item.title}>
+          {item.title === item.kind ? "" : item.title}
+        </span>
         {item.similarity !== null && <span className={classes.similarity}>{score(item.similarity)} similar</span>}
-        <span className="grow" />
         {linked && item.base && item.candidate && (
           <Button variant="subtle" color="gray" onClick={rawDialog.open} className={classes.raw}>
             Raw

@@ -1,8 +1,9 @@
-import { SegmentedControl, Tabs, UnstyledButton } from "@mantine/core";
+import { Button, SegmentedControl, Tabs, UnstyledButton } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { IconX } from "@tabler/icons-react";
-import type { ReactElement } from "react";
+import { useState, type ReactElement } from "react";
 import type { Section } from "@/api/schema";
+import { counted } from "@/components/format";
 import { useReport } from "./report";
 import { openSection, SECTION_NAMES, SECTION_TITLES, visibleItems, type DiffSearch, type SectionName } from "./search";
 import { SectionItemCard } from "./SectionItemCard";
@@ -50,7 +51,12 @@ export function SectionTabs({ search, onSearch }: Props): ReactElement {
         </div>
         <Tabs.Panel value={current}>
           {search.pair !== undefined && <PairFilter pair={search.pair} onClear={() => onSearch({ pair: undefined })} />}
-          <SectionBody section={sections[current]} pair={search.pair} unified={search.unified ?? narrow} />
+          <SectionBody
+            key={`${current} ${search.pair ?? ""}`}
+            section={sections[current]}
+            pair={search.pair}
+            unified={search.unified ?? narrow}
+          />
         </Tabs.Panel>
       </Tabs>
     </section>
@@ -67,16 +73,26 @@ function PairFilter({ pair, onClear }: { pair: string; onClear: () => void }): R
   );
 }
 
+/** Differences drawn before the rest is asked for: each may hold long texts. */
+const FIRST = 12;
+
 function SectionBody(props: { section: Section; pair: string | undefined; unified: boolean }): ReactElement {
   const { section, pair, unified } = props;
+  const [shown, setShown] = useState(FIRST);
   const items = visibleItems(section.items, pair);
+  const rest = items.length - shown;
   return (
     <>
       {pair === undefined && section.summary && <p className={classes.summary}>{section.summary}</p>}
       {items.length === 0 && <p className={classes.nothing}>{nothing(section, pair)}</p>}
-      {items.map((item, index) => (
+      {items.slice(0, shown).map((item, index) => (
         <SectionItemCard key={index} item={item} unified={unified} />
       ))}
+      {rest > 0 && (
+        <Button variant="default" className={classes.more} onClick={() => setShown(items.length)}>
+          Show {counted(rest, "more difference")}
+        </Button>
+      )}
       {pair === undefined && section.unavailable.length > 0 && <UnavailableList section={section} />}
     </>
   );

@@ -1,5 +1,5 @@
-import { Tooltip } from "@mantine/core";
-import type { ReactElement } from "react";
+import { Tooltip, UnstyledButton } from "@mantine/core";
+import { useState, type ReactElement } from "react";
 import type { Attribution, Deltas, Scores } from "@/api/schema";
 import { counted } from "@/components/format";
 import { LabelGlyph } from "@/components/LabelGlyph";
@@ -23,11 +23,14 @@ export function Verdict(): ReactElement {
   );
 }
 
+/** A sentence of more characters is set smaller. */
+const LONG = 230;
+
 function Sentence({ attribution, summary }: { attribution: Attribution; summary: string }): ReactElement {
   const { before, strong, after } = emphasised(attribution.sentence || summary, attribution.primary?.title ?? null);
   return (
     <>
-      <p className={classes.sentence}>
+      <p className={classes.sentence} data-long={(before + strong + after).length > LONG}>
         {before}
         {strong && <b>{strong}</b>}
         {after}
@@ -52,14 +55,29 @@ function Evidence({ attribution }: { attribution: Attribution }): ReactElement |
           </span>
         </Tooltip>
       )}
-      {attribution.evidence.length > 0 && (
-        <ul aria-label="Evidence">
-          {attribution.evidence.map((line) => (
-            <li key={line}>{line}</li>
-          ))}
-        </ul>
-      )}
+      {attribution.evidence.length > 0 && <EvidenceList lines={attribution.evidence} />}
     </div>
+  );
+}
+
+/** Lines of evidence in sight from the start. */
+const SHOWN = 3;
+
+function EvidenceList({ lines }: { lines: readonly string[] }): ReactElement {
+  const [all, setAll] = useState(lines.length <= SHOWN + 1);
+  return (
+    <ul aria-label="Evidence">
+      {(all ? lines : lines.slice(0, SHOWN)).map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+      {!all && (
+        <li>
+          <UnstyledButton className={classes.more} onClick={() => setAll(true)}>
+            {counted(lines.length - SHOWN, "more line")} of evidence
+          </UnstyledButton>
+        </li>
+      )}
+    </ul>
   );
 }
 

@@ -1,5 +1,6 @@
+import { UnstyledButton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { useState, type ReactElement } from "react";
 import type { SessionView } from "@/api/schema";
 import { counted } from "@/components/format";
 import { paths } from "@/paths";
@@ -19,11 +20,7 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
         {divergences.length > 0 && (
           <div>
             <h3>Other than planned</h3>
-            <ul className={classes.list}>
-              {divergences.map((line) => (
-                <li key={line}>{line}</li>
-              ))}
-            </ul>
+            <Lines lines={divergences} />
           </div>
         )}
         {unused.length > 0 && (
@@ -40,6 +37,28 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
         )}
       </div>
     </section>
+  );
+}
+
+/** Lines in sight from the start. */
+const SHOWN = 6;
+
+function Lines({ lines }: { lines: readonly string[] }): ReactElement {
+  const [all, setAll] = useState(false);
+  const rest = lines.length - SHOWN;
+  return (
+    <ul className={classes.list}>
+      {(all ? lines : lines.slice(0, SHOWN)).map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+      {!all && rest > 0 && (
+        <li>
+          <UnstyledButton className={classes.more} onClick={() => setAll(true)}>
+            {rest} more
+          </UnstyledButton>
+        </li>
+      )}
+    </ul>
   );
 }
 

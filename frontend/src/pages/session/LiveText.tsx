@@ -1,6 +1,9 @@
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, type ReactElement } from "react";
+import { stepQuery } from "@/api/runs";
 import type { SessionView, StepSummary } from "@/api/schema";
 import { counted } from "@/components/format";
+import { answerText } from "./answers";
 import { isOver, type StreamedText } from "./live";
 import classes from "./LiveText.module.css";
 
@@ -27,12 +30,26 @@ export function LiveText({ session, streaming, steps }: Props): ReactElement | n
         {streaming && <span className={`chip simulated ${classes.chip}`}>live</span>}
       </header>
       {/* A screen reader hears the state of the replay, not every piece of text. */}
-      <div ref={box} className={over ? classes.text : classes.live} tabIndex={0} role="log" aria-live="off" aria-labelledby="live-text">
+      <div
+        ref={box}
+        className={over ? classes.text : classes.live}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-labelledby="live-text"
+      >
         {streaming && <Streamed streaming={streaming} />}
-        {!streaming && (answer?.summary ?? <span className="muted">The next live answer appears here as it is written.</span>)}
+        {!streaming && answer && <Answer step={answer} />}
+        {!streaming && !answer && <span className="muted">The next live answer appears here as it is written.</span>}
       </div>
     </section>
   );
+}
+
+/** The whole answer; its summary stands in until it is read. */
+function Answer({ step }: { step: StepSummary }): ReactElement {
+  const { data } = useQuery(stepQuery(step.id));
+  return <>{(data && answerText(data.output)) ?? step.summary}</>;
 }
 
 function Streamed({ streaming }: { streaming: StreamedText }): ReactElement {

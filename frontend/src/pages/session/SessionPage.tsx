@@ -3,7 +3,7 @@ import { useDocumentTitle } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { IconArrowsDiff, IconListDetails, IconPlayerStop } from "@tabler/icons-react";
+import { IconArrowsDiff, IconGitFork, IconListDetails, IconPlayerStop } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { cancelSession } from "@/api/replays";
 import type { SessionView } from "@/api/schema";
@@ -93,6 +93,20 @@ function Actions({ session }: { session: SessionView }): ReactElement {
           renderRoot={(props) => <Link {...paths.run(session.run ?? "")} {...props} />}
         >
           Open the run
+        </Button>
+      )}
+      {over && (
+        <Button
+          variant="default"
+          leftSection={<IconGitFork size={15} />}
+          renderRoot={(props) => (
+            <Link
+              {...paths.run(session.source_run, { step: session.fork_sequence_no, fork: session.fork_sequence_no })}
+              {...props}
+            />
+          )}
+        >
+          Fork again
         </Button>
       )}
       {over && comparison && (

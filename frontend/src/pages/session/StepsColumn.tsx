@@ -23,7 +23,15 @@ export function StepsColumn({ session, steps }: { session: SessionView; steps: r
   const running = !isOver(session);
   const { data: source = NONE } = useQuery({ ...stepsQuery(session.source_run), enabled: running });
   const rows = useMemo(
-    () => sessionRows({ forkAt: session.fork_sequence_no, resolved: steps, source, unused: session.unused_calls, running, showInherited }),
+    () =>
+      sessionRows({
+        forkAt: session.fork_sequence_no,
+        resolved: steps,
+        source,
+        unused: session.unused_calls,
+        running,
+        showInherited,
+      }),
     [session.fork_sequence_no, session.unused_calls, steps, source, running, showInherited],
   );
   return (

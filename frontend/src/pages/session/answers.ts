@@ -11,3 +11,11 @@ export function readAnswer(text: string): { value: JsonValue } | { error: string
     return { value: text };
   }
 }
+
+/** The text of an output step: the output itself, or its `text`. Null where it is something else. */
+export function answerText(output: JsonValue): string | null {
+  if (typeof output === "string") return output;
+  if (typeof output !== "object" || output === null || Array.isArray(output)) return null;
+  const { text } = output;
+  return typeof text === "string" ? text : null;
+}
