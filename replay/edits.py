@@ -51,10 +51,6 @@ class Edits:
     tool: ToolOverride | None = None
     output: Given | None = None
 
-    @property
-    def changes_request(self) -> bool:
-        return bool(self.prompt or self.model or self.retrieval or self.messages)
-
 
 NO_EDITS: Final = Edits()
 

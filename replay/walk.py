@@ -14,7 +14,7 @@ from replay.history import Histories
 from replay.loops import Recognition, recognise
 from replay.policy import Policy
 from replay.rebuild import Change, Slots, answer_of, calls_of, flat, rebuilt_slots, rebuilt_value, replaced_in
-from replay.resolvers import PLACEHOLDER, Resolvers
+from replay.resolvers import Resolvers
 from replay.world import Answer, Call, Closed, Diverged, Event, Kept, Resolved, World
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
@@ -341,10 +341,6 @@ def aligned(answer: Answer, recorded: JSONObject) -> Answer:
         return answer
     new: JSONObject = {**output, "message": {**message, "tool_calls": kept}}
     return replace(answer, output=new, output_ref="", detail={**answer.detail, "call_ids": renamed})
-
-
-def is_placeholder(output: JSONValue) -> bool:
-    return isinstance(output, dict) and output.get("finish_reason") == PLACEHOLDER
 
 
 def _asked(message: JSONObject) -> list[str]:

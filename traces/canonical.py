@@ -95,7 +95,7 @@ def _check_list(value: list[JSONValue], depth: int) -> bool:
     plain = True
     index = 0
     try:
-        for index, item in enumerate(value):
+        for index, item in enumerate(value):  # noqa: B007 - the handler names the place by it
             plain &= _check(item, depth + 1)
     except NotCanonical as problem:
         problem.path.append(str(index))

@@ -92,7 +92,7 @@ def _stored_bytes() -> int:
 
 def run_page_ms() -> float:
     """Both answers that the run page waits for."""
-    run, client = _record(3334, "page"), Client()
+    run, client = _record(3334, "page"), Client(HTTP_HOST="localhost")
     paths = (f"/api/v1/runs/{run}", f"/api/v1/runs/{run}/steps")
     for path in paths:
         assert client.get(path).status_code == 200

@@ -15,6 +15,7 @@ from replay.schemas import OperatorAnswer, SessionView
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
 from tests.replay_runs import ORDERS, order_desk
 from traces.models import Run, Step
+from traces.problems import NotFound, ProblemError
 from traces.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,7 +75,13 @@ def replay(run: Run, fork: int | None = None, *entries: dict[str, Any], **policy
 
 
 def steps(view: SessionView) -> list[Step]:
+    assert view.run is not None
     return list(Step.objects.filter(run_id=view.run).order_by("sequence_no"))
+
+
+def derived(view: SessionView) -> Run:
+    assert view.run is not None
+    return Run.objects.get(id=view.run)
 
 
 def labels(view: SessionView) -> list[str]:
@@ -85,6 +92,8 @@ def recorded(**options: Any) -> Run:
     return Run.objects.get(id=record(order_desk(**options)).run_id)
 
 
+NOTHING = "override_matches_nothing"
+PLACE = "/overrides/overrides/0"
 WRONG = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
 
 
@@ -221,7 +230,7 @@ def test_a_final_error_fails_the_session_at_the_step(server: ProviderServer) -> 
     assert (view.status, view.error_sequence_no, len(server.seen)) == ("failed_execution", 5, 1)
     assert view.error_code
     assert (steps(view)[-1].sequence_no, steps(view)[-1].status) == (5, "error")
-    assert Run.objects.get(id=view.run).status == "failed"
+    assert derived(view).status == "failed"
 
 
 @pytest.mark.parametrize(
@@ -270,7 +279,7 @@ def test_cancel_takes_effect_before_the_next_call(server: ProviderServer) -> Non
     server.respond = respond
     view = replay(recorded(), 3, WRONG)
     assert (view.status, len(server.seen)) == ("cancelled", 1)
-    assert Run.objects.get(id=view.run).sealed_at is not None
+    assert derived(view).sealed_at is not None
 
 
 def test_watchers_read_every_message_once_and_in_order(server: ProviderServer) -> None:
@@ -296,20 +305,48 @@ def test_a_key_starts_one_session(server: ProviderServer) -> None:
 @pytest.mark.parametrize(
     ("entry", "code", "where"),
     [
-        ({"match": {"step": 2}, "output": "x"}, "override_before_fork", "/overrides/overrides/0/match/step"),
-        ({"match": {"type": "retrieval"}, "retrieval": {"top_k": 1}}, "override_matches_nothing", "/overrides/overrides/0/match"),
-        ({"match": {"step": 5}, "tool": {"output": 1}}, "override_matches_nothing", "/overrides/overrides/0/tool"),
-        ({"match": {"step": 4}, "tool": {"output": 1}, "output": 2}, "override_conflict", "/overrides/overrides/0/tool"),
-        ({"match": {"step": 5}, "messages": [{"op": "delete", "index": 40}]}, "override_matches_nothing", "/overrides/overrides/0/messages/0/index"),
-        ({"match": {"step": 5}, "model": {"provider": "nobody"}}, "policy_conflict", "/overrides/overrides/0/model/provider"),
-        ({"match": {"step": 5}, "delete": True}, "structural_change", "/overrides/overrides/0/delete"),
+        ({"match": {"step": 2}, "output": "x"}, "override_before_fork", PLACE + "/match/step"),
+        (
+            {"match": {"type": "retrieval"}, "retrieval": {"top_k": 1}},
+            NOTHING,
+            PLACE + "/match",
+        ),
+        ({"match": {"step": 5}, "tool": {"output": 1}}, NOTHING, PLACE + "/tool"),
+        (
+            {"match": {"step": 4}, "tool": {"output": 1}, "output": 2},
+            "override_conflict",
+            PLACE + "/tool",
+        ),
+        (
+            {"match": {"step": 5}, "messages": [{"op": "delete", "index": 40}]},
+            NOTHING,
+            PLACE + "/messages/0/index",
+        ),
+        (
+            {"match": {"step": 5}, "model": {"provider": "nobody"}},
+            "policy_conflict",
+            PLACE + "/model/provider",
+        ),
+        ({"match": {"step": 5}, "delete": True}, "structural_change", PLACE + "/delete"),
     ],
-)  # fmt: skip
+)
 def test_preflight_refuses_with_code_and_place(server: ProviderServer, entry: Any, code: str, where: str) -> None:
-    with pytest.raises(Exception) as refused:
+    with pytest.raises(ProblemError) as refused:
         replay(recorded(), 3, entry)
-    assert (getattr(refused.value, "code", None), getattr(refused.value, "where", None)) == (code, where)
+    assert (refused.value.code, refused.value.where) == (code, where)
     assert not ReplaySession.objects.exists()
+
+
+def test_an_unknown_fork_step_is_not_found(server: ProviderServer) -> None:
+    with pytest.raises(NotFound) as missing:
+        replay(recorded(), 99)
+    assert missing.value.where == "/fork_step"
+
+
+def test_a_finished_replay_has_its_diff(server: ProviderServer) -> None:
+    view = replay(recorded(), 3, WRONG)
+    runner.compare(view.id)
+    assert queries.session_view(view.id).diff is not None
 
 
 def test_a_blocked_source_is_refused(server: ProviderServer) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from traces.canonical import NotCanonical, digest
-from traces.importers.messages import first_request, said
+from traces.importers.messages import first_request
 from traces.importers.problems import BadFile
 from traces.importers.reading import items, obj, text
 from traces.json_types import JSONObject, JSONValue
@@ -97,14 +97,6 @@ def run_name(steps: Sequence[RecordedStep], otherwise: str) -> str:
             return _line(request, _NAME_LENGTH)
     asked = next((found for step in steps if (found := _asked(step.input))), "")
     return _line(asked or otherwise, _NAME_LENGTH)
-
-
-def output_text(step: RecordedStep) -> str:
-    """What a step said, when it said a text."""
-    output = step.output
-    if isinstance(output, str):
-        return output
-    return said(obj(output).get("message")) or text(obj(output).get("text"))
 
 
 def container_type(name: str) -> StepType:
