@@ -1,5 +1,6 @@
 """What each format's recordings become."""
 
+import sqlite3
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -245,6 +246,46 @@ def test_krabs_telemetry_that_breaks_off_is_a_failed_run() -> None:
     (run,) = registry.named("krabs").runs([Source(name="x", data=kept)])
     assert run.status is RunStatus.FAILED
     assert run.steps[0].status is StepStatus.PARTIAL
+
+
+def krabs_database(*, old: bool) -> bytes:
+    connection = sqlite3.connect(":memory:")
+    attempt, values = ("", "") if old else (", attempt INTEGER", ", 0")
+    connection.executescript(f"""
+        CREATE TABLE sessions (id TEXT, agent_id TEXT, model TEXT, provider TEXT, created_at INTEGER, metadata TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, agent_id TEXT, turn INTEGER, role TEXT,
+            content TEXT, tool_call_id TEXT, tool_name TEXT, tool_args TEXT, created_at INTEGER);
+        CREATE TABLE token_usage (id INTEGER PRIMARY KEY, session_id TEXT, agent_id TEXT, turn INTEGER,
+            input_tokens INTEGER, output_tokens INTEGER, created_at INTEGER);
+        CREATE TABLE errors (id INTEGER PRIMARY KEY, session_id TEXT, agent_id TEXT, turn INTEGER, context TEXT,
+            message TEXT{attempt}, created_at INTEGER);
+        INSERT INTO sessions VALUES ('k-1', 'a-1', 'claude-x', 'anthropic', 1760000000, NULL);
+        INSERT INTO messages VALUES
+            (1, 'k-1', 'a-1', 0, 'user', 'Is Dune in stock?', NULL, NULL, NULL, 1760000000),
+            (2, 'k-1', 'a-1', 0, 'assistant', '', NULL, NULL,
+             '[{{"id": "c1", "name": "find_book", "args": {{"title": "Dune"}}}}]', 1760000001),
+            (3, 'k-1', 'a-1', 0, 'tool', 'HTTP 503', 'c1', 'find_book', NULL, 1760000002),
+            (4, 'k-1', 'a-1', 1, 'assistant', 'I cannot tell.', NULL, NULL, NULL, 1760000003),
+            (5, 'k-1', 'a-1', 0, 'user', 'And Emma?', NULL, NULL, NULL, 1760000004);
+        INSERT INTO token_usage VALUES (1, 'k-1', 'a-1', 0, 42, 9, 1760000001), (2, 'k-1', 'a-1', 1, 60, 5, 1760000003);
+        INSERT INTO errors VALUES (1, 'k-1', 'a-1', 0, 'find_book', 'HTTP 503'{values}, 1760000002),
+            (2, 'k-1', 'a-1', 0, 'find_book', 'HTTP 503'{values}, 1760000002);
+    """)
+    connection.commit()
+    return connection.serialize()
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_a_krabs_database_of_any_version_becomes_a_run_for_each_session(old: bool) -> None:
+    data = krabs_database(old=old)
+    assert registry.detect(fixtures.sample("krabs.db", data)).name == "krabs"
+    (run,) = registry.named("krabs").runs([Source(name="krabs.db", data=data)])
+    first, second = fixtures.steps(run, StepType.MODEL)
+    tool = only(run, StepType.TOOL)
+    assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "tool", "model", "turn", "output"]
+    assert (first.tokens_in, second.tokens_in, first.provider) == (42, 60, "anthropic")
+    assert (tool.status, tool.error, tool.retries) == (StepStatus.ERROR, "HTTP 503", 1)
+    assert body(first.output)["message"]["content"] is None
 
 
 # Chat

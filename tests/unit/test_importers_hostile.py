@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import random
+import sqlite3
 from contextlib import suppress
 from typing import Any
 
@@ -247,8 +248,7 @@ def test_a_chain_of_ten_thousand_parents_is_no_problem() -> None:
     assert parsed(registry.named("prela"), orjson.dumps(spans)) == 1
 
 
-def test_a_database_that_works_forever_is_stopped() -> None:
-    import sqlite3
+def test_a_database_whose_tables_are_endless_queries_is_refused() -> None:
 
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE sessions (id TEXT, created_at INTEGER)")

@@ -35,7 +35,6 @@ class RunFacts:
     name: str = ""
     environment: str = ""
     failed: bool = False
-    running: bool = False
     tags: Iterable[str] = ()
     metadata: JSONObject = field(default_factory=dict)
     started_at: datetime | None = None

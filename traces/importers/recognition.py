@@ -16,7 +16,6 @@ from traces.json_types import JSONObject, JSONValue
 
 SURE: Final = 1.0
 LIKELY: Final = 0.6
-POSSIBLE: Final = 0.3
 _HEADERS: Final = frozenset({"content-type", "user-agent", "host", "accept", "authorization", "content-length"})
 _CLAUDE_TYPES: Final = frozenset({"user", "assistant", "summary", "system", "file-history-snapshot"})
 _YAML: Final = (
