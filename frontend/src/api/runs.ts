@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
-import type { StepSummary } from "./schema";
+import type { StepList, StepSummary } from "./schema";
 
 /** What the list can be asked for, as the server names it. */
 export type RunsFilter = Record<string, string | undefined>;
@@ -32,6 +32,21 @@ export const runQuery = (run: string) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}", { params: { path: { id: run } }, signal })),
   });
 
+/** What a long run shows at once, while its other steps are on their way. */
+const FIRST = 300;
+
+const stepPage = (run: string, after: number, limit: number | null, signal: AbortSignal): Promise<StepList> => {
+  const query = { after: String(after), ...(limit !== null && { limit: String(limit) }) };
+  return answer(api.GET("/api/v1/runs/{id}/steps", { params: { path: { id: run }, query }, signal }));
+};
+
+/** The first steps of a run; `next` says whether there are more. */
+export const firstStepsQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["run", run, "first steps"],
+    queryFn: ({ signal }) => stepPage(run, 0, FIRST, signal),
+  });
+
 /** All steps of a run without payloads, page after page. */
 export const stepsQuery = (run: string) =>
   queryOptions({
@@ -40,12 +55,7 @@ export const stepsQuery = (run: string) =>
       const steps: StepSummary[] = [];
       let after: number | null = 0;
       while (after !== null) {
-        const page: { steps: StepSummary[]; next: number | null } = await answer(
-          api.GET("/api/v1/runs/{id}/steps", {
-            params: { path: { id: run }, query: { after: String(after) } },
-            signal,
-          }),
-        );
+        const page: StepList = await stepPage(run, after, null, signal);
         steps.push(...page.steps);
         after = page.next;
       }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { memo, useCallback, useState, type ReactElement } from "react";
 import { useLive } from "@/api/live";
-import { runQuery, stepsQuery } from "@/api/runs";
+import { firstStepsQuery, runQuery, stepsQuery } from "@/api/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
 import { EmptyState } from "@/components/EmptyState";
 import { ErrorState } from "@/components/ErrorState";
@@ -25,22 +25,24 @@ const Step = memo(StepPanel);
 export function RunPage(): ReactElement {
   const { run: ref } = runRoute.useParams();
   const run = useQuery(runQuery(ref));
-  const steps = useQuery(stepsQuery(ref));
-  useLive(run.data && !run.data.sealed ? { run: run.data.id } : null, () => {
-    void run.refetch();
-    void steps.refetch();
-  });
-  const failed = run.error ?? steps.error;
-  if (failed) return <ErrorState error={failed} onRetry={() => void Promise.all([run.refetch(), steps.refetch()])} />;
-  if (!run.data || !steps.data) return <Loading run={run.data} />;
-  if (steps.data.length === 0)
+  const first = useQuery(firstStepsQuery(ref));
+  const isLong = first.data !== undefined && first.data.next !== null;
+  const all = useQuery({ ...stepsQuery(ref), enabled: isLong });
+  const steps = isLong && all.data ? all.data : first.data?.steps;
+  const reload = () => void Promise.all([run.refetch(), first.refetch(), isLong && all.refetch()]);
+  useLive(run.data && !run.data.sealed ? { run: run.data.id } : null, reload);
+  const failed = run.error ?? first.error ?? all.error;
+  if (failed) return <ErrorState error={failed} onRetry={reload} />;
+  if (!run.data || !steps) return <Loading run={run.data} />;
+  if (steps.length === 0) {
     return (
       <EmptyState title="This run has no steps">The recording holds none, or they have not arrived yet.</EmptyState>
     );
-  return <Loaded key={run.data.id} run={run.data} steps={steps.data} />;
+  }
+  return <Loaded key={run.data.id} run={run.data} steps={steps} partial={isLong && !all.data} />;
 }
 
-function Loaded({ run, steps }: { run: RunDetail; steps: StepSummary[] }): ReactElement {
+function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[]; partial: boolean }): ReactElement {
   const search = runRoute.useSearch();
   const navigate = useNavigate();
   const phone = useMediaQuery("(max-width: 900px)", false, { getInitialValueInEffect: false });
@@ -93,6 +95,7 @@ function Loaded({ run, steps }: { run: RunDetail; steps: StepSummary[] }): React
         steps={
           <Steps
             steps={steps}
+            partial={partial}
             selected={selected}
             fork={from ?? run.fork_sequence_no}
             planned={from === null ? null : fork.planned}
@@ -110,7 +113,9 @@ function Loaded({ run, steps }: { run: RunDetail; steps: StepSummary[] }): React
               onFork={openFork}
             />
           ) : (
-            <EmptyState title={`There is no step ${selected ?? ""}`}>Select one in the list.</EmptyState>
+            <EmptyState title={partial ? "Loading…" : `There is no step ${selected ?? ""}`}>
+              {partial ? "The step is on its way." : "Select one in the list."}
+            </EmptyState>
           )
         }
         fork={

@@ -1,10 +1,19 @@
+import { queryClient } from "@/api/client";
+import { firstStepsQuery, runQuery } from "@/api/runs";
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "@/root";
 import { parseRunSearch } from "./search";
+
+const shownByThePage = () => undefined;
 
 export const runRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/runs/$run",
   validateSearch: parseRunSearch,
+  // The data is asked for while the page's code is on its way.
+  loader: ({ params }) => {
+    queryClient.query(runQuery(params.run)).catch(shownByThePage);
+    queryClient.query(firstStepsQuery(params.run)).catch(shownByThePage);
+  },
   component: lazyRouteComponent(() => import("./RunPage"), "RunPage"),
 });

@@ -28,7 +28,7 @@ export function StepTree(props: Props): ReactElement {
     getScrollElement: () => scroller.current,
     estimateSize: () => (coarse ? 40 : 28),
     getItemKey: (index) => rows[index]?.step.sequence_no ?? index,
-    overscan: 15,
+    overscan: 8,
   });
   const reveal = useEffectEvent((sequenceNo: number) => {
     const at = rows.findIndex((row) => row.step.sequence_no === sequenceNo);

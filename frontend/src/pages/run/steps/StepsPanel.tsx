@@ -1,4 +1,4 @@
-import { ActionIcon, SegmentedControl, TextInput, Tooltip } from "@mantine/core";
+import { ActionIcon, Loader, SegmentedControl, TextInput, Tooltip } from "@mantine/core";
 import { IconArrowsMaximize, IconArrowsMinimize, IconBug, IconGitFork, IconSearch } from "@tabler/icons-react";
 import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState, type ReactElement } from "react";
 import type { PlannedStep, StepSummary } from "@/api/schema";
@@ -26,6 +26,8 @@ const StepGraph = lazy(() => import("./StepGraph"));
 
 interface Props {
   steps: StepSummary[];
+  /** The other steps are still on their way. */
+  partial: boolean;
   selected: number | null;
   fork: number | null;
   /** What the plan of the fork would do, by step. */
@@ -81,6 +83,7 @@ export function StepsPanel(props: Props): ReactElement {
         <span className="muted num">
           {isFilterOn(quiet) ? `${count(rows.length)} of ${count(steps.length)}` : count(steps.length)}
         </span>
+        {props.partial && <Loader size={11} aria-label="Loading the other steps" />}
         <span className="grow" />
         <Tool
           label={errors > 0 ? `Next of ${count(errors)} errors ( e )` : "No step failed"}
