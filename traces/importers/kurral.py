@@ -43,6 +43,8 @@ _TOOL_FIELDS = frozenset(
         "result",
     }
 )
+_KEPT = ("run_id", "schema_version", "semantic_buckets", "deterministic", "replay_level", "graph_version", "time_env",
+         "created_by", "object_storage_uri", "mcp_session_id", "mcp_servers_used")  # fmt: skip
 _SCORES = ("ars_score", "determinism_score", "determinism_report", "replay_info")
 
 
@@ -73,7 +75,7 @@ def _run(given: JSONObject, where: str) -> RecordedRun:
     inputs, outputs = obj(given.get("inputs")), obj(given.get("outputs"))
     tools = [*_tools(given, where), *_mcp_tools(given, where)]
     times = _session_times(given, tools, f"{where}/created_at")
-    if _is_replay(given):
+    if _replay_of(given):
         tools = [_copied(tool, times) for tool in tools]
     interactions = _interactions(given, inputs, outputs, tools)
     agent = _agent(given, interactions, times)
@@ -84,9 +86,18 @@ def _run(given: JSONObject, where: str) -> RecordedRun:
     return finish(_facts(given, inputs, outputs), steps, where=where)
 
 
-def _is_replay(given: JSONObject) -> bool:
+def _replay_of(given: JSONObject) -> JSONObject:
+    """What a replay artifact replayed; empty for a recording."""
     inputs = obj(given.get("inputs"))
-    return bool(first(inputs, "original_kurral_id") or given.get("original_artifact_id"))
+    original = first(inputs, "original_kurral_id") or given.get("original_artifact_id")
+    if not original:
+        return {}
+    return {
+        "kurral_id": original,
+        "run_id": inputs.get("original_run_id"),
+        "replay_type": inputs.get("replay_type") or given.get("replay_mode"),
+        "changes_detected": inputs.get("changes_detected"),
+    }
 
 
 def _session_times(given: JSONObject, tools: list[RecordedStep], where: str) -> Span:
@@ -115,43 +126,17 @@ def _facts(given: JSONObject, inputs: JSONObject, outputs: JSONObject) -> RunFac
     external_id = text(first(given, *names))
     if not external_id:
         raise BadFile("a Kurral artifact without `kurral_id`", "/kurral_id")
-    scores: JSONObject = {name: given[name] for name in _SCORES if name in given}
-    scores |= {
-        name: value
-        for name, value in (("ars", outputs.get("ars")), ("determinism_score", inputs.get("determinism_score")))
-        if value is not None
-    }
-    original = first(inputs, "original_kurral_id") or given.get("original_artifact_id")
-    replay_of: JSONObject = (
-        {
-            "kurral_id": original,
-            "run_id": inputs.get("original_run_id"),
-            "replay_type": inputs.get("replay_type") or given.get("replay_mode"),
-            "changes_detected": inputs.get("changes_detected"),
-        }
-        if original
-        else {}
-    )
-    kept = (
-        "run_id",
-        "schema_version",
-        "semantic_buckets",
-        "deterministic",
-        "replay_level",
-        "graph_version",
-        "time_env",
-        "created_by",
-        "object_storage_uri",
-        "mcp_session_id",
-        "mcp_servers_used",
-    )
+    own: JSONObject = {"ars": outputs.get("ars"), "determinism_score": inputs.get("determinism_score")}
+    told = {**own, **given}
+    scores: JSONObject = {name: told[name] for name in (*own, *_SCORES) if told.get(name) is not None}
+    original = _replay_of(given)
     return RunFacts(
         external_id=external_id, app=app_name(given.get("tenant_id")) or FORMAT, format=FORMAT,
         environment=text(given.get("environment")),
         failed=bool(given.get("error")) or (bool(original) and not outputs and not given.get("tool_calls")),
         tags=[*(["kurral replay"] if original else []), *_tags(given.get("tags"))],
-        metadata={"imported_scores": scores, "replay_of": replay_of, "error": given.get("error"),
-                  "kurral": {name: given[name] for name in kept if given.get(name) not in (None, [], {})}},
+        metadata={"imported_scores": scores, "replay_of": original, "error": given.get("error"),
+                  "kurral": {name: given[name] for name in _KEPT if given.get(name) not in (None, [], {})}},
     )  # fmt: skip
 
 
