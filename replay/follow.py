@@ -173,6 +173,8 @@ class Follower:
         node = self._next_recorded()
         self.turns += 1
         call = self._recorded_model(node) if node is not None else self._new_model()
+        if self.start.no in self.walk.histories.unknowable:
+            call = self.walk.guess(call)
         answer = self.walk.resolvers.resolve(call)
         if node is not None:
             answer = self.walk._aligned(node, answer)
@@ -266,6 +268,8 @@ class Follower:
         walk = self.walk
         went = [model for model in self.loop.models if self.start.no <= model.no <= self.ended_at]
         ids = frozenset(step.call_id for step in self.after if step.no <= self.ended_at and step.call_id)
+        if self.start.no in walk.histories.unknowable:
+            walk.histories.unknowable.update(model.no for model in went)
         for model in went:
             walk.histories.followed(model.no, Followed(base=self.base, tail=list(self.tail), call_ids=ids))
         last = went[-1]

@@ -98,7 +98,8 @@ class Walk:
 
     def _model(self, node: Node) -> Generator[Event, None, int | None]:
         edits = self.profile.of(node)
-        if self.world.planning and self._unknowable(node):
+        unknowable = self.world.planning and self._unknowable(node)
+        if unknowable and edits.output is None:
             yield self._guessed(node, edits)
             return None
         recorded = self._recorded_input(node)
@@ -107,6 +108,8 @@ class Walk:
             {**recorded, "messages": flat(edited)} if "messages" in recorded else recorded, edits.model
         )
         call = self.model_call(node, input, recorded, edits)
+        if unknowable:
+            call = self.guess(call)
         answer = self._aligned(node, self.resolvers.resolve(call))
         yield Resolved(call=call, answer=answer)
         self.settle(node, answer)
@@ -132,13 +135,17 @@ class Walk:
 
     def _guessed(self, node: Node, edits: Edits) -> Resolved:
         """A model step of a plan whose messages are not known; nothing of it needs rebuilding."""
-        self.histories.unknowable.add(node.no)
-        call = replace(
-            self.model_call(node, {}, {}, edits), changed=True, differs=("messages", *edits.model), signature=""
-        )
+        call = self.guess(self.model_call(node, {}, {}, edits))
         answer = self.resolvers.resolve(call)
         self.settle(node, answer)
         return Resolved(call=call, answer=answer)
+
+    def guess(self, call: Call) -> Call:
+        """A call whose messages are not known differs from the recorded one, and no cache can hold it."""
+        if call.node is not None:
+            self.histories.unknowable.add(call.node.no)
+        differs = tuple(dict.fromkeys(("messages", *call.differs, *call.edits.model)))
+        return replace(call, changed=True, differs=differs, signature="")
 
     def recognition(self, node: Node) -> Recognition:
         if node.parent not in self.recognitions:

@@ -70,7 +70,8 @@ def _report() -> None:
     from traces.models import Step
 
     session = ReplaySession.objects.get()
-    steps = Step.objects.filter(run_id=session.run_id).order_by("sequence_no")
+    assert session.run is not None
+    steps = Step.objects.filter(run=session.run).order_by("sequence_no")
     print(
         json.dumps(
             {

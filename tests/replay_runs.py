@@ -16,7 +16,7 @@ from traces.vocabulary import StepStatus, StepType
 
 SYSTEM: JSONObject = {"role": "system", "content": "You are the order desk. Answer in full sentences."}
 TOOLS: JSONValue = [{"name": "get_order"}, {"name": "search_policy"}, {"name": "send_email"}]
-ORDERS = {
+ORDERS: dict[str, JSONValue] = {
     "A-1": {"id": "A-1", "status": "lost in transit", "carrier": "northern parcels"},
     "A-2": {"id": "A-2", "status": "delivered on monday", "carrier": "southern parcels"},
 }

@@ -213,7 +213,7 @@ def test_reexecute_resolves_every_model_step_anew() -> None:
 
 words = st.sampled_from(["lost", "parcel", "refund", "monday", "carrier", "northern", "policy", "order"])
 texts = st.lists(words, min_size=3, max_size=12).map(" ".join)
-results = st.one_of(texts, st.sampled_from(list(ORDERS.values())), st.none(), st.integers())
+results = st.one_of(texts, st.sampled_from(list(ORDERS.values())), st.none(), st.integers(-9, 99999))
 asks = st.builds(
     Asks, st.sampled_from(["get_order", "search_policy", "send_email"]), st.fixed_dictionaries({"q": texts}), results
 )
