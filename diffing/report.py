@@ -93,12 +93,10 @@ def chosen_pairs(comparison: Comparison) -> list[Pair]:
     return [pair for pair in differing if pair.place in places]
 
 
-def _refs(pairs: Collection[Pair], probe: Pair | None, answers: Collection[Pair]) -> set[str]:
+def _refs(pairs: Collection[Pair], probe: Pair | None, answers: Collection[scores.Interaction]) -> set[str]:
     wanted = {ref for pair in pairs for ref in _differing_refs(pair)}
-    wanted |= {step.input_ref for step in (probe.both or ()) if probe} if probe else set()
-    wanted |= {
-        step.output_ref for pair in answers for step in (pair.base, pair.candidate) if step and "output" in pair.changes
-    }
+    wanted |= {step.input_ref for step in probe.both} if probe and probe.both else set()
+    wanted |= {ref for turn in answers if turn.base != turn.candidate for ref in (turn.base, turn.candidate)}
     return wanted - {""}
 
 

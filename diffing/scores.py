@@ -6,6 +6,7 @@ only one side has scores 0.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from diffing.alignment import call_key
@@ -74,18 +75,29 @@ def tool_counts(comparison: Comparison) -> ToolAccuracy:
     )
 
 
-def interactions(comparison: Comparison) -> list[Pair]:
-    """The pairs that hold what the user was answered: turns with an answer, else the final one."""
-    turns = [pair for pair in comparison.pairs if pair.step.type == StepType.TURN and _answered(pair)]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interaction:
+    """What the user was answered on both sides: digests of payloads, empty where there was no answer."""
+
+    base: str
+    candidate: str
+    paired: bool
+
+
+def interactions(comparison: Comparison) -> list[Interaction]:
+    """The turns with an answer, else the final answer alone."""
+    last = _last_answers(comparison.base), _last_answers(comparison.candidate)
+    turns = [_interaction(pair, *last) for pair in comparison.pairs if pair.step.type == StepType.TURN]
+    answered = [turn for turn in turns if turn.base or turn.candidate]
     final = comparison.final
-    return turns or ([final] if final else [])
+    return answered or ([_interaction(final, *last)] if final else [])
 
 
 def output_similarity(comparison: Comparison, payloads: Payloads, measure: Measure) -> tuple[float, str]:
     """The mean over the interactions, and the method that judged the differing ones."""
-    pairs = interactions(comparison)
-    fixed = [_fixed(pair) for pair in pairs]
-    texts = [_texts(pair, payloads) for pair, known in zip(pairs, fixed, strict=True) if known is None]
+    turns = interactions(comparison)
+    fixed = [_fixed(turn) for turn in turns]
+    texts = [_texts(turn, payloads) for turn, known in zip(turns, fixed, strict=True) if known is None]
     compared = measure.compare(texts[:INTERACTIONS])
     found = [known for known in fixed if known is not None] + compared
     if not found:
@@ -136,20 +148,30 @@ def _semantic_hit(pair: Pair, exact: Mapping[object, int]) -> bool:
     return bool(step and pair.both and step.reason == Reason.CACHE_SEMANTIC and call_key(step) not in exact)
 
 
-def _answered(pair: Pair) -> bool:
-    return any(step is not None and step.output_ref for step in (pair.base, pair.candidate))
+def _interaction(pair: Pair, base_last: Mapping[int, str], candidate_last: Mapping[int, str]) -> Interaction:
+    base, candidate = pair.base, pair.candidate
+    return Interaction(
+        base=(base.output_ref or base_last.get(base.sequence_no, "")) if base else "",
+        candidate=(candidate.output_ref or candidate_last.get(candidate.sequence_no, "")) if candidate else "",
+        paired=pair.both is not None,
+    )
 
 
-def _fixed(pair: Pair) -> Likeness | None:
+def _last_answers(side: Side) -> dict[int, str]:
+    """What the last model step under each step answered: not every recorder and replay gives turns an output."""
+    models = (step for step in side.steps if step.type == StepType.MODEL and step.parent_no is not None)
+    return {step.parent_no: step.output_ref for step in models if step.output_ref and step.parent_no is not None}
+
+
+def _fixed(turn: Interaction) -> Likeness | None:
     """The likeness that no text is needed for."""
-    if pair.both is None:
+    if not turn.paired:
         return Likeness(0.0, "empty")
-    return Likeness(1.0, "identical") if pair.both[0].output_ref == pair.both[1].output_ref else None
+    return Likeness(1.0, "identical") if turn.base == turn.candidate else None
 
 
-def _texts(pair: Pair, payloads: Payloads) -> tuple[str, str]:
-    left, right = (answer_text(payloads.get(step.output_ref)) if step else "" for step in (pair.base, pair.candidate))
-    return left, right
+def _texts(turn: Interaction, payloads: Payloads) -> tuple[str, str]:
+    return answer_text(payloads.get(turn.base)), answer_text(payloads.get(turn.candidate))
 
 
 def _parameters(given: JSONValue) -> JSONObject:

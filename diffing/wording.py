@@ -13,6 +13,7 @@ from diffing.text import Span, deleted, inserted, normalise, shortened, word_dif
 from traces.json_types import JSONObject, JSONValue
 
 QUOTE: Final = 90  # characters quoted of a text in a sentence
+_READ: Final = 40  # differences looked at for the most telling one
 _FEW: Final = 160  # characters of a change that is quoted rather than named
 _TELLING: Final = (
     "status",
@@ -26,6 +27,7 @@ _TELLING: Final = (
     "error",
     "reason",
 )
+_ORDER: Final = {name: place for place, name in enumerate(_TELLING)}
 
 
 def cause(facet: Facet) -> str:
@@ -72,7 +74,7 @@ def noted(facet: Facet) -> str:
         return "; ".join(_message_note(item.op, item.role, item.base, item.candidate) for item in facet.messages[:2])
     if facet.form == "text":
         return text_note(as_text(facet.base), as_text(facet.candidate))
-    changes = value_changes(facet.base, facet.candidate, limit=4)
+    changes = value_changes(facet.base, facet.candidate, limit=_READ)
     return "; ".join(value_note(change) for change in _telling_first(changes)[:2])
 
 
@@ -237,7 +239,7 @@ def _answer(facet: Facet) -> str:
     name = facet.pair.step.called
     if facet.form == "text":
         return edit(as_text(facet.base), as_text(facet.candidate), f"what {name} answered")
-    changes = _telling_first(value_changes(facet.base, facet.candidate, limit=6))
+    changes = _telling_first(value_changes(facet.base, facet.candidate, limit=_READ))
     if len(changes) == 1 or (changes and leaf(changes[0].path) in _TELLING):
         first = changes[0]
         if first.op == "changed":
@@ -251,7 +253,7 @@ def _answer(facet: Facet) -> str:
 
 def _telling_first(changes: Sequence[Change]) -> list[Change]:
     """Differences that say how something went before the others."""
-    return sorted(changes, key=lambda change: leaf(change.path) not in _TELLING)
+    return sorted(changes, key=lambda change: (change.op != "changed", _ORDER.get(leaf(change.path), len(_ORDER))))
 
 
 def _dict(value: JSONValue) -> JSONObject:

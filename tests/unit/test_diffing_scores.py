@@ -116,3 +116,18 @@ def test_small_differences_of_time_and_cost_do_not_count() -> None:
     assert (slower.deltas.duration_changes, slower.deltas.cost_changes) == (3, 3)
     assert from_nothing.deltas.duration_changes == 3
     assert all(pair.relation == "same" for pair in slower.pairs)
+
+
+def test_a_turn_without_an_output_of_its_own_answers_with_its_last_model_step() -> None:
+    def run(text: str, *, recorded: bool) -> list[Given]:
+        head = Given(
+            type=StepType.TURN,
+            name="turn",
+            parent=1,
+            input={"messages": [user("Where is it?")]},
+            output={"message": said(text)} if recorded else None,
+        )
+        return [agent(), head, replace(model([user("Where is it?")], said(text)), parent=2)]
+
+    scores = diff_of(run("In Bern.", recorded=True), run("In Bern.", recorded=False)).scores
+    assert scores.output_similarity == 1.0
