@@ -7,11 +7,13 @@ export function EmptyState(props: {
   title: string;
   children?: ReactNode;
   action?: ReactNode;
+  /** The whole page is this: its title is the page's. */
+  isPage?: boolean;
 }): ReactElement {
   return (
     <div className={classes.state}>
       {props.icon && <div className={classes.icon}>{props.icon}</div>}
-      <h3>{props.title}</h3>
+      {props.isPage ? <h1>{props.title}</h1> : <h3>{props.title}</h3>}
       {props.children && <div className={classes.text}>{props.children}</div>}
       {props.action && <div className={classes.action}>{props.action}</div>}
     </div>

@@ -6,7 +6,7 @@ import { EmptyState } from "./EmptyState";
 export function Making(): ReactElement {
   return (
     <div role="status">
-      <EmptyState icon={<Loader size="sm" aria-hidden />} title="Comparing the two runs">
+      <EmptyState isPage icon={<Loader size="sm" aria-hidden />} title="Comparing the two runs">
         Aligning the steps, comparing what went in and came out, and looking for the cause. This page shows the report
         when it is there.
       </EmptyState>

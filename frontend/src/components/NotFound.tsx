@@ -5,7 +5,7 @@ import { EmptyState } from "./EmptyState";
 
 export function NotFound(): ReactElement {
   return (
-    <EmptyState title="There is no such page" action={<Link {...paths.runs()}>To the runs</Link>}>
+    <EmptyState isPage title="There is no such page" action={<Link {...paths.runs()}>To the runs</Link>}>
       The address may be incomplete. Links to runs, replays and diffs stay valid while what they name exists.
     </EmptyState>
   );

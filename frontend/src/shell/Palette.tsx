@@ -94,7 +94,7 @@ function Finder({ onClose }: { onClose: () => void }): ReactElement {
                   onClick={() => choose(entry)}
                   onPointerMove={() => setAt(index)}
                 >
-                  <span className="ellipsis">{entry.label}</span>
+                  <span className={classes.label}>{entry.label}</span>
                   <span className={classes.note}>{entry.note}</span>
                   {entry.keys && <Keys keys={entry.keys} />}
                 </div>

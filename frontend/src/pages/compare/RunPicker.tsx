@@ -56,6 +56,9 @@ function Choice({ run, onChoose }: { run: RunSummary; onChoose: (run: string) =>
         {[run.app, counted(run.steps, "step"), ago(run.started_at ?? run.created_at)].filter(Boolean).join(" · ")}
         {run.fork_sequence_no !== null && ` · fork from step ${run.fork_sequence_no}`}
       </span>
+      <code className={classes.id} title={run.external_id}>
+        {run.external_id || run.id}
+      </code>
     </button>
   );
 }

@@ -67,7 +67,7 @@ function isGone(error: Error): boolean {
 
 function Gone(): ReactElement {
   return (
-    <EmptyState icon={<IconLinkOff size={28} stroke={1.5} />} title="This link does not open a report">
+    <EmptyState isPage icon={<IconLinkOff size={28} stroke={1.5} />} title="This link does not open a report">
       It may have ended, been revoked, or been copied only in part. Whoever sent it can make a new one.
     </EmptyState>
   );
