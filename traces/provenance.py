@@ -17,7 +17,7 @@ A step of type output that has no input is the consumer by its output: its paths
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from traces.canonical import escape_pointer
@@ -105,14 +105,21 @@ def find_edges(
 def _unique(edges: Iterator[EdgeFact]) -> Iterator[EdgeFact]:
     """The first of edges that say the same, none from a step to itself or backwards."""
     seen: set[tuple[int, EdgeKind, str]] = set()
-    for edge in edges:
+    for found in edges:
+        edge = replace(found, consumer_path=_fitting(found.consumer_path), producer_path=_fitting(found.producer_path))
         key = (edge.producer, edge.kind, edge.consumer_path)
-        if key in seen or edge.producer >= edge.consumer or len(edge.consumer_path) > MAX_PATH:
+        if key in seen or edge.producer >= edge.consumer:
             continue
         seen.add(key)
         yield edge
         if len(seen) >= MAX_EDGES:
             return
+
+
+def _fitting(path: str) -> str:
+    """The path, or that of the nearest value around it which a column can hold: PostgreSQL holds no NUL."""
+    held = path[: MAX_PATH + 1].partition("\x00")[0]
+    return path if len(held) == len(path) <= MAX_PATH else held.rpartition("/")[0]
 
 
 def _into(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:

@@ -126,6 +126,13 @@ def test_links_of_the_recording_are_kept() -> None:
     assert [(edge.producer, edge.consumer, edge.kind) for edge in _edges(*steps)] == [(1, 2, EdgeKind.LINK)]
 
 
+def test_a_path_that_no_column_can_hold_becomes_that_of_the_value_around_it() -> None:
+    key = "k" * 250
+    steps = [StepFacts(no=1, type=StepType.TOOL, input={}, output={"found": {key: "A-1042"}})]
+    steps.append(StepFacts(no=2, type=StepType.TOOL, input={"a": {"b\x00c": "A-1042"}}, output=None))
+    assert _ends(_edges(*steps)) == {(1, 2, "text", "/a", "/found")}
+
+
 def test_containers_neither_produce_nor_consume() -> None:
     text = "a text that is long enough to be found again anywhere else"
     steps = [StepFacts(no=1, type=StepType.TURN, input={"task": text}, output={"text": text})]
