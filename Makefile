@@ -86,7 +86,7 @@ test-browser: .make/chromium .make/frontend
 	$(BIN)/pytest tests/browser -q
 
 test-semantic: .make/semantic
-	$(SEMANTIC)/bin/python -m pytest tests/unit tests/integration -q --shape=embedded --semantic
+	$(SEMANTIC)/bin/python -m pytest tests/unit tests/integration -q --semantic -k "semantic or similarity or diff"
 
 bench: .make/dev .make/frontend ## measure against the bars of the design
 	$(BIN)/python -m tests.bench
