@@ -55,7 +55,9 @@ function Finder({ onClose }: { onClose: () => void }): ReactElement {
     if (step === undefined) choose(entries[active]);
     else setAt((active + step + entries.length) % Math.max(1, entries.length));
   };
-  useEffect(() => document.getElementById(`${id}${active}`)?.scrollIntoView({ block: "nearest" }), [id, active]);
+  useEffect(() => {
+    document.getElementById(`${id}${active}`)?.scrollIntoView({ block: "nearest" });
+  }, [id, active]);
   return (
     <>
       <div className={classes.field}>
