@@ -202,6 +202,8 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [],
     "EXCEPTION_HANDLER": "cockpit.errors.problem_response",
     "UNAUTHENTICATED_USER": None,
+    # `format` is a parameter of ours: of recordings and of reports.
+    "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Forkpoint",

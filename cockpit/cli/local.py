@@ -1,6 +1,7 @@
 """The store on this machine: Django set up in this process, and its worker when a replay needs one."""
 
 import contextlib
+import functools
 import os
 import sys
 from collections.abc import Iterator
@@ -47,8 +48,9 @@ def set_up() -> None:
         raise Failure(str(error), exit=Exit.BAD_INPUT, code="validation_error") from error
 
 
+@functools.cache
 def start_worker() -> None:
-    """Work on what is queued, in threads of this process, with the local model at hand."""
+    """Work on what is queued, in threads of this process, with the local model at hand; once is enough."""
     from django.conf import settings
 
     if not settings.EMBEDDED:
