@@ -18,6 +18,7 @@ from diffing.similarity import Likeness, Measure
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import Reason, StepType
 
+IMPORTED: Final = "imported_scores"  # where importers keep the scores of a file in the run's metadata
 INTERACTIONS: Final = 500  # answers compared; the texts of more would be loaded for one number
 _OUTPUT_WEIGHT: Final = 0.7
 _TOOL_WEIGHT: Final = 0.3
@@ -196,4 +197,4 @@ def _difference(base: float | None, candidate: float | None, places: int) -> flo
 def _imported(comparison: Comparison) -> dict[str, JSONValue]:
     """Scores that the source systems had put into the files, by side."""
     sides: Sequence[tuple[str, Side]] = (("base", comparison.base), ("candidate", comparison.candidate))
-    return {name: side.run.metadata["scores"] for name, side in sides if side.run.metadata.get("scores")}
+    return {name: side.run.metadata[IMPORTED] for name, side in sides if side.run.metadata.get(IMPORTED)}

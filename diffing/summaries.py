@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from diffing import wording
 from diffing.comparison import Comparison
@@ -10,6 +9,7 @@ from diffing.facets import Facet
 from diffing.ranking import compare as compare_ranks
 from diffing.ranking import ranked
 from diffing.schemas import SectionItem, SectionName, ValueChange
+from diffing.scores import IMPORTED
 from diffing.sides import RunFacts, Side
 from diffing.similarity import Likeness, reading
 from diffing.structure import value_changes
@@ -17,7 +17,6 @@ from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepType
 
 Compare = Callable[[str, str], Likeness]
-_SCORES: Final = frozenset({"scores"})  # shown beside ours
 
 
 def summarise(comparison: Comparison, facets: Sequence[Facet], likeness: Compare) -> dict[SectionName, str]:
@@ -79,7 +78,7 @@ def _totals(side: Side) -> JSONObject:
 
 
 def _metadata(run: RunFacts) -> JSONObject:
-    kept: JSONObject = {key: value for key, value in run.metadata.items() if key not in _SCORES}
+    kept: JSONObject = {key: value for key, value in run.metadata.items() if key != IMPORTED}
     return {**kept, "tags": list[JSONValue](sorted(run.tags))}
 
 

@@ -220,11 +220,31 @@ def _calls_note(facet: Facet) -> str:
         [call_text(call) for call in value] if isinstance(value, list) else []
         for value in (facet.base, facet.candidate)
     )
+    if said := _same_tool_note(facet.base, facet.candidate):
+        return said
     before = ", ".join(call for call in gone if call not in come)
     after = ", ".join(call for call in come if call not in gone)
     if before and after:
         return f"asks {shortened(after, QUOTE)} instead of {shortened(before, QUOTE)}"
     return f"now asks {shortened(after, QUOTE)}" if after else f"no longer asks {shortened(before, QUOTE)}"
+
+
+def _same_tool_note(base: JSONValue, candidate: JSONValue) -> str:
+    """Other arguments of one call to one tool; empty when more than that differs."""
+    changes = value_changes(base, candidate, limit=4)
+    parts = [change.path.split("/") for change in changes]
+    if not changes or any(len(path) != 4 or path[1:3] != ["0", "arguments"] for path in parts):
+        return ""
+    name = _dict(base[0]).get("name") if isinstance(base, list) else ""
+    return f"asks {name} with {', '.join(map(_argument_note, changes))}"
+
+
+def _argument_note(change: Change) -> str:
+    name = leaf(change.path)
+    if change.op == "removed":
+        return f"no {name}"
+    instead = f" instead of {shown(change.base)}" if change.op == "changed" else ""
+    return f"{name} {shown(change.candidate)}{instead}"
 
 
 def _rank_note(facet: Facet) -> str:

@@ -131,3 +131,12 @@ def test_a_turn_without_an_output_of_its_own_answers_with_its_last_model_step() 
 
     scores = diff_of(run("In Bern.", recorded=True), run("In Bern.", recorded=False)).scores
     assert scores.output_similarity == 1.0
+
+
+def test_scores_that_came_with_a_file_stand_beside_ours() -> None:
+    store = Store()
+    base, candidate = side_of(calls(1), store), side_of(calls(1), store)
+    told = replace(candidate, run=replace(candidate.run, metadata={"imported_scores": {"ars": 0.825}}))
+    report = compared(base, told, store)
+    assert report.scores.imported == {"candidate": {"ars": 0.825}}
+    assert not report.sections.run.items

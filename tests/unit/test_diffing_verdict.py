@@ -82,7 +82,9 @@ def test_the_path_leads_over_the_call_to_the_answer() -> None:
         (6, "tool_call_id"),
         (7, "text"),
     ]
-    assert "Amounts of issue_refund are in euros." in found.path[0].text
+    assert found.path[0].text == (
+        "+ “Amounts of issue_refund are in euros.”; so it asks issue_refund with amount 42 instead of 4200"
+    )
     assert {link.evidence for link in found.path} == {"inferred"}
 
 
