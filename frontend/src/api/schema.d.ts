@@ -3318,7 +3318,7 @@ export interface operations {
     import_runs: {
         parameters: {
             query?: {
-                /** @description The app of runs whose file names none. */
+                /** @description The app of the imported runs, instead of the one that their files name. */
                 app?: string;
                 /** @description The name of the file that the body holds, when it is not a form. */
                 filename?: string;
