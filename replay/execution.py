@@ -19,7 +19,7 @@ from replay.policy import Policy
 from replay.problems import CancelRequested, OperatorNeeded, OwnershipLost, Stopped
 from replay.schemas import OperatorQuestion, StepsResolved
 from replay.walk import Walk
-from replay.world import Answer, Call, Closed, Diverged, Event, Gone, Hit, Kept, OperatorAnswer, Resolved
+from replay.world import Answer, Call, Closed, Diverged, Event, Gone, Hit, Kept, OperatorAnswer, Resolved, label_key
 from traces import live
 from traces import services as traces
 from traces.json_types import JSONValue
@@ -218,7 +218,7 @@ class Execution:
             with transaction.atomic():
                 traces.copy_steps(
                     source_run_id=self.session.source_run_id, run_id=self.run_id, first=start, last=end,
-                    label=Label.EXACT, reason=str(Reason.SOURCE_OUTPUT_REUSED),
+                    label=Label.EXACT, reason=str(Reason.SOURCE_OUTPUT_REUSED), detail=label_key(),
                 )  # fmt: skip
                 self._progress(start, end)
 

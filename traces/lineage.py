@@ -5,9 +5,11 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+import orjson
 from django.db import connection
 
 from traces import bulk, store
+from traces.json_types import JSONObject
 from traces.models import Edge, Run, Step
 from traces.parts import Splitter
 from traces.provenance import EdgeFact, StepFacts, find_edges
@@ -18,9 +20,12 @@ _REPLACED = frozenset({"id", "label", "reason", "detail", "source_step"})
 _COPIED = tuple(name for name in COLUMNS if name not in _REPLACED)
 
 
-def copy(source_run_id: UUID, run_id: UUID, first: int, ids: Sequence[str], *, label: Label, reason: str) -> int:
+def copy(
+    source_run_id: UUID, run_id: UUID, first: int, ids: Sequence[str], *, label: Label, reason: str, detail: JSONObject
+) -> int:
     """Copy as many steps as there are `ids` (hex) inside the database, from sequence number `first` on."""
-    values: list[Any] = [_uuid(run_id), label, reason, "{}", *_new_ids(ids), first, _uuid(source_run_id)]
+    said = orjson.dumps(detail).decode()
+    values: list[Any] = [_uuid(run_id), label, reason, said, *_new_ids(ids), first, _uuid(source_run_id)]
     with connection.cursor() as cursor:
         cursor.execute(_copy_statement(), values)
         return int(cursor.rowcount)

@@ -100,14 +100,20 @@ def append_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
         live.touch(f"run.{run_id}")
 
 
-def copy_steps(*, source_run_id: UUID, run_id: UUID, first: int, last: int, label: Label, reason: str) -> int:
-    """Copy the steps `first` to `last` of another run, as they are but for label and lineage; how many."""
+def copy_steps(
+    *, source_run_id: UUID, run_id: UUID, first: int, last: int, label: Label, reason: str,
+    detail: JSONObject | None = None,
+) -> int:  # fmt: skip
+    """Copy the steps `first` to `last` of another run, as they are but for label and lineage; how many.
+
+    `detail` says of every copy what its label rests on.
+    """
     if last < first:
         return 0
     ids = [new_id().hex for _ in range(last - first + 1)]
     with transaction.atomic():
         _require_open(run_id)
-        copied = lineage.copy(source_run_id, run_id, first, ids, label=label, reason=reason)
+        copied = lineage.copy(source_run_id, run_id, first, ids, label=label, reason=reason, detail=detail or {})
         live.touch(f"run.{run_id}")
     return copied
 
@@ -126,7 +132,7 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
         run = Run.objects.select_for_update().get(id=run_id)
         if run.sealed_at is not None:
             return
-        steps = list(Step.objects.filter(run_id=run_id).order_by("sequence_no"))
+        steps = list(Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list(*rows.COLUMNS, named=True))
         insert_edges(run_id, lineage.edges_of(run, steps))
         now = datetime.now(UTC)
         run.status, run.ended_at, run.sealed_at = status, ended_at or now, now
