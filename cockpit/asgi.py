@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any, cast
 
 import structlog
@@ -14,6 +15,7 @@ from django.urls import path
 from cockpit.wsgi import application as http  # sets Django up, which what follows needs
 
 from cockpit import embedded, live  # isort: skip
+from diffing import services as diffs  # isort: skip
 from replay import services as replays  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
@@ -32,6 +34,8 @@ def _start() -> embedded.EmbeddedWorker | None:
         worker.start()
     if requeued := replays.requeue_unfinished():
         log.info("replays_requeued", count=requeued)
+    if requeued := diffs.requeue_unfinished(waiting_for=timedelta(0)):
+        log.info("diffs_requeued", count=requeued)
     return worker
 
 

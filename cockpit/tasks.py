@@ -2,10 +2,12 @@
 
 from celery import shared_task
 
-from replay import services
+from diffing import services as diffs
+from replay import services as replays
 
 
 @shared_task
 def requeue_unfinished() -> None:
-    """Go on with replays whose worker is gone."""
-    services.requeue_unfinished()
+    """Go on with replays and reports whose worker is gone."""
+    replays.requeue_unfinished()
+    diffs.requeue_unfinished()

@@ -18,6 +18,7 @@ from traces.models import Run
 from traces.problems import NotFound
 
 _TOKEN_BYTES: Final = 32  # 256 bits: beyond guessing at any rate
+_PATIENCE: Final = timedelta(minutes=2)  # far more than a report takes
 _VERSION: Final = 1  # of what a report says: a new one is made when this changes
 
 
@@ -37,9 +38,19 @@ def request(*, base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffR
     row = _row(base_id, candidate_id, options)
     if row.status != DiffStatus.READY:  # also when somebody asked before: a second computation does no harm
         DiffReport.objects.filter(id=row.id, status=DiffStatus.FAILED).update(status=DiffStatus.PENDING, error="")
-        transaction.on_commit(partial(tasks.compute.delay, str(row.id)))
+        _enqueue(row.id)
         row.refresh_from_db(fields=["status", "error"])
     return row
+
+
+def requeue_unfinished(*, waiting_for: timedelta = _PATIENCE) -> int:
+    """Hand reports whose worker is gone to another one; how many. A report that is made twice is stored once."""
+    now = datetime.now(UTC)
+    late = DiffReport.objects.filter(status=DiffStatus.PENDING, created_at__lte=now - waiting_for)
+    taken = [key for key in late.values_list("id", flat=True) if late.filter(id=key).update(created_at=now)]
+    for key in taken:
+        _enqueue(key)
+    return len(taken)
 
 
 def uses_embeddings(options: DiffOptions) -> bool:
@@ -72,6 +83,10 @@ def open_share(token: str) -> UUID:
         raise NotFound("this share link is not valid, or no longer")
     ShareLink.objects.filter(id=link.id).update(views=F("views") + 1)
     return link.diff_id
+
+
+def _enqueue(diff_id: UUID) -> None:
+    transaction.on_commit(partial(tasks.compute.delay, str(diff_id)))
 
 
 def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:

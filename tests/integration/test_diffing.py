@@ -1,6 +1,7 @@
 """Diffs over REST, from stored runs."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -222,6 +223,19 @@ class TestWithEmbeddings:
         }  # fmt: skip
         tasks.compute(promised)
         assert Client().get(f"/api/v1/diffs/{promised}").status_code == 200
+
+    def test_a_report_whose_worker_is_gone_is_given_to_another_one_once(
+        self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+    ) -> None:
+        base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+        promised = self.ask(django_capture_on_commit_callbacks, base, candidate).json()["id"]
+        assert services.requeue_unfinished() == 0  # it may still be at work
+        DiffReport.objects.update(created_at="2020-01-01T00:00:00Z")
+        with django_capture_on_commit_callbacks(execute=True):
+            assert [services.requeue_unfinished() for _ in range(2)] == [1, 0]
+        assert self.queued == [promised, promised]
+        tasks.compute(promised)
+        assert services.requeue_unfinished(waiting_for=timedelta(0)) == 0
 
     def test_declining_them_needs_no_worker(self) -> None:
         assert posted(recorded(failing_refund()), recorded(fixed_refund())).status_code == 200
