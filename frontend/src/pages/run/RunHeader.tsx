@@ -89,7 +89,8 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
           >
             <IconGitFork size={14} aria-hidden />
             <span className="ellipsis">
-              fork of {run.source_run_name ?? "its source"} at step {run.fork_sequence_no ?? 1}
+              fork at step {run.fork_sequence_no ?? 1} of{" "}
+              {run.source_run_name === run.name ? "the run of the same name" : (run.source_run_name ?? "its source")}
             </span>
           </Link>
           {run.session_id !== null && (

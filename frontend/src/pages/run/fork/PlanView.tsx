@@ -1,4 +1,5 @@
 import { Loader, Tooltip } from "@mantine/core";
+import { IconInfoCircle } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { Determinism, Plan, PlanRefusal } from "@/api/schema";
 import { LabelBar } from "@/components/LabelBar";
@@ -6,7 +7,7 @@ import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, reasonInWords } from "@/components/labels";
 import classes from "./Fork.module.css";
 import type { Fork } from "./useFork";
-import { planLines, planPrice } from "./words";
+import { planLines, planPrice, sentence } from "./words";
 
 /** Blocked steps listed by name; more are counted. */
 const NAMED = 4;
@@ -71,13 +72,12 @@ function Outlook({
           <StepLink step={step.sequence_no} onSelect={onSelect} />
         </p>
       ))}
-      {plan.warnings.map((warning) => (
-        <p key={warning} className="simulated">
-          {warning}
+      <Kind type={plan.replay_type} determinism={plan.determinism} />
+      {[...plan.warnings, plan.loop].filter(Boolean).map((text) => (
+        <p key={text} className={classes.remark}>
+          <IconInfoCircle size={13} aria-hidden /> {sentence(text)}
         </p>
       ))}
-      <Kind type={plan.replay_type} determinism={plan.determinism} />
-      {plan.loop && <p className="muted">{plan.loop}</p>}
     </>
   );
 }

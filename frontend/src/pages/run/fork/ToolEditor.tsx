@@ -1,6 +1,6 @@
 import { Select } from "@mantine/core";
 import type { ReactElement } from "react";
-import type { ToolOverride } from "@/api/schema";
+import type { JsonValue, ToolOverride } from "@/api/schema";
 import { entryFor, setPart } from "./draft";
 import { JsonField } from "./fields";
 import type { EditorProps } from "./StepEditor";
@@ -17,27 +17,27 @@ export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement
   const match = { step: step.sequence_no };
   const tool = entryFor(draft, match)?.tool;
   const recorded = statuses.find(({ value }) => value === step.status)?.value ?? "error";
+  // An answer and a status that are both as recorded are no override.
+  const set = (output: JsonValue, status: ToolOverride["status"]) => {
+    const asRecorded = status === recorded && JSON.stringify(output) === JSON.stringify(step.output);
+    onChange(setPart(draft, match, "tool", asRecorded ? undefined : { output, status }));
+  };
   return (
     <>
       <JsonField
         label={`What ${step.tool_name || step.name} answers`}
         recorded={step.output}
-        value={tool?.output}
-        onChange={(output) =>
-          onChange(
-            setPart(draft, match, "tool", output === undefined ? undefined : { output, status: tool?.status ?? "ok" }),
-          )
-        }
+        value={tool && JSON.stringify(tool.output) !== JSON.stringify(step.output) ? tool.output : undefined}
+        onChange={(output) => set(output === undefined ? step.output : output, tool?.status ?? "ok")}
       />
       <Select
         label="The call"
         data={statuses}
         value={tool?.status ?? recorded}
         allowDeselect={false}
-        onChange={(value) => {
-          const status = statuses.find((each) => each.value === value)?.value ?? "ok";
-          onChange(setPart(draft, match, "tool", { output: tool ? tool.output : step.output, status }));
-        }}
+        onChange={(value) =>
+          set(tool ? tool.output : step.output, statuses.find((each) => each.value === value)?.value ?? "ok")
+        }
       />
     </>
   );

@@ -34,7 +34,7 @@ export function matchFor(scope: Scope, step: { sequence_no: number; type: StepTy
   return scope === "step" ? { step: step.sequence_no } : { type: step.type };
 }
 
-export function sameMatch(one: Partial<Match>, other: Partial<Match>): boolean {
+function sameMatch(one: Partial<Match>, other: Partial<Match>): boolean {
   const names = ["step", "type", "name", "model"] as const;
   return names.every((name) => (one[name] ?? null) === (other[name] ?? null));
 }
@@ -44,11 +44,7 @@ export function entryFor(draft: Draft, match: Partial<Match>): SparseOverride | 
 }
 
 /** The draft with one entry changed; an entry that sets nothing any more is dropped. */
-export function changeEntry(
-  draft: Draft,
-  match: Partial<Match>,
-  change: (entry: SparseOverride) => SparseOverride,
-): Draft {
+function changeEntry(draft: Draft, match: Partial<Match>, change: (entry: SparseOverride) => SparseOverride): Draft {
   const before = entryFor(draft, match);
   const after = change(before ?? { match });
   const kept = setsSomething(after) ? [after] : [];

@@ -68,3 +68,9 @@ function modelWords(model: NonNullable<SparseOverride["model"]>): string[] {
     return name === "provider" ? `on ${String(value)}` : `${name} ${String(value)}`;
   });
 }
+
+/** A remark of the server as a sentence of its own. */
+export function sentence(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(start) ? start : `${start}.`;
+}

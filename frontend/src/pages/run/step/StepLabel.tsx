@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 import type { PlannedStep, StepDetail, StepSummary } from "@/api/schema";
-import { preview } from "@/components/json";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, markMeaning, markWord, reasonInWords } from "@/components/labels";
-import { actionWord } from "../fork/words";
+import { actionWord, sentence } from "../fork/words";
+import { factName, factWords } from "./facts";
 import classes from "./Step.module.css";
 
 /** How this output was obtained and why; in a fork also what the plan would do with it. */
@@ -29,8 +29,8 @@ export function StepLabel(props: {
         <dl className={classes.kv}>
           {facts.map(([name, value]) => (
             <div key={name}>
-              <dt>{name.replaceAll("_", " ")}</dt>
-              <dd className="mono">{typeof value === "string" ? value : preview(value, 160)}</dd>
+              <dt>{factName(name)}</dt>
+              <dd>{factWords(value)}</dd>
             </div>
           ))}
         </dl>
@@ -40,7 +40,7 @@ export function StepLabel(props: {
           <span className={`chip ${actionMark[planned.action]}`}>
             <LabelGlyph mark={actionMark[planned.action]} silent /> in the fork: {actionWord[planned.action]}
           </span>{" "}
-          {planned.note || (planned.reason && reasonInWords(planned.reason))}
+          {planned.note ? sentence(planned.note) : planned.reason && reasonInWords(planned.reason)}
           {planned.differs.length > 0 && <span className="muted"> Differs: {planned.differs.join(", ")}.</span>}
           {planned.because.length > 0 && <span className="muted"> Because of step {planned.because.join(", ")}.</span>}
         </p>

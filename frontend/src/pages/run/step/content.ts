@@ -2,7 +2,7 @@
 import type { JsonValue, StepDetail } from "@/api/schema";
 import { isObject } from "@/components/json";
 
-export interface ToolCall {
+interface ToolCall {
   id: string;
   name: string;
   arguments: JsonValue;

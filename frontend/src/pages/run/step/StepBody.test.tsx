@@ -1,0 +1,82 @@
+import { fireEvent, screen } from "@testing-library/react";
+import { expect, test, vi } from "vitest";
+import { aStepDetail } from "@/testing/factories";
+import { draw } from "@/testing/render";
+import { StepBody } from "./StepBody";
+
+const history = [
+  { role: "system", content: "Be kind." },
+  { role: "user", content: "Where is my order?" },
+];
+
+test("only what is new since the previous call is unfolded", () => {
+  const step = aStepDetail({
+    sequence_no: 7,
+    input: { messages: [...history, { role: "tool", content: "shipped", tool_call_id: "c1" }] },
+    output: { message: { role: "assistant", content: "It is on its way." } },
+    inherited_messages: 2,
+  });
+  draw(<StepBody step={step} onSelect={vi.fn()} />);
+  expect(screen.queryByText("Where is my order?")).toBeNull();
+  expect(screen.getByText("shipped")).toBeTruthy();
+  fireEvent.click(screen.getByText(/2 earlier messages/));
+  expect(screen.getByText("Where is my order?")).toBeTruthy();
+});
+
+test("a tool message leads to the step that answered", () => {
+  const select = vi.fn();
+  const step = aStepDetail({
+    sequence_no: 7,
+    input: { messages: [{ role: "tool", content: "shipped", tool_call_id: "c1" }] },
+    consumed: [
+      {
+        step: 6,
+        step_id: "step-6",
+        type: "tool",
+        name: "get_order",
+        kind: "tool_call_id",
+        evidence: "call c1",
+        consumer_path: "/messages/0/content",
+        producer_path: "",
+      },
+    ],
+  });
+  draw(<StepBody step={step} onSelect={select} />);
+  fireEvent.click(screen.getByText(/from step 6/));
+  expect(select).toHaveBeenCalledWith(6);
+});
+
+test("a long text is folded behind a button, markup stays text", () => {
+  const text = `<img src=x onerror=alert(1)> ${"word ".repeat(3000)}`;
+  draw(<StepBody step={aStepDetail({ sequence_no: 2, type: "output", output: text })} onSelect={vi.fn()} />);
+  expect(document.querySelector("img")).toBeNull();
+  expect(screen.getByText(/more characters/)).toBeTruthy();
+});
+
+test("documents come ranked with their scores", () => {
+  const documents = [
+    { id: "d1", content: "Refunds within 30 days.", score: 0.91 },
+    { id: "d2", content: "Shipping takes 3 days.", score: 0.5 },
+  ];
+  draw(
+    <StepBody
+      step={aStepDetail({ sequence_no: 2, type: "retrieval", input: { query: "refund" }, output: { documents } })}
+      onSelect={vi.fn()}
+    />,
+  );
+  expect(screen.getAllByRole("row").map((row) => row.textContent)).toEqual([
+    "RankDocumentScore",
+    expect.stringMatching(/^1d1.*Refunds.*0.910$/),
+    expect.stringMatching(/^2d2.*Shipping.*0.500$/),
+  ]);
+});
+
+test("what was not recorded is said", () => {
+  draw(
+    <StepBody
+      step={aStepDetail({ sequence_no: 2, type: "tool", input: { id: 1 }, output: null })}
+      onSelect={vi.fn()}
+    />,
+  );
+  expect(screen.getByText("Not recorded.")).toBeTruthy();
+});
