@@ -1,6 +1,6 @@
 /** Differences between two runs as signed figures. A minus is a real minus sign, so figures line up. */
 
-export type Direction = "better" | "worse" | "none";
+type Direction = "better" | "worse" | "none";
 
 export interface Delta {
   text: string;

@@ -12,7 +12,7 @@ export function pairKey(pair: { base: StepRef | null; candidate: StepRef | null 
   return `${pair.base?.sequence_no ?? ""}-${pair.candidate?.sequence_no ?? ""}`;
 }
 
-export function isDifference(pair: AlignedPair): boolean {
+function isDifference(pair: AlignedPair): boolean {
   return pair.relation !== "same";
 }
 
@@ -23,7 +23,7 @@ export function pairRows(pairs: readonly AlignedPair[], changedOnly: boolean, op
 }
 
 function withMoves(pairs: readonly AlignedPair[]): PairRow[] {
-  const moved = pairs.filter((pair) => pair.relation === "moved" && pair.base && pair.candidate);
+  const moved = pairs.filter(isMove);
   const sources = [...moved].sort((a, b) => number(a.base) - number(b.base));
   const targets = [...moved].sort((a, b) => number(a.candidate) - number(b.candidate));
   const rows: PairRow[] = [];
@@ -32,7 +32,7 @@ function withMoves(pairs: readonly AlignedPair[]): PairRow[] {
       rows.push(end(queue.shift() as AlignedPair, side));
   };
   for (const pair of pairs) {
-    if (moved.includes(pair)) continue;
+    if (isMove(pair)) continue;
     if (pair.base) put(pair.base, sources, "base");
     if (pair.candidate) put(pair.candidate, targets, "candidate");
     rows.push({ kind: "pair", pair, base: pair.base, candidate: pair.candidate });
@@ -40,6 +40,10 @@ function withMoves(pairs: readonly AlignedPair[]): PairRow[] {
   put(null, sources, "base");
   put(null, targets, "candidate");
   return rows;
+}
+
+function isMove(pair: AlignedPair): boolean {
+  return pair.relation === "moved" && pair.base !== null && pair.candidate !== null;
 }
 
 function end(pair: AlignedPair, side: "base" | "candidate"): PairRow {
