@@ -1,0 +1,342 @@
+"""The command line as a script sees it: one JSON document on standard output, and an exit code."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cockpit.demo.record import RECORDINGS
+from cockpit.demo.scenarios import REFUND
+
+FAILED = RECORDINGS / f"{REFUND}.jsonl"
+MENDED = "You are the order desk. Today is 2026-11-20. Totals are in cents. Answer in one sentence."
+OVERRIDES = {"overrides": [{"match": {"type": "model"}, "prompt": {"system": MENDED}}]}
+COMMAND = [sys.executable, "-c", "from cockpit.cli import main; main()"]
+
+
+@dataclass(frozen=True)
+class Said:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+# Starting Python and Django takes longer than most commands: one process runs them one after the other.
+_LOOP = """
+import contextlib, io, json, sys
+from cockpit.cli import main
+for line in sys.stdin:
+    asked = json.loads(line)
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    sys.argv, given = ["forkpoint", *asked["arguments"]], sys.stdin
+    sys.stdin = io.StringIO(asked["input"])
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as left:
+            code = int(left.code or 0)
+    sys.stdin = given
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+class Warm:
+    """A process that runs the command line again and again, each time as a fresh command."""
+
+    def __init__(self, shell: "Shell") -> None:
+        self.shell = shell
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _LOOP],
+            env=shell.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, *arguments: str | Path, input: str = "", **environment: str) -> "Said":
+        if environment:
+            return self.shell(*arguments, input=input, **environment)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        asked = {"arguments": [str(each) for each in arguments], "input": input}
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        return Said(*json.loads(self._process.stdout.readline()))
+
+    def close(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._process.wait(30)
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Each command in a process of its own."""
+
+    home: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("FORKPOINT_", "COVERAGE"))}
+        kept = {key: value for key, value in kept.items() if key not in {"DATABASE_URL", "REDIS_URL"}}
+        return {**kept, "FORKPOINT_HOME": str(self.home)}
+
+    def __call__(self, *arguments: str | Path, input: str | None = None, **environment: str) -> Said:
+        done = subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            env={**self.environment, **environment},
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Said(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def forkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    """The command on a store of its own, with the demo's recordings in it."""
+    shell = Shell(tmp_path_factory.mktemp("home"))
+    said = shell("import", RECORDINGS, "--json")
+    assert said.code == 0, said.err
+    warm = Warm(shell)
+    yield warm
+    warm.close()
+
+
+@pytest.fixture(scope="module")
+def failed(forkpoint: Warm) -> str:
+    runs = forkpoint("runs", "--json").json["runs"]
+    return next(str(run["id"]) for run in runs if run["status"] == "failed")
+
+
+@pytest.fixture(scope="module")
+def fork(forkpoint: Warm, failed: str) -> Any:
+    said = forkpoint("replay", failed, "--from", "5", "--overrides", "-", "--json", input=json.dumps(OVERRIDES))
+    assert said.code == 0, said.err
+    return said.json
+
+
+def test_import_names_every_run_and_importing_again_gives_the_same(forkpoint: Warm) -> None:
+    again = forkpoint("import", RECORDINGS, "--json").json
+    assert again["skipped"] == []
+    assert len(again["runs"]) == len(list(RECORDINGS.glob("*.jsonl")))
+    assert set(again["runs"][0]) == {"id", "external_id", "name", "app", "status", "steps", "format"}
+    assert {run["id"] for run in again["runs"]} <= {run["id"] for run in forkpoint("runs", "--json").json["runs"]}
+
+
+def test_a_bad_file_is_skipped_with_its_path_and_reason(forkpoint: Warm, tmp_path: Path) -> None:
+    (tmp_path / "good.json").write_text('[{"role":"user","content":"hi"},{"role":"assistant","content":"yes"}]')
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "bad.json").write_text("{nonsense")
+    (tmp_path / ".hidden").write_text("not looked at")
+    said = forkpoint("import", tmp_path, "--json")
+    assert said.code == 0
+    assert len(said.json["runs"]) == 1
+    [skipped] = said.json["skipped"]
+    assert skipped["path"] == str(tmp_path / "inner" / "bad.json")
+    assert skipped["reason"]
+    assert forkpoint("import", tmp_path / "inner").code == 2
+    assert forkpoint("import", tmp_path / "missing").code == 2
+
+
+def test_show_gives_whole_payloads(forkpoint: Warm, failed: str) -> None:
+    shown = forkpoint("show", failed[:23], "--json").json
+    assert shown["run"]["id"] == failed
+    assert len(shown["steps"]) == shown["run"]["steps"]
+    wanted = "id sequence_no parent type name status label reason signature source_step provider model tokens_in"
+    assert {*wanted.split(), "tokens_out", "cost_usd", "input", "output"} <= set(shown["steps"][0])
+    refund = next(step for step in shown["steps"] if step["name"] == "issue_refund")
+    assert refund["input"]["amount"] == 4200
+    assert refund["output"]["status"] == "refused"
+
+
+def test_a_file_stands_for_the_run_in_it(forkpoint: Warm, failed: str) -> None:
+    assert forkpoint("show", FAILED, "--json").json["run"]["id"] == failed
+
+
+def test_people_see_a_table(forkpoint: Warm, failed: str) -> None:
+    listed = forkpoint("runs", "--limit", "50")
+    assert failed in listed.out
+    assert "✕" in listed.out
+    shown = forkpoint("show", failed)
+    assert "issue_refund(A-1042, 4200, damaged)" in shown.out
+
+
+def test_preview_shows_the_plan_and_runs_nothing(forkpoint: Warm, failed: str, tmp_path: Path) -> None:
+    (tmp_path / "overrides.json").write_text(json.dumps(OVERRIDES))
+    before = forkpoint("runs", "--json", "--limit", "100").json["runs"]
+    asked = ("replay", failed, "--from", "5", "--overrides", tmp_path / "overrides.json", "--preview")
+    plan = forkpoint(*asked, "--json").json["plan"]
+    assert plan["fork_sequence_no"] == 5
+    assert plan["live_calls"] == 3
+    assert "live" in forkpoint(*asked).out
+    assert len(forkpoint("runs", "--json", "--limit", "100").json["runs"]) == len(before)
+
+
+def test_replay_follows_the_session_to_its_end(fork: Any) -> None:
+    assert fork["session"]["status"] == "completed_mixed"
+    assert fork["session"]["counts"]["exact"] > 0
+    assert set(fork["session"]["determinism"]) >= {"score", "factors"}
+    refund = next(step for step in fork["steps"] if step["name"] == "issue_refund")
+    assert (refund["label"], refund["reason"]) == ("cached", "cache_hit_signature_match")
+    assert all(step["source_step"] for step in fork["steps"] if step["label"] == "exact")
+
+
+def test_strict_fails_the_gate(forkpoint: Warm, failed: str) -> None:
+    said = forkpoint(
+        "replay", failed, "--from", "5", "--overrides", "-", "--strict", "--json", input=json.dumps(OVERRIDES)
+    )
+    assert said.code == 5
+    assert said.json["session"]["status"] == "failed_validation"
+
+
+def test_an_unchanged_replay_is_exact(forkpoint: Warm, failed: str) -> None:
+    said = forkpoint("replay", failed, "--strict", "--json")
+    assert said.code == 0
+    assert said.json["session"]["status"] == "completed_exact"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "code"),
+    [
+        ('{"overrides": [{"match": {"step": 2}, "output": "x"}]}', 2),  # before the fork
+        ('{"overrides": [{"match": {"type": "model"}}]}', 2),  # sets nothing
+        ("{nonsense", 2),
+        ("5", 2),
+    ],
+)
+def test_bad_overrides_are_bad_input(forkpoint: Warm, failed: str, overrides: str, code: int) -> None:
+    said = forkpoint("replay", failed, "--from", "5", "--overrides", "-", "--json", input=overrides)
+    assert said.code == code
+    assert said.json["error"]["detail"]
+    assert "error:" in said.err
+
+
+def test_diff_in_every_form(forkpoint: Warm, failed: str, fork: Any, tmp_path: Path) -> None:
+    derived = fork["run"]["id"]
+    report = forkpoint("diff", failed, derived, "--json").json
+    assert set(report["sections"]) == {"prompt", "retrieval", "tool", "model", "output", "run"}
+    assert {"ars", "output_similarity", "tool_accuracy", "similarity_method"} <= set(report["scores"])
+    wanted = {"primary", "supporting", "path", "confidence", "evidence", "alternatives"}
+    assert wanted <= set(report["attribution"])
+    assert "cents" in forkpoint("diff", failed, derived).out
+    assert forkpoint("diff", failed, derived, "--format", "md").out.startswith("#")
+    assert forkpoint("diff", failed, derived, "--format", "html", "-o", tmp_path / "diff.html").code == 0
+    assert "<html" in (tmp_path / "diff.html").read_text("utf-8")
+    assert forkpoint("diff", failed, derived, "--format", "pdf").code == 2
+
+
+def test_share_prints_a_link_that_expires(forkpoint: Warm, failed: str, fork: Any) -> None:
+    report = forkpoint("diff", failed, fork["run"]["id"], "--json").json
+    shared = forkpoint("share", report["id"], "--expires", "7d", "--json").json
+    assert shared["url"].startswith("http://127.0.0.1:8700/share/")
+    assert shared["expires_at"]
+    assert forkpoint("share", "last").out.startswith("http://")
+    assert forkpoint("share", report["id"], "--expires", "soon").code == 2
+    assert forkpoint("share", "ffffffff").code == 4
+
+
+def test_what_is_not_there_is_not_found(forkpoint: Warm, failed: str) -> None:
+    said = forkpoint("show", "nothing", "--json")
+    assert said.code == 4
+    assert said.json["error"]["code"] == "not_found"
+    assert forkpoint("replay", failed, "--from", "99").code == 4
+
+
+def test_a_server_that_is_not_there_is_unavailable(forkpoint: Warm) -> None:
+    assert forkpoint("runs", "--url", "http://127.0.0.1:9").code == 6
+    assert forkpoint("runs", FORKPOINT_URL="http://127.0.0.1:9").code == 6
+    assert forkpoint("runs", "--url", "nonsense").code == 2
+
+
+def test_check_prints_the_configuration_without_secrets(forkpoint: Warm) -> None:
+    providers = {"mine": {"protocol": "openai", "base_url": "http://127.0.0.1:1/v1", "api_key_env": "MY_KEY"}}
+    said = forkpoint("check", "--json", FORKPOINT_PROVIDERS=json.dumps(providers), MY_KEY="sk-very-secret")
+    assert said.code == 0
+    assert "sk-very-secret" not in said.out + said.err
+    assert said.json["mode"] == "embedded"
+    assert said.json["checks"] == {"database": "ok", "broker": "ok", "storage": "ok"}
+    assert said.json["providers"][0]["key"] == "MY_KEY is set"
+
+
+@pytest.mark.parametrize(
+    ("environment", "named"),
+    [
+        ({"FORKPOINT_PORT": "eighty"}, "FORKPOINT_PORT"),
+        ({"FORKPOINT_PROVIDERS": "{"}, "FORKPOINT_PROVIDERS"),
+        ({"FORKPOINT_PROVIDERS": '{"mine": {"protocol": "grpc"}}'}, "protocol"),
+    ],
+)
+def test_a_wrong_setting_is_named(forkpoint: Warm, environment: dict[str, str], named: str) -> None:
+    said = forkpoint("check", **environment)
+    assert said.code == 2
+    assert named in said.err
+
+
+def test_bundles_carry_a_run_to_another_store(forkpoint: Warm, failed: str, tmp_path: Path) -> None:
+    bundle = tmp_path / "run.zip"
+    assert forkpoint("bundle", "export", failed, "-o", bundle, "--json").json["path"] == str(bundle)
+    other = Shell(tmp_path / "other")
+    [run] = other("bundle", "import", bundle, "--json").json["runs"]
+    exported = forkpoint("show", failed, "--json").json["steps"]
+    imported = other("show", run["id"], "--json").json["steps"]
+    assert [step["output"] for step in imported] == [step["output"] for step in exported]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """A server of its own store, on a free port."""
+    shell = Shell(tmp_path / "server")
+    with subprocess.Popen(
+        [*COMMAND, "serve", "--port", "0", "--no-demo"], env=shell.environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert "running at http://127.0.0.1:" in line
+        yield line.split()[-1]
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def test_the_same_commands_work_against_a_server(server: str, tmp_path: Path) -> None:
+    forkpoint = Shell(tmp_path / "unused")
+    [run] = forkpoint("import", FAILED, "--url", server, "--json").json["runs"]
+    assert forkpoint("show", "last", "--json", FORKPOINT_URL=server).json["run"]["id"] == run["id"]
+    said = forkpoint("replay", run["id"], "--url", server, "--json")
+    assert said.json["session"]["status"] == "completed_exact"
+    report = forkpoint("diff", run["id"], said.json["run"]["id"], "--url", server, "--json").json
+    shared = forkpoint("share", report["id"], "--url", server, "--json").json
+    assert shared["url"].startswith(server)
+    assert forkpoint("check", "--url", server, "--json").json["ok"]
+    assert not (tmp_path / "unused").exists()
+
+
+def test_help_needs_nothing_of_the_server() -> None:
+    program = (
+        "import sys\nsys.argv = ['forkpoint', '--help']\nfrom cockpit.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "heavy = {'django', 'httpx', 'celery', 'pydantic', 'openai'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "replay" in done.stdout
+
+
+def test_tokens_are_made_on_this_machine(forkpoint: Warm) -> None:
+    made = forkpoint("token", "create", "ci", "--role", "debugger", "--json").json
+    assert made["token"].startswith("fp_")
+    assert forkpoint("token", "create", "ci", "--role", "king").code == 2
