@@ -41,8 +41,9 @@ def totals(comparison: Comparison) -> list[SectionItem]:
         "status": (_status(base), _status(candidate)),
         "totals": (_totals(comparison.base), _totals(comparison.candidate)),
         "labels": (dict(base.labels), dict(candidate.labels)),
-        "metadata": (_metadata(base), _metadata(candidate)),
     }
+    if not comparison.derived:  # a replay has metadata of its own, which is no difference of what happened
+        groups["metadata"] = (_metadata(base), _metadata(candidate))
     return [item for kind, (left, right) in groups.items() for item in _group(kind, left, right)]
 
 

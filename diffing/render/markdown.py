@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, get_args
 
 from diffing.render.numbers import lasting, signed
-from diffing.schemas import DiffReport, Section, SectionItem, SectionName, TextDiff
+from diffing.schemas import DiffReport, Section, SectionItem, SectionName, StepRef, TextDiff
 from diffing.text import shortened
 from diffing.wording import shown
 
@@ -25,7 +25,8 @@ def escaped(text: str) -> str:
 
 
 def _lines(report: DiffReport) -> Iterator[str]:
-    yield f"# {escaped(report.base.name)} → {escaped(report.candidate.name)}"
+    names = dict.fromkeys((report.base.name, report.candidate.name))
+    yield f"# {' → '.join(map(escaped, names))}"
     yield f"\n**{escaped(report.attribution.sentence)}**\n"
     yield from _facts(report)
     yield from _reasons(report)
@@ -54,7 +55,7 @@ def _reasons(report: DiffReport) -> Iterator[str]:
         yield "\n## From cause to effect\n"
         for number, link in enumerate(found.path, 1):
             text = f": {escaped(link.text)}" if link.text else ""
-            yield f"{number}. step {link.step.sequence_no} {link.step.type} {escaped(link.step.name)} ({link.side}, {link.via}, {link.evidence}){text}"  # noqa: E501
+            yield f"{number}. step {_named(link.step)} ({link.side}, {link.via}, {link.evidence}){text}"  # noqa: E501
     for title, lines in (
         ("Evidence", found.evidence),
         ("Not ruled out", [f"{cause.title} {cause.description}" for cause in found.alternatives]),
@@ -72,13 +73,16 @@ def _steps(report: DiffReport) -> Iterator[str]:
     yield "\n## Steps that differ\n"
     yield "| base | | candidate | what |\n|---|---|---|---|"
     for pair in changed[:_SHOWN]:
-        left, right = (
-            f"{step.sequence_no} {step.type} {escaped(step.name)}" if step else ""
-            for step in (pair.base, pair.candidate)
-        )
+        left, right = (_named(step) if step else "" for step in (pair.base, pair.candidate))
         yield f"| {left} | {pair.relation} | {right} | {', '.join(pair.changes)} |"
     if len(changed) > _SHOWN:
         yield f"\n{len(changed) - _SHOWN:,} more steps differ."
+
+
+def _named(step: StepRef) -> str:
+    """Number, type and name, the name only where it says more than the type."""
+    name = "" if step.name == step.type else f" {escaped(shortened(step.name, 60))}"
+    return f"{step.sequence_no} {step.type}{name}"
 
 
 def _section(section: Section) -> Iterator[str]:
