@@ -8,7 +8,6 @@ from uuid import UUID
 from traces.vocabulary import EdgeKind, StepStatus, StepType
 
 CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
-CALLS = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -113,11 +113,13 @@ def _heartbeat(session_id: UUID, owner: str) -> Iterator[None]:
     done = threading.Event()
 
     def beat() -> None:
-        while not done.wait(ownership.BEAT_S):
-            close_old_connections()
-            if not ownership.beat(session_id, owner):
-                break
-        connection.close()
+        try:
+            while not done.wait(ownership.BEAT_S):
+                close_old_connections()
+                if not ownership.beat(session_id, owner):
+                    break
+        finally:
+            connection.close()
 
     thread = threading.Thread(target=beat, name=f"heartbeat-{session_id}", daemon=True)
     thread.start()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from pytest_django import Settings
 
 from replay import preflight, providers, queries, runner, services, tasks
@@ -274,6 +275,7 @@ def test_the_operator_is_asked_and_the_session_goes_on_with_the_answer(server: P
 def test_cancel_takes_effect_before_the_next_call(server: ProviderServer) -> None:
     def respond(exchange: Exchange) -> None:
         services.cancel(ReplaySession.objects.get().id)
+        connection.close()  # of the server's thread
         model(lambda body: calls(("get_order", {"order_id": "A-1"})))(exchange)
 
     server.respond = respond
