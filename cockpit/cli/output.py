@@ -62,8 +62,11 @@ def table(*columns: str) -> Table:
     made = Table(box=None, pad_edge=False, header_style="bright_black", show_edge=False, expand=True)
     for column in columns[:-1]:
         right: Literal["left", "right"] = "right" if column.startswith(">") else "left"
-        # Ids are there to be copied: they are never cut.
-        made.add_column(column.lstrip(">"), justify=right, no_wrap=True, min_width=36 if column == "run" else None)
+        # Ids are there to be copied: they are never cut. Some recordings name a step by a whole sentence.
+        made.add_column(
+            column.lstrip(">"), justify=right, no_wrap=True, overflow="ellipsis",
+            min_width=36 if column == "run" else None, max_width=32 if column == "name" else None,
+        )  # fmt: skip
     made.add_column(columns[-1], no_wrap=True, overflow="ellipsis", ratio=1)
     return made
 
