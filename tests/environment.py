@@ -12,9 +12,6 @@ from tests.services.processes import scratch_folder
 _FOREIGN = ("DATABASE_URL", "REDIS_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AWS_ENDPOINT_URL")
 _KEPT = ("FORKPOINT_SAMPLE_DATA",)  # a folder of recordings that the importers are tried on
 
-# A folder of recordings to import, for whoever has one.
-_SAMPLES = "FORKPOINT_SAMPLE_DATA"
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shape", choices=("embedded", "distributed"), default="embedded", help="what the tests run on")

@@ -123,7 +123,8 @@ def test_workers_killed_at_random_lose_no_step_and_repeat_no_finished_call(
     assert report["status"].startswith("completed"), report["error"]
     succeeded = Counter(number for number, _, status in report["attempts"] if status == "succeeded")
     assert set(succeeded.values()) == {1}
-    assert len(server.seen) == len(report["attempts"])
+    # A worker may die between storing that it will call and calling.
+    assert len(server.seen) <= len(report["attempts"])
     assert len([line for line in report["steps"] if "model" in line]) == len(succeeded) == 8
     numbers = [int(line.split()[0]) for line in report["steps"]]
     assert numbers == list(range(1, len(report["source"]) + 1))
