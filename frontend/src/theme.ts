@@ -26,7 +26,7 @@ export const theme = createTheme({
   components: {
     Button: {
       defaultProps: { size: "compact-md" },
-      styles: { root: { height: 28, paddingInline: 11, fontSize: 12.5 } },
+      styles: { root: { height: 28, paddingInline: 11, fontSize: 12.5, fontWeight: 600 } },
       // Mantine chooses the text by the light theme's shade; the dark one needs dark text.
       vars: (_theme: unknown, { variant = "filled", color }: { variant?: string; color?: string }) => ({
         root: variant === "filled" && color === undefined ? { "--button-color": "var(--on-accent)" } : {},
