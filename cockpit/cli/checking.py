@@ -13,8 +13,9 @@ _SECRET: Final = re.compile(r"//([^/@:]*)(:[^/@]*)?@")
 
 def check(*, json: bool, url: str | None, token: str | None) -> Exit:
     """Validate, reach, print."""
-    with connected(url, token) as api:
-        found = {**(_configuration() if api.local else {}), **_state(api)}
+    # What cannot be reached is for the checks to say, so nothing is touched before them.
+    with connected(url, token, migrate=False) as api:
+        found = {**_state(api), **(_configuration() if api.local else {})}
     if json:
         output.document(found)
     else:
@@ -24,13 +25,7 @@ def check(*, json: bool, url: str | None, token: str | None) -> Exit:
 
 def _state(api: Api) -> dict[str, Any]:
     health = api.get("/health")
-    try:
-        ready = api.get("/ready")
-    except Failure as failure:
-        if failure.code:
-            raise
-        # Not ready is answered with 503 and the checks, which a failure does not carry.
-        ready = {"ready": False, "checks": {"server": str(failure)}}
+    ready = api.state("/ready")
     access = api.get("/access")
     return {
         "ok": ready["ready"],
@@ -54,6 +49,8 @@ def _configuration() -> dict[str, Any]:
         "home": str(settings.HOME),
         "host": settings.HOST,
         "port": settings.PORT,
+        # Of the server: this command itself needs no login.
+        "login_required": not (settings.EMBEDDED and settings.LOOPBACK),
         "database": _masked(settings.DATABASE_URL) or f"sqlite: {settings.DATABASES['default']['NAME']}",
         "redis": _masked(settings.REDIS_URL) or None,
         "artifacts": _artifacts(cast(dict[str, Any], settings.STORAGES["artifacts"])["OPTIONS"]),

@@ -28,6 +28,11 @@ class Api:
     def get(self, path: str, **query: Any) -> Any:
         return self._json("GET", path, params=_said(query))
 
+    def state(self, path: str) -> Any:
+        """What is at an address that also answers when all is not well."""
+        response = self._send("GET", path)
+        return response.json() if response.status_code == 503 else self._checked(response).json()
+
     def post(self, path: str, body: Any = None, **query: Any) -> Any:
         return self._json("POST", path, json={} if body is None else body, params=_said(query))
 
@@ -93,15 +98,15 @@ class Api:
 
 
 @contextlib.contextmanager
-def connected(url: str | None, token: str | None) -> Iterator[Api]:
-    """The interface of the server at `url`, else of the store on this machine."""
+def connected(url: str | None, token: str | None, *, migrate: bool = True) -> Iterator[Api]:
+    """The interface of the server at `url`, else of the store on this machine, which is brought up to date."""
     url = url or os.environ.get("FORKPOINT_URL")
     token = token or os.environ.get("FORKPOINT_TOKEN")
     headers = {"authorization": f"Bearer {token}"} if token else {}
     if url is None:
         from cockpit.cli.local import opened
 
-        with opened() as http:
+        with opened(migrate=migrate) as http:
             yield Api(http, local=True)
         return
     parts = urlsplit(url)

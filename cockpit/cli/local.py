@@ -12,8 +12,8 @@ from cockpit.cli.failures import Exit, Failure
 
 
 @contextlib.contextmanager
-def opened() -> Iterator[httpx.Client]:
-    """A client of the application inside this process, the database brought up to date."""
+def opened(*, migrate: bool = True) -> Iterator[httpx.Client]:
+    """A client of the application inside this process, the database brought up to date unless told not to."""
     set_up()
     from django.conf import settings
     from django.db import OperationalError, connections
@@ -23,7 +23,8 @@ def opened() -> Iterator[httpx.Client]:
     # Whoever can open the store itself needs no token for it.
     settings.LOGIN_REQUIRED = False
     try:
-        _migrate()
+        if migrate:
+            _migrate()
     except OperationalError as error:
         raise Failure(f"cannot open the database: {error}", exit=Exit.UNAVAILABLE) from error
     # Links that are made here lead to where the server of this store would listen.

@@ -272,6 +272,17 @@ def test_check_prints_the_configuration_without_secrets(forkpoint: Warm) -> None
     assert said.json["providers"][0]["key"] == "MY_KEY is set"
 
 
+def test_check_says_which_dependency_cannot_be_reached(tmp_path: Path) -> None:
+    nowhere = {"DATABASE_URL": "postgres://me:hidden@127.0.0.1:9/x", "REDIS_URL": "redis://127.0.0.1:9/0"}
+    said = Shell(tmp_path)("check", "--json", **nowhere)
+    assert said.code == 6
+    assert said.json["checks"]["storage"] == "ok"
+    assert "refused" in said.json["checks"]["database"]
+    assert "refused" in said.json["checks"]["broker"]
+    assert said.json["login_required"]
+    assert "hidden" not in said.out
+
+
 @pytest.mark.parametrize(
     ("environment", "named"),
     [
