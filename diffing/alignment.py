@@ -68,7 +68,18 @@ class _Alignment:
         for left_parent, right_parent in parents:
             self._outer_answers(self.subtrees[0].children(left_parent), self.subtrees[1].children(right_parent))
         self._descend([(match.base, match.candidate) for match in self.matches[placed:]])
+        self._final_answers()
         return self.matches
+
+    def _final_answers(self) -> None:
+        """What the runs answered in the end corresponds, wherever it stands."""
+        ends = [
+            next((i for i in reversed(range(len(steps))) if steps[i].type == StepType.OUTPUT), None)
+            for steps in (self.left, self.right)
+        ]
+        i, j = ends
+        if i is not None and j is not None and i not in self.partner and j not in self.taken:
+            self._add(Match(i, j, "sequence", 0.5, moved=True))
 
     def _descend(self, pending: list[Parents]) -> list[Parents]:
         """Align the children of all pairs of parents, parents first; without recursion, for trees can be deep."""
@@ -199,7 +210,8 @@ class _Alignment:
 
     def _kind(self, index: int, right: bool) -> Hashable:
         step = (self.right if right else self.left)[index]
-        return (step.type, step.role)
+        root = step.parent_no is None and step.type in CONTAINERS  # two runs correspond whatever they are called
+        return (step.type, "" if root else step.role)
 
 
 def _outer_model(children: Sequence[int], steps: Sequence[SideStep], backwards: bool) -> int | None:

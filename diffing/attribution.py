@@ -149,7 +149,8 @@ def _own(pair: Pair, facets: Sequence[Facet], tainted: bool, fed: frozenset[str]
             yield Atom(category="structure", places=(pair.place,), pair=pair)
         return
     given = [facet for facet in facets if facet.part != "output"]
-    for facet in given:
+    # Template and variables of one prompt are one change: what they render to is what is used.
+    for facet in given[:1] if pair.step.type == StepType.PROMPT else given:
         own = _own_part(facet, tainted, fed)
         if own:
             yield Atom(category=_category(own), places=(pair.place,), pair=pair, facet=own)

@@ -111,7 +111,8 @@ class Case:
             reached = set(range(atom.places[0], len(self.comparison.pairs)))
         live = self.found.live if self.found.connected else reached
         wanted = {pair.step.type for pair in self.comparison.pairs} & {StepType.TOOL, StepType.RETRIEVAL}
-        own = atom.pair.place if atom.facet is None or atom.facet.part == "output" else None
+        told = atom.facet is None or atom.facet.part == "output" or atom.pair.step.type in wanted
+        own = atom.pair.place if told else None  # the cause says already what happened there
         return [
             pair
             for pair in self.comparison.pairs

@@ -40,6 +40,8 @@ def cause(facet: Facet) -> str:
         return _schemas(facet)
     if facet.kind in {"model", "parameters"}:
         return _settings(facet, "the ")
+    if facet.kind == "template version and variables":
+        return _settings(facet, "the prompt's ")
     if facet.kind == "settings":
         return _settings(facet, f"{facet.pair.step.called}'s ")
     if facet.kind == "documents":

@@ -352,3 +352,15 @@ def test_calls_of_different_models_correspond() -> None:
         return [Given(type=StepType.AGENT, name="agent"), *(replace(step, name=name) for step in steps)]
 
     assert pairs_of(steps_of(chat("small")), steps_of(chat("large"))) == {1: 1, 2: 2, 3: 3}
+
+
+def test_runs_of_agents_by_other_names_correspond() -> None:
+    base, candidate = lookups(1, 2), lookups(1, 2)
+    candidate[0] = replace(candidate[0], name="the other desk")
+    assert pairs_of(steps_of(base), steps_of(candidate)) == {1: 1, 2: 2, 3: 3}
+
+
+def test_the_final_answers_correspond_wherever_they_stand() -> None:
+    base = [*lookups(1), Given(type=StepType.OUTPUT, name="output", parent=1, output={"text": "Here."})]
+    candidate = [*lookups(2), Given(type=StepType.OUTPUT, name="answer", parent=2, output={"text": "There."})]
+    assert pairs_of(steps_of(base), steps_of(candidate))[3] == 3

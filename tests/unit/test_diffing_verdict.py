@@ -317,3 +317,31 @@ def test_a_sentence_ends_once() -> None:
         diff_of(failing_refund(), failing_refund()).attribution.sentence,
     ]
     assert [sentence[-2:] for sentence in sentences] == [".”", "e."]
+
+
+def test_a_cause_is_not_told_again_as_its_effect() -> None:
+    def run(place: str, final: str) -> list[Given]:
+        return [agent(), tool("search", "c1", {"input": place}, f"Here is all about {place}."), output(final)]
+
+    found = diff_of(run("Bern", "Bern it is."), run("Oslo", "Oslo it is.")).attribution
+    assert found.sentence.count("search's input") == 1
+
+
+def test_a_template_and_its_variables_are_one_prompt() -> None:
+    def run(template: str, city: str, final: str) -> list[Given]:
+        rendered = template.replace("{city}", city)
+        prompt = Given(
+            type=StepType.PROMPT,
+            name="ask",
+            parent=1,
+            input={"template": template, "variables": {"city": city}},
+            output={"text": rendered},
+        )
+        return [agent(), prompt, model([user(rendered)], said(final)), output(final)]
+
+    base = run("What is the weather like in {city} today?", "Bern", "It rains in Bern.")
+    found = diff_of(base, run("What is the time in {city} just now?", "Oslo", "Noon."), derived=True).attribution
+    assert found.primary is not None
+    assert "the prompt template" in found.primary.title
+    only = diff_of(base, run("What is the weather like in {city} today?", "Oslo", "It snows up here."), derived=True)
+    assert only.attribution.sentence.startswith("Changing the prompt's city from Bern to Oslo")
