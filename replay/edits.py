@@ -99,11 +99,20 @@ def _matched(index: int, entry: Override, graph: Graph, refusals: list[PlanRefus
     nodes = _named(index, entry, graph, refusals) if entry.match.step is not None else _typed(entry, graph)
     if nodes is None:
         return []
-    fitting = [node for node in nodes if all(node.type in _FITS.get(name, (node.type,)) for name in entry.sets)]
+    fitting = [node for node in nodes if all(_fits(name, entry, node) for name in entry.sets)]
     if fitting:
         return fitting
     refusals.append(_nothing(index, entry, nodes))
     return []
+
+
+def _fits(name: str, entry: Override, node: Node) -> bool:
+    """Whether a category can change this step: `prompt.system` is for model steps, the rest of it for prompt steps."""
+    if node.type not in _FITS.get(name, (node.type,)):
+        return False
+    if name != "prompt" or entry.prompt is None:
+        return True
+    return ("system" in entry.prompt.model_fields_set) == (node.type is StepType.MODEL)
 
 
 def _named(index: int, entry: Override, graph: Graph, refusals: list[PlanRefusal]) -> list[Node] | None:
@@ -143,7 +152,7 @@ def _globs(entry: Override, name: str, model: str) -> bool:
 def _nothing(index: int, entry: Override, nodes: list[Node]) -> PlanRefusal:
     if nodes:
         node = nodes[0]
-        wrong = next(name for name in entry.sets if node.type not in _FITS.get(name, (node.type,)))
+        wrong = next(name for name in entry.sets if not _fits(name, entry, node))
         detail = f"`{wrong}` does not apply to step {node.no}, which is a {node.type} step"
         return PlanRefusal(code="override_matches_nothing", detail=detail, where=pointer(index, wrong), step=node.no)
     said = entry.match.model_dump(mode="json", exclude_none=True)
