@@ -21,7 +21,7 @@ export interface RunRowContext {
 export const features = tableFeatures({});
 const helper = createColumnHelper<typeof features, RunSummary>();
 
-export const template = "24px minmax(260px, 1fr) minmax(90px, 150px) 68px 92px 132px 44px 46px 68px 64px 96px";
+export const template = "24px minmax(260px, 1fr) minmax(90px, 150px) 68px 92px 132px 56px 44px 62px 60px 92px";
 
 /** What the cells need besides their run; the columns themselves never change, so that a focused cell stays mounted. */
 export const RunRows = createContext<RunRowContext>({ selected: [], onToggle: () => undefined, longest: 0 });

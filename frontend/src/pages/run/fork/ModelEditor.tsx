@@ -79,7 +79,6 @@ function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
           allowDeselect={false}
           placeholder="not recorded"
           onChange={(value) => set("provider", value === step.provider || !value ? undefined : value)}
-          error={known || providers.length === 0 ? null : "not configured here"}
           data-edited={model.provider !== undefined}
         />
         <Autocomplete
@@ -93,6 +92,9 @@ function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
         />
       </div>
       {known?.description && <p className={classes.hint}>{known.description}</p>}
+      {!known && provider && (
+        <p className={classes.hint}>{provider} is not configured here: a live call needs another provider.</p>
+      )}
       <div className={classes.four}>
         {numbers.map(({ name, label, max, step: by, whole }) => (
           <NumberInput

@@ -1,4 +1,4 @@
-import { ActionIcon, SegmentedControl, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, SegmentedControl, Tooltip } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { IconCheck, IconGitFork, IconLink } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -115,12 +115,24 @@ function RawParts({ step }: { step: StepDetail }): ReactElement {
   const { input, output, consumed: _, produced_for: __, ...rest } = step;
   return (
     <>
-      <h3>Input</h3>
-      <RawJson value={input} label="Input as JSON" />
-      <h3>Output</h3>
-      <RawJson value={output} label="Output as JSON" />
-      <h3>Everything else</h3>
-      <RawJson value={rest} label="The step as JSON" />
+      <RawPart title="Input" value={input} />
+      <RawPart title="Output" value={output} />
+      <RawPart title="Everything else" value={rest} />
     </>
+  );
+}
+
+function RawPart({ title, value }: { title: string; value: unknown }): ReactElement {
+  const clipboard = useClipboard();
+  return (
+    <section className={classes.part}>
+      <div className="bar">
+        <h2 className="grow">{title}</h2>
+        <Button variant="subtle" color="gray" onClick={() => clipboard.copy(JSON.stringify(value, null, 2))}>
+          {clipboard.copied ? "Copied" : "Copy"}
+        </Button>
+      </div>
+      <RawJson value={value} label={`${title} as JSON`} />
+    </section>
   );
 }

@@ -2,12 +2,15 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useEffectEvent, useRef, type ReactElement } from "react";
 import type { PlannedStep } from "@/api/schema";
 import { Minimap } from "./Minimap";
+import { scrollTo } from "./reveal";
 import { StepRow } from "./StepRow";
 import classes from "./Steps.module.css";
 import type { Node } from "./tree";
 
 interface Props {
   rows: Node[];
+  /** All steps of the run that are here, in sight or not. */
+  total: number;
   spanMs: number;
   folded: ReadonlySet<number>;
   flat: boolean;
@@ -16,27 +19,40 @@ interface Props {
   planned: ReadonlyMap<number, PlannedStep> | null;
   onSelect: (sequenceNo: number) => void;
   onToggle: (sequenceNo: number) => void;
+  /** By so many rows, up or down. */
+  onMove: (by: number) => void;
 }
+/** What the arrows do while the tree has the focus; elsewhere they scroll. */
+const moves: Record<string, number> = {
+  ArrowDown: 1,
+  ArrowUp: -1,
+  PageDown: 15,
+  PageUp: -15,
+  Home: -Infinity,
+  End: Infinity,
+};
 
 /** The tree, drawn only where it is visible. */
 export function StepTree(props: Props): ReactElement {
   const { rows, selected } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const coarse = window.matchMedia("(pointer: coarse)").matches;
+  const rowHeight = window.matchMedia("(pointer: coarse)").matches ? 40 : 28;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => (coarse ? 40 : 28),
+    estimateSize: () => rowHeight,
     getItemKey: (index) => rows[index]?.step.sequence_no ?? index,
     overscan: 8,
   });
-  const reveal = useEffectEvent((sequenceNo: number) => {
-    const at = rows.findIndex((row) => row.step.sequence_no === sequenceNo);
-    if (at >= 0) virtual.scrollToIndex(at, { align: "auto" });
+  const reveal = useEffectEvent(() => {
+    const list = scroller.current;
+    const at = rows.findIndex((row) => row.step.sequence_no === selected);
+    if (!list || at < 0) return;
+    const top = scrollTo(at, rowHeight, { top: list.scrollTop, height: list.clientHeight });
+    if (top !== null) list.scrollTop = top;
   });
-  useEffect(() => {
-    if (selected !== null) reveal(selected);
-  }, [selected]);
+  // Also when the rest of a long run arrives: the step of the address may be in it.
+  useEffect(() => reveal(), [selected, props.total]);
 
   const items = virtual.getVirtualItems();
   if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
@@ -48,6 +64,12 @@ export function StepTree(props: Props): ReactElement {
         role="tree"
         aria-label="Steps of the run"
         tabIndex={0}
+        onKeyDown={(event) => {
+          const by = moves[event.key];
+          if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+          event.preventDefault();
+          props.onMove(by);
+        }}
         aria-activedescendant={selected === null ? undefined : `step-row-${selected}`}
       >
         <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">

@@ -133,6 +133,7 @@ export function StepsPanel(props: Props): ReactElement {
       {view === "tree" ? (
         <StepTree
           rows={rows}
+          total={steps.length}
           spanMs={index.spanMs}
           folded={folded}
           flat={isFilterOn(quiet)}
@@ -140,6 +141,7 @@ export function StepsPanel(props: Props): ReactElement {
           fork={fork}
           planned={props.planned}
           onSelect={onSelect}
+          onMove={move}
           onToggle={(sequenceNo) => setFolded(toggled(folded, sequenceNo))}
         />
       ) : (
