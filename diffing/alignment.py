@@ -73,11 +73,9 @@ class _Alignment:
 
     def _final_answers(self) -> None:
         """What the runs answered in the end corresponds, wherever it stands."""
-        ends = [
-            next((i for i in reversed(range(len(steps))) if steps[i].type == StepType.OUTPUT), None)
-            for steps in (self.left, self.right)
-        ]
-        i, j = ends
+        kinds = {step.type for steps in (self.left, self.right) for step in steps}
+        wanted = StepType.OUTPUT if StepType.OUTPUT in kinds else StepType.MODEL
+        i, j = _last(self.left, wanted), _last(self.right, wanted)
         if i is not None and j is not None and i not in self.partner and j not in self.taken:
             self._add(Match(i, j, "sequence", 0.5, moved=True))
 
@@ -212,6 +210,10 @@ class _Alignment:
         step = (self.right if right else self.left)[index]
         root = step.parent_no is None and step.type in CONTAINERS  # two runs correspond whatever they are called
         return (step.type, "" if root else step.role)
+
+
+def _last(steps: Sequence[SideStep], wanted: StepType) -> int | None:
+    return next((index for index in reversed(range(len(steps))) if steps[index].type == wanted), None)
 
 
 def _outer_model(children: Sequence[int], steps: Sequence[SideStep], backwards: bool) -> int | None:
