@@ -25,10 +25,10 @@ def _test_database_url() -> str:
 def worker_process() -> Iterator[subprocess.Popen[bytes]]:
     """`celery -A cockpit worker`, as it is deployed; tests may kill it."""
     log = scratch_folder("fp-worker-") / "log"
-    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "--concurrency", "2", "--loglevel", "INFO"]
+    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "--concurrency", "2"]
     process = start(
         command,
-        answers=lambda: b" ready." in log.read_bytes(),
+        answers=lambda: True,  # what is sent before it listens waits in the queue
         stop_signal=signal.SIGTERM,
         log=log,
         env={**os.environ, "DATABASE_URL": _test_database_url()},
