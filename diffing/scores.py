@@ -11,6 +11,8 @@ from typing import Final
 
 from diffing.alignment import call_key
 from diffing.comparison import Comparison, Pair
+from diffing.determinism import ModelConfig, factors
+from diffing.determinism import score as likeness_of
 from diffing.facets import Payloads, answer_text
 from diffing.schemas import Deltas, Scores, ToolAccuracy
 from diffing.sides import Side, SideStep
@@ -24,7 +26,6 @@ _OUTPUT_WEIGHT: Final = 0.7
 _TOOL_WEIGHT: Final = 0.3
 _PENALTY: Final = 0.1
 _MOST: Final = 0.5
-_UNKNOWN: Final = 0.5  # a factor that one side does not say: unknown is not agreement
 
 
 def score(comparison: Comparison, payloads: Payloads, measure: Measure, determinism: float | None) -> Scores:
@@ -110,16 +111,12 @@ def output_similarity(comparison: Comparison, payloads: Payloads, measure: Measu
 
 
 def determinism(base: tuple[SideStep, JSONValue], candidate: tuple[SideStep, JSONValue]) -> float:
-    """Kurral's likeness of two model configurations: mean of temperature, seed, model and provider."""
-    (left, left_input), (right, right_input) = base, candidate
-    settings = _parameters(left_input), _parameters(right_input)
-    factors = (
-        _temperature(settings[0].get("temperature"), settings[1].get("temperature")),
-        _seed(settings[0].get("seed"), settings[1].get("seed")),
-        float(left.model == right.model),
-        float(left.provider == right.provider),
-    )
-    return round(sum(factors) / len(factors), 4)
+    """Kurral's likeness of the configurations of two model calls."""
+    return round(likeness_of(factors(_configuration(*base), _configuration(*candidate))), 4)
+
+
+def _configuration(step: SideStep, input: JSONValue) -> ModelConfig:
+    return ModelConfig(provider=step.provider, model=step.model, parameters=_parameters(input))
 
 
 def deltas(comparison: Comparison) -> Deltas:
@@ -178,16 +175,6 @@ def _texts(turn: Interaction, payloads: Payloads) -> tuple[str, str]:
 def _parameters(given: JSONValue) -> JSONObject:
     parameters = given.get("parameters") if isinstance(given, dict) else None
     return parameters if isinstance(parameters, dict) else {}
-
-
-def _temperature(base: JSONValue, candidate: JSONValue) -> float:
-    if not isinstance(base, int | float) or not isinstance(candidate, int | float):
-        return _UNKNOWN
-    return min(1.0, max(0.0, 1.0 - abs(base - candidate)))
-
-
-def _seed(base: JSONValue, candidate: JSONValue) -> float:
-    return _UNKNOWN if base is None or candidate is None else float(base == candidate)
 
 
 def _difference(base: float | None, candidate: float | None, places: int) -> float | None:

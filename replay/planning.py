@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final, get_args
 from uuid import UUID
 
-from replay.determinism import ModelConfig, assess, replay_type
+from diffing.determinism import ModelConfig
+from replay.determinism import assess, replay_type
 from replay.edits import AppliedProfile, edited_parameters, out_of_range, pointer
 from replay.graph import Graph, Node
 from replay.loops import recognise

@@ -2,7 +2,8 @@
 
 import pytest
 
-from replay.determinism import ModelConfig, assess, factors, replay_type, score
+from diffing.determinism import ModelConfig, factors, score
+from replay.determinism import assess, replay_type
 from traces.json_types import JSONObject
 
 BASE: JSONObject = {"temperature": 0.0, "seed": 42}
