@@ -26,7 +26,9 @@ export function Status({ session, connection, attempts }: Props): ReactElement {
         <StateIcon tone={words.tone} />
         <div className={classes.words}>
           <b>{words.title}</b>
-          <span className="muted">{over ? session.error || words.detail : <Now session={session} attempts={attempts} />}</span>
+          <span className="muted">
+            {over ? session.error || words.detail : <Now session={session} attempts={attempts} />}
+          </span>
           {!over && connection === "waiting" && (
             <span className={classes.lost}>The connection broke. It resumes where it stopped.</span>
           )}
