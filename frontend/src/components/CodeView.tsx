@@ -61,7 +61,7 @@ export default function CodeView({ value, label, onChange }: Props): ReactElemen
           history(),
           keymap.of([...searchKeymap, ...historyKeymap, ...defaultKeymap]),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorState.readOnly.of(!editable),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) changed(update.state.doc.toString());

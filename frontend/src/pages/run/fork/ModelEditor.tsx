@@ -33,7 +33,7 @@ export function ModelEditor(props: EditorProps & { request: ModelInput }): React
         onChange={(value) => setScope(value)}
         aria-label="Apply to"
         data={[
-          { value: "type" as const, label: "Every model step from here" },
+          { value: "type" as const, label: "From here on" },
           { value: "step" as const, label: `Only step ${step.sequence_no}` },
         ]}
       />
