@@ -10,7 +10,7 @@ import { useReport } from "./report";
 import { BothSteps } from "./StepLink";
 import { TextDiffView } from "./TextDiffView";
 import { ValueTable } from "./ValueTable";
-import { RELATION } from "./words";
+import { RELATION, withoutKind } from "./words";
 import classes from "./SectionItemCard.module.css";
 
 /** One thing that changed, with every comparison that applies to it. */
@@ -27,7 +27,7 @@ export function SectionItemCard({ item, unified }: { item: SectionItem; unified:
         </span>
         <h3 className={classes.kind}>{item.kind}</h3>
         <span className={classes.title} title={item.title}>
-          {item.title === item.kind ? "" : item.title}
+          {withoutKind(item.title, item.kind)}
         </span>
         {item.similarity !== null && <span className={classes.similarity}>{score(item.similarity)} similar</span>}
         {linked && item.base && item.candidate && (

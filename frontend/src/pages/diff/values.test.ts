@@ -7,6 +7,7 @@ describe("readablePath", () => {
     ["", "(whole value)"],
     ["/items/0/price", "items[0].price"],
     ["/0", "[0]"],
+    ["/duration in ms", "duration in ms"],
     ["/a~1b/c~0d", '["a/b"]["c~d"]'],
     ["/größe/first name", 'größe["first name"]'],
   ])("reads %s as %s", (pointer, expected) => {

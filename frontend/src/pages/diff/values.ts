@@ -13,6 +13,8 @@ export function readablePath(pointer: string): string {
 
 function accessor(part: string, first: boolean): string {
   if (/^\d+$/.test(part)) return `[${part}]`;
+  // A label in words needs no quotes where nothing stands before it.
+  if (first && /^[\p{L}\p{N} _-]+$/u.test(part)) return part;
   if (/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(part)) return first ? part : `.${part}`;
   return `[${JSON.stringify(part)}]`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { emphasised } from "./words";
+import { emphasised, withoutKind } from "./words";
 
 test("the name of the cause stands out where the sentence has it, in whatever case", () => {
   expect(emphasised("The system prompt made it 42.", "the system prompt")).toEqual({
@@ -9,4 +9,10 @@ test("the name of the cause stands out where the sentence has it, in whatever ca
   });
   expect(emphasised("Nothing changed.", "Model")).toEqual({ before: "Nothing changed.", strong: "", after: "" });
   expect(emphasised("Nothing changed.", null).before).toBe("Nothing changed.");
+});
+
+test("a title does not repeat its kind", () => {
+  expect(withoutKind("Totals: errors 2 → 1", "totals")).toBe("errors 2 → 1");
+  expect(withoutKind("totals", "totals")).toBe("");
+  expect(withoutKind("step 5: amount", "arguments")).toBe("step 5: amount");
 });

@@ -46,3 +46,11 @@ export function emphasised(sentence: string, title: string | null): { before: st
     after: sentence.slice(at + title.length),
   };
 }
+
+/** A title without the kind in front, which stands beside it already. */
+export function withoutKind(title: string, kind: string): string {
+  const rest = title.toLowerCase().startsWith(kind.toLowerCase())
+    ? title.slice(kind.length).replace(/^:\s*/, "")
+    : title;
+  return rest.trim();
+}
