@@ -1,5 +1,5 @@
-import { Button, TextInput } from "@mantine/core";
-import { useDebouncedCallback, useMediaQuery } from "@mantine/hooks";
+import { Button } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
 import { IconDatabaseImport, IconSearch, IconUpload } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -8,7 +8,6 @@ import { facetsQuery, runsQuery } from "@/api/runs";
 import { EmptyState } from "@/components/EmptyState";
 import { ErrorState } from "@/components/ErrorState";
 import { counted } from "@/components/format";
-import { Kbd } from "@/components/Kbd";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { CompareBar } from "./CompareBar";
@@ -19,6 +18,7 @@ import { allRuns, toggleSelection } from "./listing";
 import { runsRoute } from "./route";
 import classes from "./RunsPage.module.css";
 import { RunsTable } from "./RunsTable";
+import { SearchField } from "./SearchField";
 import { isFiltered, toFilter, type RunsSearch } from "./search";
 import { useImport } from "./useImport";
 import { useLiveRuns } from "./useLiveRuns";
@@ -37,10 +37,10 @@ export function RunsPage(): ReactElement {
   const live = useLiveRuns(filter);
 
   const setSearch = (next: RunsSearch) => void navigate({ ...paths.runs(next), replace: true });
-  const setText = useDebouncedCallback((text: string) => {
+  const setText = (text: string) => {
     const { q: _, ...rest } = search;
     setSearch(text ? { ...rest, q: text } : rest);
-  }, 150);
+  };
   useShortcuts("Runs", [
     { keys: "/", does: "Search", run: () => searchField.current?.select() },
     { keys: "i", does: "Import files", run: () => filePicker.current?.click() },
@@ -76,19 +76,7 @@ export function RunsPage(): ReactElement {
         />
       </header>
       <div className={classes.filters}>
-        <TextInput
-          ref={searchField}
-          className={classes.search}
-          defaultValue={search.q ?? ""}
-          key={search.q === undefined ? "empty" : "filled"}
-          autoFocus={search.q !== undefined && document.activeElement?.tagName === "INPUT"}
-          onChange={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
-          placeholder="Search names, ids, models, first input"
-          aria-label="Search runs"
-          leftSection={<IconSearch size={14} />}
-          rightSection={<Kbd>/</Kbd>}
-        />
+        <SearchField ref={searchField} className={classes.search} value={search.q ?? ""} onChange={setText} />
         <Filters search={search} facets={facets.data} onChange={setSearch} />
       </div>
       {list.isError && !list.data ? (

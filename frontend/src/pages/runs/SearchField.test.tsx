@@ -1,0 +1,63 @@
+import { act, fireEvent, screen } from "@testing-library/react";
+import { useState, type ReactElement } from "react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { draw } from "@/testing/render";
+import { SearchField } from "./SearchField";
+
+const asked: string[] = [];
+
+function Page(): ReactElement {
+  const [q, setQ] = useState("");
+  return (
+    <>
+      <SearchField
+        ref={null}
+        className=""
+        value={q}
+        onChange={(text) => {
+          asked.push(text);
+          setQ(text);
+        }}
+      />
+      <button onClick={() => setQ("")}>Clear</button>
+    </>
+  );
+}
+const field = () => screen.getByLabelText<HTMLInputElement>("Search runs");
+const type = (text: string) => fireEvent.change(field(), { target: { value: text } });
+const wait = (ms: number): void => {
+  act(() => {
+    vi.advanceTimersByTime(ms);
+  });
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  asked.length = 0;
+});
+afterEach(() => vi.useRealTimers());
+
+test("one question is asked for a word typed in one go", () => {
+  draw(<Page />);
+  for (const text of ["l", "la", "lam", "lamp"]) type(text);
+  wait(200);
+  expect(asked).toEqual(["lamp"]);
+});
+
+test("typing on is not undone by the answer to what was typed before", () => {
+  draw(<Page />);
+  type("la");
+  wait(200);
+  type("lam");
+  expect(field().value).toBe("lam");
+  wait(200);
+  expect([field().value, asked]).toEqual(["lam", ["la", "lam"]]);
+});
+
+test("clearing the filters empties the field", () => {
+  draw(<Page />);
+  type("lamp");
+  wait(200);
+  fireEvent.click(screen.getByText("Clear"));
+  expect(field().value).toBe("");
+});
