@@ -11,6 +11,7 @@ import { paths, serverPaths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { Making } from "@/components/Making";
 import { DiffView } from "./DiffView";
+import { candidateName } from "./words";
 import { ShareDialog } from "./ShareDialog";
 import type { DiffSearch } from "./search";
 import classes from "./DiffPage.module.css";
@@ -63,12 +64,6 @@ function Header({ report }: { report: DiffReport }): ReactElement {
       {sharing && <ShareDialog diff={report.id} onClose={share.close} />}
     </header>
   );
-}
-
-/** A fork says where it forked; its name alone would repeat that of the base. */
-function candidateName({ base, candidate }: DiffReport): string {
-  const isFork = candidate.source_run === base.id && candidate.fork_sequence_no !== null;
-  return isFork ? `fork from step ${candidate.fork_sequence_no}` : candidate.name;
 }
 
 const FORMATS = [

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { emphasised, withoutKind } from "./words";
+import type { RunRef } from "@/api/schema";
+import { candidateName, emphasised, withoutKind } from "./words";
 
 test("the name of the cause stands out where the sentence has it, in whatever case", () => {
   expect(emphasised("The system prompt made it 42.", "the system prompt")).toEqual({
@@ -15,4 +16,20 @@ test("a title does not repeat its kind", () => {
   expect(withoutKind("Totals: errors 2 → 1", "totals")).toBe("errors 2 → 1");
   expect(withoutKind("totals", "totals")).toBe("");
   expect(withoutKind("step 5: amount", "arguments")).toBe("step 5: amount");
+});
+
+test("the candidate is told apart from the base", () => {
+  const base: RunRef = {
+    id: "base",
+    name: "Refund",
+    app: "",
+    status: "failed",
+    source: "live",
+    fork_sequence_no: null,
+    source_run: null,
+  };
+  const other = (given: Partial<RunRef>) => candidateName({ base, candidate: { ...base, id: "other", ...given } });
+  expect(other({ source_run: "base", fork_sequence_no: 5 })).toBe("fork from step 5");
+  expect(other({ name: "Exchange" })).toBe("Exchange");
+  expect(other({})).toBe("run other of the same name");
 });

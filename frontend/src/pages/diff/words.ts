@@ -1,5 +1,6 @@
 /** The report's closed vocabularies, as a reader meets them. */
-import type { AlignedPair, Attribution } from "@/api/schema";
+import type { AlignedPair, Attribution, DiffReport } from "@/api/schema";
+import { shortId } from "@/components/format";
 import type { Mark } from "@/components/labels";
 
 export const VERDICT_TITLES: Record<Attribution["verdict"], string> = {
@@ -53,4 +54,12 @@ export function withoutKind(title: string, kind: string): string {
     ? title.slice(kind.length).replace(/^:\s*/, "")
     : title;
   return rest.trim();
+}
+
+/** A fork says where it forked, a run of the same name which one it is: the bare name would repeat that of the base. */
+export function candidateName({ base, candidate }: Pick<DiffReport, "base" | "candidate">): string {
+  if (candidate.source_run === base.id && candidate.fork_sequence_no !== null) {
+    return `fork from step ${candidate.fork_sequence_no}`;
+  }
+  return candidate.name === base.name ? `run ${shortId(candidate.id)} of the same name` : candidate.name;
 }

@@ -13,7 +13,7 @@ import { ListPage } from "@/components/ListPage";
 import { StateChip } from "@/components/StateChip";
 import { useRows } from "@/components/useRows";
 import { score } from "@/pages/diff/deltas";
-import { CONFIDENCE } from "@/pages/diff/words";
+import { candidateName, CONFIDENCE } from "@/pages/diff/words";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import list from "@/components/ListPage.module.css";
@@ -89,14 +89,13 @@ function Diffs({ diffs }: { diffs: readonly DiffSummary[] }): ReactElement {
 function Row(props: { diff: DiffSummary; isSelected: boolean }): ReactElement {
   const { diff } = props;
   const confidence = diff.confidence && CONFIDENCE[diff.confidence];
-  const { fork_sequence_no: fork, name } = diff.candidate;
   return (
     <tr data-selected={props.isSelected}>
       <th scope="row">
         <Link {...paths.diff(diff.id)} className={list.name}>
           {diff.base.name}
         </Link>
-        <span className={list.sub}>{fork === null ? name : `fork from step ${fork}`}</span>
+        <span className={list.sub}>{candidateName(diff)}</span>
       </th>
       <td className={list.wide}>{diff.sentence}</td>
       <td>

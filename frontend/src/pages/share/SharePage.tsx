@@ -12,6 +12,7 @@ import { ErrorState } from "@/components/ErrorState";
 import { moment } from "@/components/format";
 import { DiffView } from "@/pages/diff/DiffView";
 import type { DiffSearch } from "@/pages/diff/search";
+import { candidateName } from "@/pages/diff/words";
 import { Logo } from "@/shell/Logo";
 import classes from "./SharePage.module.css";
 
@@ -45,11 +46,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
         <h1 className={classes.title}>
           <span>{report.base.name}</span>
           <IconArrowRight size={15} stroke={1.8} aria-label="compared with" role="img" />
-          <span className="muted">
-            {report.candidate.fork_sequence_no === null
-              ? report.candidate.name
-              : `fork from step ${report.candidate.fork_sequence_no}`}
-          </span>
+          <span className="muted">{candidateName(report)}</span>
         </h1>
         <p className={classes.note}>
           Report of {moment(report.created_at)}, shared for reading. Base is the run on the left, candidate the one on
