@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from replay import cache, derived, livecalls, log, preflight
+from replay import cache, containers, derived, livecalls, log, preflight
 from replay.loading import Payloads
 from replay.models import ReplaySession
 from replay.policy import Policy
@@ -52,6 +52,8 @@ class Execution:
         self.buffer: list[StepRow] = []
         self.buffered_at = 0.0
         self.closed: list[Closed] = []
+        self.touched: set[int | None] = set()  # the parents of what is not as recorded
+        self.gone: set[int] = set()
         self.committed: dict[int, Step] = {}
         self.failed_source_kept = False
 
@@ -129,8 +131,11 @@ class Execution:
             case Resolved():
                 self._resolved(event)
             case Gone():
+                self.gone.add(event.node.no)
                 if event.node.type is StepType.TOOL:
                     self.unused.append(event.node.no)
+                if event.node.parent not in self.gone:
+                    self.touched.add(walk.parent_of(event.node.parent))
                 self._compare(event.node.no, "unreached", "", "is not reached any more")
             case Diverged():
                 self._diverged(event.text)
@@ -168,6 +173,7 @@ class Execution:
         with transaction.atomic():
             for event in self.closed:
                 self._close(event)
+            containers.settle(self.run_id, self.touched, self.session.fork_sequence_no)
             status = self._end_status()
             traces.seal_run(self.run_id, self._run_status())
             self._update(
@@ -225,6 +231,8 @@ class Execution:
     def _resolved(self, event: Resolved) -> None:
         call, answer = event.call, event.answer
         node = call.node or answer.source
+        if answer.label is not Label.EXACT:
+            self.touched.add(call.parent)
         if node is not None:
             self._compare(node.no, answer.action, answer.label or "", f"is {answer.label} ({answer.reason})")
         if call.no <= self.checkpoint:
@@ -278,9 +286,12 @@ class Execution:
         return "completed_mixed" if held else "completed_simulated"
 
     def _run_status(self) -> RunStatus:
-        """A run that had failed fails again unless the replay came to another end."""
-        failed = self.session.source_run.status == RunStatus.FAILED
-        return RunStatus.FAILED if failed and self.failed_source_kept else RunStatus.COMPLETED
+        """A derived run fails where it ends so; an exact one, or one whose source failed in no step, as its source."""
+        if containers.ends_failing(self.run_id):
+            return RunStatus.FAILED
+        source = self.session.source_run
+        as_source = not self.touched or (self.failed_source_kept and not containers.has_failures(source.id))
+        return RunStatus.FAILED if as_source and source.status == RunStatus.FAILED else RunStatus.COMPLETED
 
     def _progress(self, first: int, last: int) -> None:
         self.checkpoint = max(self.checkpoint, last)

@@ -11,7 +11,7 @@ import structlog
 from django.db import close_old_connections, connection, transaction
 
 from diffing import services as diffing
-from replay import log, ownership, preflight
+from replay import containers, log, ownership, preflight
 from replay.edits import apply_profile
 from replay.execution import Execution
 from replay.loading import Payloads, load_graph
@@ -101,8 +101,10 @@ def _end(
         )  # fmt: skip
         if not ended:
             return
-        run_id = ReplaySession.objects.values_list("run_id", flat=True).get(id=session_id)
+        columns = ("run_id", "fork_sequence_no")
+        run_id, fork = ReplaySession.objects.values_list(*columns).get(id=session_id)
         if run_id is not None:
+            containers.cut_off(run_id, fork, failed=status == "failed_execution")
             traces.seal_run(run_id, RunStatus.FAILED)
         log.say(session_id, "session")
 

@@ -90,6 +90,8 @@ def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(worker: Non
     assert refund.label == Label.CACHED  # the other run of the app asked for just this
     assert all(derived[number].label == Label.EXACT for number in range(1, view.fork_sequence_no))
     assert all(step.label == Label.SIMULATED for step in derived.values() if step.type == StepType.MODEL)
+    fixed = Run.objects.get(id=view.run)
+    assert (fixed.status, fixed.error_count, derived[1].status) == (RunStatus.COMPLETED, 0, StepStatus.OK)
     assert view.diff is not None
     attribution = report(view.diff).attribution
     assert attribution.primary is not None

@@ -14,10 +14,11 @@ from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import OperatorAnswer, SessionView
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
-from tests.replay_runs import ORDERS, order_desk
+from tests.replay_runs import ORDERS, Asks, order_desk
 from traces.models import Run, Step
 from traces.problems import NotFound, ProblemError
 from traces.services import record
+from traces.vocabulary import RunStatus, StepStatus
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
@@ -193,6 +194,27 @@ def test_an_answer_given_by_the_operator_ends_the_loop(server: ProviderServer) -
     assert turn.detail["output_from"] == 3  # open at the fork: its recorded answer would be wrong now
 
 
+def failing_run() -> Run:
+    """A run whose agent and turn are recorded as failed, because their last tool call did."""
+    run = order_desk([("Where is A-1?", (Asks("get_order", {"order_id": "A-1"}, "timed out", StepStatus.ERROR),))])
+    failed = [dataclasses.replace(step, status=StepStatus.ERROR) for step in run.steps[:2]]
+    run = dataclasses.replace(run, steps=(*failed, *run.steps[2:]), status=RunStatus.FAILED)
+    return Run.objects.get(id=record(run).run_id)
+
+
+def test_containers_open_at_the_fork_end_as_the_replay_did(server: ProviderServer) -> None:
+    view = replay(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}})
+    agent, turn = steps(view)[:2]
+    assert (agent.status, turn.status, derived(view).status, derived(view).error_count) == ("ok", "ok", "completed", 0)
+    assert "open at the fork" in agent.detail["means"]
+
+
+def test_containers_fail_where_the_replay_fails_again(server: ProviderServer) -> None:
+    view = replay(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": "no such order", "status": "error"}})
+    agent, turn = steps(view)[:2]
+    assert (turn.status, derived(view).error_count > 0, agent.label) == ("error", True, "exact")
+
+
 def test_the_same_fork_again_is_answered_from_the_cache(server: ProviderServer) -> None:
     run = recorded()
     replay(run, 3, WRONG)
@@ -231,6 +253,7 @@ def test_a_final_error_fails_the_session_at_the_step(server: ProviderServer) -> 
     assert (view.status, view.error_sequence_no, len(server.seen)) == ("failed_execution", 5, 1)
     assert view.error_code
     assert (steps(view)[-1].sequence_no, steps(view)[-1].status) == (5, "error")
+    assert [step.status for step in steps(view)[:2]] == ["error", "error"]
     assert derived(view).status == "failed"
 
 
