@@ -26,14 +26,22 @@ function advice(error: unknown): string {
   }
 }
 
-export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactElement {
+interface Props {
+  error: unknown;
+  onRetry?: () => void;
+  /** It is all that the page shows. */
+  page?: boolean;
+}
+
+export function ErrorState({ error, onRetry, page = false }: Props): ReactElement {
+  const Heading = page ? "h1" : "h3";
   const problem = error instanceof ProblemError ? error.problem : null;
   return (
     <div className={classes.state} role="alert">
       <div className={classes.icon}>
         <IconAlertTriangle size={26} stroke={1.5} className="failed" />
       </div>
-      <h3>{problem?.title ?? "Something went wrong"}</h3>
+      <Heading>{problem?.title ?? "Something went wrong"}</Heading>
       <div className={classes.text}>
         {error instanceof Error ? error.message : String(error)} {advice(error)}
       </div>
