@@ -23,5 +23,5 @@ _apps = [path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffi
 
 urlpatterns = [
     path("api/v1/", include([*_own, *_apps])),
-    re_path(r"^(?!api/|static/|ws/)", frontend.index),
+    re_path(r"^(?!api/|assets/|static/|ws/)", frontend.index),
 ]

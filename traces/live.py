@@ -1,7 +1,5 @@
 """Wake-ups for live views: a hint that something changed, never the data itself."""
 
-from functools import partial
-
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import transaction
@@ -12,10 +10,10 @@ def touch(group: str) -> None:
 
     A wake-up that cannot be sent is logged and dropped: the change is stored, and views catch up by themselves.
     """
-    transaction.on_commit(partial(_wake, group), robust=True)
 
+    def wake() -> None:  # a named function: Django names what failed, which a partial has no name for
+        layer = get_channel_layer()
+        if layer is not None:
+            async_to_sync(layer.group_send)(group, {"type": "wake"})
 
-def _wake(group: str) -> None:
-    layer = get_channel_layer()
-    if layer is not None:
-        async_to_sync(layer.group_send)(group, {"type": "wake"})
+    transaction.on_commit(wake, robust=True)

@@ -53,6 +53,12 @@ def test_every_address_outside_the_api_is_the_browser_application(settings: Sett
     assert response["Cache-Control"] == "no-cache"
 
 
+def test_an_asset_of_another_build_is_missing_and_no_page(settings: Settings, tmp_path: object) -> None:
+    settings.FRONTEND_DIST = tmp_path
+    (settings.FRONTEND_DIST / "index.html").write_text("<!doctype html>cockpit")
+    assert Client().get("/assets/RunPage-old.js").status_code == 404
+
+
 def test_a_missing_build_says_how_to_build(settings: Settings, tmp_path: object) -> None:
     settings.FRONTEND_DIST = tmp_path
     response = Client().get("/")
