@@ -59,16 +59,16 @@ def _store(
     edges: Sequence[EdgeLine],
     values: Mapping[str, JSONValue],
 ) -> Recorded:
-    store.put_many(bundle.artifacts)
     origin = _origin(run)
     step_rows = _step_rows(lines, origin, values)
-    content_digest = rows.content_digest(services.said_of_run(run), step_rows)
+    content_digest = rows.content_digest(rows.said_of_run(run), step_rows)
     if content_digest != bundle.content_digest:
         raise BadBundle("the run does not hash to what the manifest says: the bundle is damaged", where="manifest.json")
     known = Run.objects.filter(app=run.app, external_id=run.external_id).first()
     if known is not None:
         return _known(known, content_digest)
     stored = Run.objects.create(**_columns(run, step_rows), source_run=origin, content_digest=content_digest)
+    store.put_many(bundle.artifacts)  # after the run, as every writer does: they never wait in a circle
     services.insert_steps(stored.id, step_rows)
     services.insert_edges(stored.id, (EdgeFact(**dict(edge)) for edge in edges))
     services.insert_tags(stored.id, run.tags)
@@ -197,5 +197,5 @@ def _signature(line: StepLine, input: JSONValue, splitter: Splitter) -> str:
 
 def _columns(run: RunLine, step_rows: Sequence[StepRow]) -> dict[str, Any]:
     columns = {name: value for name, value in run if name != "derived_from"}
-    sums = services.totals_columns(rows.totals(step_rows), run.started_at, run.ended_at)
+    sums = rows.totals_columns(rows.totals(step_rows), run.started_at, run.ended_at)
     return columns | sums | {"source": RunSource.BUNDLE}

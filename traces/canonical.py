@@ -16,6 +16,9 @@ from traces.json_types import JSONValue
 MAX_DEPTH: Final = 200
 _EXACT_INT: Final = 2**53
 _ORJSON: Final = orjson.OPT_SORT_KEYS
+# What orjson would write otherwise than RFC 8785 says.
+_WHOLE: Final = 1  # floats without a fraction: 1.0, which is written as 1
+_HARD: Final = 2  # keys that are not ASCII, very large and very small floats
 
 
 class NotCanonical(ValueError):
@@ -36,7 +39,10 @@ class NotCanonical(ValueError):
 
 def canonical_bytes(value: JSONValue) -> bytes:
     """The RFC 8785 bytes of `value`; raises `NotCanonical`."""
-    return orjson.dumps(value, option=_ORJSON) if _check(value, 0) else _slow(value)
+    found = _check(value, 0)
+    if found & _HARD:
+        return _slow(value)
+    return orjson.dumps(_with_integers(value) if found else value, option=_ORJSON)
 
 
 def digest_bytes(data: bytes) -> str:
@@ -53,8 +59,8 @@ def escape_pointer(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def _check(value: JSONValue, depth: int) -> bool:
-    """Refuse what is not JSON; true when orjson's sorted output already is the canonical form.
+def _check(value: JSONValue, depth: int) -> int:
+    """Refuse what is not JSON; 0 when orjson's sorted output already is the canonical form, else what is in the way.
 
     orjson sorts keys by code point and RFC 8785 by UTF-16 unit, which agree on ASCII; it also writes
     some numbers with another exponent than ECMAScript does.
@@ -62,7 +68,7 @@ def _check(value: JSONValue, depth: int) -> bool:
     if isinstance(value, str):
         return _check_text(value)
     if value is None or isinstance(value, bool):
-        return True
+        return 0
     if isinstance(value, int):
         return _check_int(value)
     if isinstance(value, float):
@@ -76,52 +82,67 @@ def _check(value: JSONValue, depth: int) -> bool:
     raise NotCanonical(f"{type(value).__name__} is not a JSON value")
 
 
-def _check_object(value: dict[str, JSONValue], depth: int) -> bool:
-    plain = True
+def _check_object(value: dict[str, JSONValue], depth: int) -> int:
+    found = 0
     key = ""
     try:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise NotCanonical("an object key that is not text")
-            plain &= _check_text(key) and key.isascii()
-            plain &= _check(item, depth + 1)
+            if not key.isascii():
+                found |= _check_text(key) | _HARD
+            if type(item) is not str or not item.isascii():  # most are: not worth a call
+                found |= _check(item, depth + 1)
     except NotCanonical as problem:
         problem.path.append(str(key))
         raise
-    return plain
+    return found
 
 
-def _check_list(value: list[JSONValue], depth: int) -> bool:
-    plain = True
+def _check_list(value: list[JSONValue], depth: int) -> int:
+    found = 0
     index = 0
     try:
         for index, item in enumerate(value):  # noqa: B007 - the handler names the place by it
-            plain &= _check(item, depth + 1)
+            found |= _check(item, depth + 1)
     except NotCanonical as problem:
         problem.path.append(str(index))
         raise
-    return plain
+    return found
 
 
-def _check_text(value: str) -> bool:
+def _check_text(value: str) -> int:
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError as error:
             raise NotCanonical("a lone surrogate") from error
-    return True
+    return 0
 
 
-def _check_int(value: int) -> bool:
+def _check_int(value: int) -> int:
     if not -(2**63) <= value < 2**64:
         raise NotCanonical("an integer beyond 64 bits")
-    return True
+    return 0
 
 
-def _check_float(value: float) -> bool:
+def _check_float(value: float) -> int:
     if not math.isfinite(value):
         raise NotCanonical(f"{value} is not a JSON number")
-    return 1e-3 <= abs(value) < 1e15 and not value.is_integer()
+    if value.is_integer():
+        return _WHOLE if abs(value) < _EXACT_INT else _HARD
+    return 0 if 1e-3 <= abs(value) < 1e15 else _HARD
+
+
+def _with_integers(value: JSONValue) -> JSONValue:
+    """A checked value with its whole floats as integers."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, dict):
+        return {key: item if isinstance(item, str) else _with_integers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_integers(item) for item in value]
+    return value
 
 
 def _slow(value: JSONValue) -> bytes:

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO, Final
 
-from django.db import transaction
-
 from traces import bundle_files, bundles, services
 from traces.importers import opening, registry
 from traces.importers.problems import BadFile
@@ -21,9 +19,10 @@ from traces.models import Run
 from traces.problems import ProblemError
 from traces.recording import RecordedRun
 from traces.schemas import ImportedRun, ImportReport, SkippedFile
+from traces.services import Recorded
 from traces.vocabulary import RunStatus
 
-_BATCH_RUNS: Final = 16
+_BATCH_RUNS: Final = 50
 _BATCH_STEPS: Final = 2_000
 _ZIP: Final = b"PK\x03\x04"
 
@@ -167,23 +166,17 @@ def _record(state: _Import, path: str, run: RecordedRun) -> None:
 def _store_waiting(state: _Import) -> None:
     if not state.waiting:
         return
-    stored: list[ImportedRun] = []
-    with transaction.atomic():
-        for each in state.waiting:
-            if (run := _stored(state, each.path, each.run)) is not None:
-                stored.append(run)
-    state.runs += stored
+    outcomes = services.record_all([each.run for each in state.waiting])
+    for each, outcome in zip(state.waiting, outcomes, strict=True):
+        if isinstance(outcome, ProblemError):
+            where = ", ".join(part for part in (f"run {each.run.external_id}", outcome.where) if part)
+            _skip(state, each.path, BadFile(outcome.detail, where))
+        else:
+            state.runs.append(_imported(each.run, outcome))
     state.waiting = []
 
 
-def _stored(state: _Import, path: str, run: RecordedRun) -> ImportedRun | None:
-    """Store a run; one that the store refuses does not keep the others from being imported."""
-    try:
-        recorded = services.record(run)
-    except ProblemError as problem:
-        where = ", ".join(part for part in (f"run {run.external_id}", problem.where) if part)
-        _skip(state, path, BadFile(problem.detail, where))
-        return None
+def _imported(run: RecordedRun, recorded: Recorded) -> ImportedRun:
     return ImportedRun(
         id=recorded.run_id,
         external_id=run.external_id,

@@ -106,7 +106,9 @@ def _unique(edges: Iterator[EdgeFact]) -> Iterator[EdgeFact]:
     """The first of edges that say the same, none from a step to itself or backwards."""
     seen: set[tuple[int, EdgeKind, str]] = set()
     for found in edges:
-        edge = replace(found, consumer_path=_fitting(found.consumer_path), producer_path=_fitting(found.producer_path))
+        paths = _fitting(found.consumer_path), _fitting(found.producer_path)
+        fits = paths == (found.consumer_path, found.producer_path)
+        edge = found if fits else replace(found, consumer_path=paths[0], producer_path=paths[1])
         key = (edge.producer, edge.kind, edge.consumer_path)
         if key in seen or edge.producer >= edge.consumer:
             continue

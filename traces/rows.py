@@ -57,6 +57,7 @@ class StepRow:
 COLUMNS: Final = tuple(column.name for column in fields(StepRow))
 # What a recording says of a step; ids are given by this store, and lineage is of the derived run's own.
 _SAID: Final = tuple(name for name in COLUMNS if name not in {"id", "source_step", "summary", "signature"})
+_PLAIN: Final = frozenset({str, int, type(None)})
 values_of: Final = attrgetter(*COLUMNS)
 said_of: Final = attrgetter(*_SAID)
 
@@ -101,13 +102,34 @@ def totals(steps: Iterable[Any]) -> Totals:
 
 def content_digest(said_of_run: JSONObject, steps: Iterable[Any]) -> str:
     """Names all that a recording says: equal recordings have equal digests, wherever they are stored."""
-    rows: list[JSONValue] = [[plain(value) for value in said_of(step)] for step in steps]
+    rows: list[JSONValue] = [
+        [value if type(value) in _PLAIN else plain(value) for value in said_of(step)] for step in steps
+    ]
     said: JSONObject = {"run": digest(said_of_run), "columns": list(_SAID), "steps": rows}
     try:
         # What `plain` makes is canonical as orjson writes it; checking that value by value takes five times as long.
         return digest_bytes(orjson.dumps(said, option=orjson.OPT_SORT_KEYS))
     except orjson.JSONEncodeError:
         return digest(said)  # says what is wrong, and where
+
+
+def said_of_run(run: Any) -> JSONObject:
+    """What a recording says of the run itself, for its content digest."""
+    return {
+        "external_id": run.external_id, "name": run.name, "app": run.app, "environment": run.environment,
+        "format": run.format, "status": str(run.status), "tags": list(run.tags), "metadata": run.metadata,
+        "started_at": plain(run.started_at), "ended_at": plain(run.ended_at),
+    }  # fmt: skip
+
+
+def totals_columns(sums: Totals, started: datetime | None, ended: datetime | None) -> dict[str, Any]:
+    """The columns of a run that sum up its steps."""
+    return {
+        "step_count": sums.step_count, "error_count": sums.error_count, "tokens_in": sums.tokens_in,
+        "tokens_out": sums.tokens_out, "cost_usd": sums.cost_usd, "exact_count": sums.exact_count,
+        "cached_count": sums.cached_count, "simulated_count": sums.simulated_count,
+        "duration_ms": (ended - started).total_seconds() * 1000 if started and ended and ended >= started else None,
+    }  # fmt: skip
 
 
 def _sum(steps: list[Any], column: str) -> Any:

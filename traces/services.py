@@ -1,31 +1,28 @@
 """Writing runs: whole recordings at once, and derived runs step by step. Everything else is read-only."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
 
-from traces import bulk, checking, lineage, live, rows, store, summaries
-from traces.canonical import NotCanonical, digest
+from traces import bulk, lineage, live, rows, store, summaries
 from traces.ids import new_id
-from traces.json_types import JSONObject, JSONValue
+from traces.json_types import JSONObject
 from traces.models import Edge, RetentionPass, Run, RunTag, Step
-from traces.parts import Splitter
-from traces.problems import InvalidRecording, NotFound, RunConflict, RunSealed
-from traces.provenance import EdgeFact, StepFacts, find_edges
-from traces.recording import RecordedRun, RecordedStep
+from traces.preparing import Identity, Prepared, prepare
+from traces.problems import NotFound, ProblemError, RunConflict, RunSealed
+from traces.provenance import EdgeFact
+from traces.recording import RecordedRun
 from traces.rows import StepRow
-from traces.signatures import signature
 from traces.vocabulary import Label, RunSource, RunStatus
 
 _STEP_COLUMNS = ("run", *rows.COLUMNS)
 _EDGE_COLUMNS = ("run", "producer_no", "consumer_no", "kind", "consumer_path", "producer_path", "evidence")
-_COST = Decimal("0.00000001")
+_TAG_COLUMNS = ("run", "tag")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,32 +33,39 @@ class Recorded:
     created: bool
 
 
+class _Stored(NamedTuple):
+    """The run under an identity."""
+
+    run_id: UUID
+    content_digest: str
+
+
 def record(run: RecordedRun) -> Recorded:
     """Store a whole recording, sealed; all of it or nothing.
 
     The same recording again changes nothing. Raises `InvalidRecording`, and `RunConflict` for another
     recording under the same identity.
     """
-    splitter = Splitter()
-    steps = checking.in_order(run)
-    step_rows = _rows(run, steps, splitter)
-    run_values = _run_values(run, step_rows)
-    if (stored := _known(run, run_values["content_digest"])) is not None:
-        return Recorded(run_id=stored, created=False)
-    numbers = {step.key: row.sequence_no for step, row in zip(steps, step_rows, strict=True)}
-    facts = [_facts(step, row, numbers) for step, row in zip(steps, step_rows, strict=True)]
-    edges = find_edges(facts, splitter)
-    with transaction.atomic():
-        if (stored := _claimed(run, run_values)) is not None:
-            return Recorded(run_id=stored, created=False)
-        run_id: UUID = run_values["id"]
-        store.put_many(splitter.parts)
-        insert_steps(run_id, step_rows)
-        insert_edges(run_id, edges)
-        insert_tags(run_id, run.tags)
-        Run.objects.filter(id=run_id).update(sealed_at=datetime.now(UTC))
-        live.touch("runs")
-    return Recorded(run_id=run_id, created=True)
+    (outcome,) = record_all([run])
+    if isinstance(outcome, ProblemError):
+        raise outcome
+    return outcome
+
+
+def record_all(runs: Sequence[RecordedRun]) -> list[Recorded | ProblemError]:
+    """Store recordings in one transaction, each as `record` does; one that is refused does not keep out the others."""
+    prepared = [_prepared(run) for run in runs]
+    given = [each for each in prepared if isinstance(each, Prepared)]
+    known = _known(given)
+    new = {each.identity: each for each in reversed(given) if each.identity not in known}
+    edges = {identity: each.edges() for identity, each in new.items()}
+    if new:
+        with transaction.atomic():
+            _insert_runs(new.values())
+            known |= _known(new.values())  # where another writer was quicker, it is that writer's
+            ours = [each for identity, each in new.items() if known[identity].run_id == each.run_id]
+            _insert_recorded(ours, edges)
+    return [each if isinstance(each, ProblemError) else _outcome(each, known[each.identity]) for each in prepared]
 
 
 def open_run(
@@ -153,34 +157,74 @@ def retention() -> Iterator[None]:
 
 def insert_tags(run_id: UUID, tags: Iterable[str]) -> None:
     """Make a run found by its tags."""
-    rows_of_tags = [(run_id, tag) for tag in dict.fromkeys(tag[:100] for tag in tags)]
-    bulk.insert(RunTag, ("run", "tag"), rows_of_tags)
+    bulk.insert(RunTag, _TAG_COLUMNS, _tags(run_id, tags))
 
 
 def insert_edges(run_id: UUID, edges: Iterable[EdgeFact]) -> None:
-    bulk.insert(
-        Edge,
-        _EDGE_COLUMNS,
-        [
-            (run_id, edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.producer_path,
-             edge.evidence.replace("\x00", "\ufffd"))
-            for edge in edges
-        ],
-    )  # fmt: skip
-
-
-def said_of_run(run: Any) -> JSONObject:
-    """What a recording says of the run itself, for its content digest."""
-    return {
-        "external_id": run.external_id, "name": run.name, "app": run.app, "environment": run.environment,
-        "format": run.format, "status": str(run.status), "tags": list(run.tags), "metadata": run.metadata,
-        "started_at": rows.plain(run.started_at), "ended_at": rows.plain(run.ended_at),
-    }  # fmt: skip
+    bulk.insert(Edge, _EDGE_COLUMNS, [_edge(run_id, edge) for edge in edges])
 
 
 def insert_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
     """Insert rows; callers hold the run and wake who watches."""
     bulk.insert(Step, _STEP_COLUMNS, [(run_id, *rows.values_of(row)) for row in step_rows])
+
+
+def _prepared(run: RecordedRun) -> Prepared | ProblemError:
+    try:
+        return prepare(run)
+    except ProblemError as problem:
+        return problem
+
+
+def _known(runs: Iterable[Prepared]) -> dict[Identity, _Stored]:
+    """The stored runs under the identities of `runs`."""
+    wanted = {run.identity for run in runs}
+    found: dict[Identity, _Stored] = {}
+    for external_ids in bulk.chunks({external_id for _, external_id in wanted}):
+        columns = ("app", "external_id", "id", "content_digest")
+        for app, external_id, *stored in Run.objects.filter(external_id__in=external_ids).values_list(*columns):
+            found[app, external_id] = _Stored(*stored)
+    return {identity: found[identity] for identity in wanted & found.keys()}
+
+
+def _insert_runs(runs: Iterable[Prepared]) -> None:
+    """Insert the rows of runs; an identity that is taken stays whose it is."""
+    # In one order for all writers, runs before artifacts: two batches then wait for each other, and never in a circle.
+    ordered = sorted(runs, key=lambda run: run.identity)
+    columns = tuple(ordered[0].columns)
+    bulk.insert(Run, columns, [tuple(run.columns.values()) for run in ordered], ignore_conflicts=True)
+
+
+def _insert_recorded(runs: Sequence[Prepared], edges: Mapping[Identity, Iterable[EdgeFact]]) -> None:
+    """All that belongs to runs whose rows are in, and seal them."""
+    store.put_many({sha256: data for run in runs for sha256, data in run.parts.items()})
+    bulk.insert(Step, _STEP_COLUMNS, [(run.run_id, *rows.values_of(row)) for run in runs for row in run.rows])
+    bulk.insert(Edge, _EDGE_COLUMNS, [_edge(run.run_id, edge) for run in runs for edge in edges[run.identity]])
+    bulk.insert(RunTag, _TAG_COLUMNS, [row for run in runs for row in _tags(run.run_id, run.columns["tags"])])
+    for chunk in bulk.chunks(run.run_id for run in runs):
+        Run.objects.filter(id__in=chunk).update(sealed_at=datetime.now(UTC))
+    live.touch("runs")
+
+
+def _outcome(run: Prepared, stored: _Stored) -> Recorded | ProblemError:
+    if stored.content_digest != run.content_digest:
+        app, external_id = run.identity
+        return RunConflict(
+            app=app, external_id=external_id, run_id=stored.run_id, stored=stored.content_digest,
+            given=run.content_digest,
+        )  # fmt: skip
+    return Recorded(run_id=stored.run_id, created=stored.run_id == run.run_id)
+
+
+def _edge(run_id: UUID, edge: EdgeFact) -> tuple[object, ...]:
+    return (
+        run_id, edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.producer_path,
+        edge.evidence.replace("\x00", "\ufffd"),
+    )  # fmt: skip
+
+
+def _tags(run_id: UUID, tags: Iterable[str]) -> list[tuple[UUID, str]]:
+    return [(run_id, tag) for tag in dict.fromkeys(tag[:100] for tag in tags)]
 
 
 def _require_open(run_id: UUID) -> None:
@@ -192,131 +236,10 @@ def _require_open(run_id: UUID) -> None:
         raise RunSealed(f"run {run_id} is sealed: no steps can be added to it")
 
 
-def _known(run: RecordedRun, content_digest: str) -> UUID | None:
-    """The stored run of this identity; raises `RunConflict` when it says something else."""
-    stored = Run.objects.filter(app=run.app, external_id=run.external_id).first()
-    if stored is None:
-        return None
-    if stored.content_digest != content_digest:
-        raise RunConflict(
-            app=run.app, external_id=run.external_id, run_id=stored.id, stored=stored.content_digest,
-            given=content_digest,
-        )  # fmt: skip
-    return stored.id
-
-
-def _claimed(run: RecordedRun, values: dict[str, Any]) -> UUID | None:
-    """Insert the run's row, or the run that another writer stored under this identity a moment ago."""
-    Run.objects.bulk_create([Run(**values)], ignore_conflicts=True)
-    if Run.objects.filter(id=values["id"]).exists():
-        return None
-    return _known(run, values["content_digest"])
-
-
-def _rows(run: RecordedRun, steps: Sequence[RecordedStep], splitter: Splitter) -> list[StepRow]:
-    given = {step.key: index for index, step in enumerate(run.steps)}
-    numbers = {step.key: number for number, step in enumerate(steps, 1)}
-    return [_row(given[step.key], step, numbers, splitter) for step in steps]
-
-
-def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Splitter) -> StepRow:
-    """The row of a step; `index` is its place in the recording as it was given."""
-    duration = (step.ended_at - step.started_at).total_seconds() * 1000 if step.ended_at and step.started_at else None
-    documents = step.output.get("documents") if isinstance(step.output, dict) else None
-    return StepRow(
-        sequence_no=numbers[step.key],
-        parent_no=None if step.parent is None else numbers[step.parent],
-        external_id=step.key,
-        type=step.type,
-        name=summaries.one_line(step.name, 300),
-        status=step.status,
-        label=step.label,
-        reason=step.reason or "",
-        started_at=step.started_at,
-        duration_ms=duration,
-        input_ref=_ref(index, step, "input", step.input, splitter),
-        output_ref=_ref(index, step, "output", step.output, splitter),
-        attributes_ref=_ref(index, step, "attributes", step.attributes or None, splitter),
-        signature=_signature(step, splitter),
-        error=step.error.replace("\x00", "\ufffd"),
-        summary=summaries.summarize(
-            type=step.type, name=step.name, tool_name=step.tool_name, input=step.input, output=step.output
-        ),
-        provider=step.provider,
-        model=step.model,
-        tool_name=step.tool_name,
-        call_id=step.call_id,
-        tokens_in=step.tokens_in,
-        tokens_out=step.tokens_out,
-        tokens_cached=step.tokens_cached,
-        cost_usd=None if step.cost_usd is None else step.cost_usd.quantize(_COST),
-        retries=step.retries,
-        document_count=len(documents) if isinstance(documents, list) else None,
-    )
-
-
-def _ref(index: int, step: RecordedStep, field: str, value: JSONValue, splitter: Splitter) -> str:
-    if value is None:
-        return ""
-    try:
-        return splitter.split(value)
-    except NotCanonical as problem:
-        raise checking.not_json(index, step, field, problem) from problem
-
-
-def _signature(step: RecordedStep, splitter: Splitter) -> str:
-    return signature(
-        type=step.type, name=step.name, input=step.input, provider=step.provider, model=step.model,
-        tool_name=step.tool_name, digest_of=splitter.digest,
-    )  # fmt: skip
-
-
-def _facts(step: RecordedStep, row: StepRow, numbers: dict[str, int]) -> StepFacts:
-    return StepFacts(
-        no=row.sequence_no, type=step.type, input=step.input, output=step.output, input_ref=row.input_ref,
-        output_ref=row.output_ref, call_id=step.call_id,
-        links=tuple(numbers[link] for link in step.links),
-    )  # fmt: skip
-
-
-def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any]:
-    """The columns of a recorded run."""
-    run = replace(run, name=summaries.one_line(run.name, 300) or run.external_id, metadata=_metadata(run))
-    sums = rows.totals(step_rows)
-    started, ended = run.started_at or sums.first_start, run.ended_at or sums.last_end
-    return {
-        "id": new_id(), "external_id": run.external_id, "name": run.name, "app": run.app,
-        "environment": run.environment, "source": run.source, "format": run.format, "status": run.status,
-        "tags": list(run.tags), "metadata": run.metadata, "started_at": started, "ended_at": ended,
-        "search": summaries.search_text(run),
-        "content_digest": rows.content_digest(said_of_run(replace(run, started_at=started, ended_at=ended)), step_rows),
-        **totals_columns(sums, started, ended),
-    }  # fmt: skip
-
-
-def _metadata(run: RecordedRun) -> JSONObject:
-    try:
-        digest(run.metadata)
-    except NotCanonical as problem:
-        raise InvalidRecording(f"the run's metadata: {problem}", where=f"/metadata{problem.where}") from problem
-    kept = checking.storable(run.metadata)
-    return kept if isinstance(kept, dict) else {}
-
-
-def totals_columns(sums: rows.Totals, started: datetime | None, ended: datetime | None) -> dict[str, Any]:
-    """The columns of a run that sum up its steps."""
-    return {
-        "step_count": sums.step_count, "error_count": sums.error_count, "tokens_in": sums.tokens_in,
-        "tokens_out": sums.tokens_out, "cost_usd": sums.cost_usd, "exact_count": sums.exact_count,
-        "cached_count": sums.cached_count, "simulated_count": sums.simulated_count,
-        "duration_ms": (ended - started).total_seconds() * 1000 if started and ended and ended >= started else None,
-    }  # fmt: skip
-
-
 def _take_totals(run: Run, steps: Sequence[Step]) -> None:
-    for column, value in totals_columns(rows.totals(steps), run.started_at, run.ended_at).items():
+    for column, value in rows.totals_columns(rows.totals(steps), run.started_at, run.ended_at).items():
         setattr(run, column, value)
-    run.content_digest = rows.content_digest(said_of_run(run), steps)
+    run.content_digest = rows.content_digest(rows.said_of_run(run), steps)
 
 
 def _derived_search(name: str, app: str, key: UUID, source_run: Run | None) -> str:

@@ -1,7 +1,6 @@
 """One line for a step in lists, and the text that a run is found by."""
 
 import json
-import re
 from typing import Final
 
 from traces.json_types import JSONObject, JSONValue
@@ -10,7 +9,6 @@ from traces.vocabulary import StepType
 
 MAX_SUMMARY: Final = 200
 MAX_SEARCH: Final = 600
-_SPACES: Final = re.compile(r"\s+")
 _ARGUMENT: Final = 40
 _HEAD: Final = 2_000  # of a text: enough for one line
 
@@ -38,7 +36,7 @@ def search_text(run: RecordedRun) -> str:
 
 def one_line(text: str, limit: int = MAX_SUMMARY) -> str:
     """The beginning of `text` without line breaks, and without what PostgreSQL cannot hold."""
-    line = _SPACES.sub(" ", text[: max(_HEAD, limit * 2)].replace("\x00", "\ufffd")).strip()
+    line = " ".join(text[: max(_HEAD, limit * 2)].replace("\x00", "\ufffd").split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -60,6 +60,8 @@ class TextIndex:
 
 def _shingles(text: str) -> Iterator[int]:
     """The hash of every run of `SHINGLE` words, in order; made without a loop in Python, for it is most of the work."""
+    if len(text) < 2 * SHINGLE - 1:
+        return iter(())  # too short for so many words
     words = _WORD.findall(text.lower())[:MAX_WORDS]
     return map(hash, zip(*(words[start:] for start in range(SHINGLE)), strict=False))
 

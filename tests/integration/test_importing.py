@@ -147,11 +147,17 @@ def test_a_transaction_holds_few_runs_and_not_one() -> None:
         pytest.skip("counts the statements of one database")
     from django.test.utils import CaptureQueriesContext
 
-    data = b"\n".join(transcript(at) for at in range(32))
-    with CaptureQueriesContext(connection) as captured:
-        importing.import_files([in_memory("many.jsonl", data)])
-    outer = [row for row in captured.captured_queries if row["sql"].startswith(("SAVEPOINT", "BEGIN"))]
-    assert len(outer) == 32 + 2
+    def statements(runs: int) -> int:
+        data = b"\n".join(transcript(at, f"Of {runs}?") for at in range(1000 * runs, 1001 * runs))
+        with CaptureQueriesContext(connection) as captured:
+            importing.import_files([in_memory("many.jsonl", data)])
+        begun = [row for row in captured.captured_queries if row["sql"].startswith(("SAVEPOINT", "BEGIN"))]
+        assert len(begun) == -(-runs // 50)
+        return len(captured.captured_queries)
+
+    of_one_batch = statements(2)
+    assert statements(50) == of_one_batch
+    assert statements(60) <= of_one_batch * 2
 
 
 SAMPLES = os.environ.get("FORKPOINT_SAMPLE_DATA", "")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from traces.canonical import NotCanonical, digest
 from traces.importers.messages import first_request
@@ -18,7 +18,6 @@ MOST_STEPS: Final = 250_000
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _KEY_LENGTH: Final = 200
 _NAME_LENGTH: Final = 120
-_BLANKS: Final = re.compile(r"\s+")
 _CONTAINERS: Final = ((re.compile(r"\bplan", re.I), StepType.PLANNER),
                       (re.compile(r"guard|safety|moderat", re.I), StepType.SAFETY),
                       (re.compile(r"valid|evaluat|verif", re.I), StepType.VALIDATOR),
@@ -205,18 +204,19 @@ def _clean(step: RecordedStep) -> RecordedStep:
         # clocks of two machines disagree: an end before its start is no end
         odd: JSONObject = {"recorded_end": step.ended_at.isoformat()}
         step = replace(step, ended_at=None, attributes={**step.attributes, **odd})
-    return replace(
-        step,
-        key=_short_key(step.key),
-        parent=_short_key(step.parent) if step.parent else None,
-        links=tuple(_short_key(link) for link in step.links),
-        name=_line(step.name, _NAME_LENGTH) or step.type.value,
-        error=step.error.replace("\0", "�"),
-        provider=_line(step.provider, 80),
-        model=_line(step.model, _NAME_LENGTH),
-        tool_name=_line(step.tool_name, _KEY_LENGTH),
-        call_id=_short_key(step.call_id) if step.call_id else "",
-    )
+    held = {
+        "key": _short_key(step.key),
+        "parent": _short_key(step.parent) if step.parent else None,
+        "links": tuple(_short_key(link) for link in step.links),
+        "name": _line(step.name, _NAME_LENGTH) or step.type.value,
+        "error": step.error.replace("\0", "�"),
+        "provider": _line(step.provider, 80),
+        "model": _line(step.model, _NAME_LENGTH),
+        "tool_name": _line(step.tool_name, _KEY_LENGTH),
+        "call_id": _short_key(step.call_id) if step.call_id else "",
+    }
+    changed: dict[str, Any] = {name: value for name, value in held.items() if value != getattr(step, name)}
+    return replace(step, **changed) if changed else step
 
 
 def _short_key(key: str) -> str:
@@ -226,7 +226,7 @@ def _short_key(key: str) -> str:
 
 
 def _line(value: str, width: int) -> str:
-    line = _BLANKS.sub(" ", value[: width * 8].replace("\0", "�")).strip()
+    line = " ".join(value[: width * 8].replace("\0", "�").split())
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 

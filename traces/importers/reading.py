@@ -12,7 +12,10 @@ from traces.importers.problems import BadFile
 from traces.json_types import JSONObject, JSONValue
 
 MAX_DEPTH: Final = 100  # of a file; leaves room under the store's own limit for what wraps a value
-_MANY_DIGITS: Final = re.compile(rb"[0-9]{19}")
+_MANY_DIGITS: Final = re.compile(rb"[0-9]{19,}")
+_NINETEEN: Final = b"0" * 19
+_DIGITS_ALIKE: Final = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))
+_BEFORE_NUMBERS: Final = frozenset(b" \t\r\n:,[-")
 _NOT_NUMBERS: Final = ("NaN", "Infinity", "-Infinity")
 _INT_RANGE: Final = range(-(2**63), 2**64)
 
@@ -23,7 +26,7 @@ def json_value(data: bytes) -> JSONValue:
         raise BadFile("the file is empty", "byte 0")
     value = _loads(data)
     _check_depth(value, 0)
-    if _MANY_DIGITS.search(data):
+    if _NINETEEN in data.translate(_DIGITS_ALIKE) and _may_be_beyond_64_bits(data):
         _check_integers(data)
     return value
 
@@ -129,6 +132,12 @@ def _checked(value: JSONValue, depth: int, key: str) -> None:
         # the pointer to a place a hundred levels down helps nobody: its start is enough
         keep = depth < 3
         raise BadFile(problem.problem, f"/{escape_pointer(key)}{problem.where}" if keep else "/…") from problem
+
+
+def _may_be_beyond_64_bits(data: bytes) -> bool:
+    """Whether many digits stand where a number may: not in a fraction, and in few texts."""
+    starts = (found.start() for found in _MANY_DIGITS.finditer(data))
+    return any(start == 0 or data[start - 1] in _BEFORE_NUMBERS for start in starts)
 
 
 def _check_integers(data: bytes) -> None:
