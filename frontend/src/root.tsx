@@ -18,6 +18,6 @@ export const rootRoute = createRootRoute({
       <Outlet />
     </Shell>
   ),
-  errorComponent: ({ error, reset }) => <ErrorState page error={error} onRetry={reset} />,
+  errorComponent: ({ error, reset }) => <ErrorState isPage error={error} onRetry={reset} />,
   notFoundComponent: NotFound,
 });

@@ -32,7 +32,7 @@ export const router = createRouter({
   defaultPreloadStaleTime: 0,
   context: { queryClient },
   scrollRestoration: true,
-  defaultErrorComponent: ({ error, reset }) => <ErrorState page error={error} onRetry={reset} />,
+  defaultErrorComponent: ({ error, reset }) => <ErrorState isPage error={error} onRetry={reset} />,
   defaultNotFoundComponent: NotFound,
 });
 

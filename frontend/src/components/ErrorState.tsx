@@ -30,11 +30,11 @@ interface Props {
   error: unknown;
   onRetry?: () => void;
   /** It is all that the page shows. */
-  page?: boolean;
+  isPage?: boolean;
 }
 
-export function ErrorState({ error, onRetry, page = false }: Props): ReactElement {
-  const Heading = page ? "h1" : "h3";
+export function ErrorState({ error, onRetry, isPage = false }: Props): ReactElement {
+  const Heading = isPage ? "h1" : "h3";
   const problem = error instanceof ProblemError ? error.problem : null;
   return (
     <div className={classes.state} role="alert">

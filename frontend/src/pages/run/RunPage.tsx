@@ -32,11 +32,11 @@ export function RunPage(): ReactElement {
   const reload = () => void Promise.all([run.refetch(), first.refetch(), isLong && all.refetch()]);
   useLive(run.data && !run.data.sealed ? { run: run.data.id } : null, reload);
   const failed = run.error ?? first.error ?? all.error;
-  if (failed) return <ErrorState page error={failed} onRetry={reload} />;
+  if (failed) return <ErrorState isPage error={failed} onRetry={reload} />;
   if (!run.data || !steps) return <Loading run={run.data} />;
   if (steps.length === 0) {
     return (
-      <EmptyState page title="This run has no steps">
+      <EmptyState isPage title="This run has no steps">
         The recording holds none, or they have not arrived yet.
       </EmptyState>
     );
