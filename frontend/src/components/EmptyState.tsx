@@ -13,7 +13,7 @@ export function EmptyState(props: {
   return (
     <div className={classes.state}>
       {props.icon && <div className={classes.icon}>{props.icon}</div>}
-      {props.isPage ? <h1>{props.title}</h1> : <h3>{props.title}</h3>}
+      {props.isPage ? <h1>{props.title}</h1> : <h2 className={classes.title}>{props.title}</h2>}
       {props.children && <div className={classes.text}>{props.children}</div>}
       {props.action && <div className={classes.action}>{props.action}</div>}
     </div>

@@ -34,14 +34,14 @@ interface Props {
 }
 
 export function ErrorState({ error, onRetry, isPage = false }: Props): ReactElement {
-  const Heading = isPage ? "h1" : "h3";
+  const Heading = isPage ? "h1" : "h2";
   const problem = error instanceof ProblemError ? error.problem : null;
   return (
     <div className={classes.state} role="alert">
       <div className={classes.icon}>
         <IconAlertTriangle size={26} stroke={1.5} className="failed" />
       </div>
-      <Heading>{problem?.title ?? "Something went wrong"}</Heading>
+      <Heading className={classes.title}>{problem?.title ?? "Something went wrong"}</Heading>
       <div className={classes.text}>
         {error instanceof Error ? error.message : String(error)} {advice(error)}
       </div>
