@@ -90,6 +90,7 @@ def _refusal(request: HttpRequest) -> Trouble | None:
     caller = caller_of({key.lower(): value for key, value in request.headers.items()}, request.session)
     if caller is None:
         return Trouble("auth_required", 401, "Log in, or send a token as `Authorization: Bearer …`.")
+    request.caller_name = caller.name  # type: ignore[attr-defined]  # for whatever records who did it
     if not may(caller, role):
         return Trouble("auth_forbidden", 403, f"This needs the role {role}; {caller.name} is {caller.role}.")
     return None

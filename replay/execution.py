@@ -12,14 +12,27 @@ from uuid import UUID
 
 from django.db import transaction
 
-from replay import cache, containers, derived, livecalls, log, preflight
+from replay import cache, containers, derived, livecalls, log, preflight, tool_queries
 from replay.loading import Payloads
 from replay.models import ReplaySession
 from replay.policy import Policy
 from replay.problems import CancelRequested, OperatorNeeded, OwnershipLost, Stopped
 from replay.schemas import OperatorQuestion, StepsResolved
 from replay.walk import Walk
-from replay.world import Answer, Call, Closed, Diverged, Event, Gone, Hit, Kept, OperatorAnswer, Resolved, label_key
+from replay.world import (
+    Answer,
+    Call,
+    Closed,
+    Diverged,
+    Event,
+    Gone,
+    Hit,
+    Kept,
+    OperatorAnswer,
+    Resolved,
+    Standing,
+    label_key,
+)
 from traces import live
 from traces import services as traces
 from traces.json_types import JSONValue
@@ -96,6 +109,10 @@ class Execution:
         self.flush()
         self.check_cancelled()
         return self.calls.answer(call, provider)
+
+    def tool(self, name: str) -> Standing:
+        """As decided now: a review that was taken back holds at once."""
+        return Standing(safe=tool_queries.standing(name))
 
     def ask(self, call: Call) -> OperatorAnswer | None:
         """The operator's stored answer; without one the session begins to wait."""

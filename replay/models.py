@@ -113,3 +113,19 @@ class SessionMessage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seq} {self.type}"
+
+
+class ToolDecision(models.Model):
+    """One decision about a tool. They are added and never changed: a tool's newest holds, all are its history."""
+
+    tool = models.CharField(max_length=300)
+    safe = models.BooleanField(null=True, help_text="may run in a replay; null: not reviewed any more")
+    by = models.CharField(max_length=120)
+    via = models.CharField(max_length=4, help_text="'page' or 'yaml'")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["tool", "-id"], name="tool_decision_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.tool}: {self.safe}"

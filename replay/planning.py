@@ -15,7 +15,19 @@ from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.schemas import Determinism, Plan, PlanAction, PlannedStep, PlanRefusal
 from replay.walk import Walk
-from replay.world import Answer, Call, Closed, Event, Gone, Hit, Kept, OperatorAnswer, Resolved
+from replay.world import (
+    UNREVIEWED,
+    Answer,
+    Call,
+    Closed,
+    Event,
+    Gone,
+    Hit,
+    Kept,
+    OperatorAnswer,
+    Resolved,
+    Standing,
+)
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import MissingPart
 from traces.schemas import LabelCounts
@@ -36,6 +48,7 @@ class Sources:
     cached: Callable[[str, Collection[UUID]], Hit | None]
     provider: Callable[[str, str, str | None], str | None]
     price: Price
+    tool: Callable[[str], Standing] = lambda name: UNREVIEWED
 
 
 @dataclass
@@ -63,6 +76,9 @@ class PlanWorld:
             output={"message": {"role": "assistant", "content": _UNKNOWN}}, note=f"asks {provider}",
         )  # fmt: skip
 
+    def tool(self, name: str) -> Standing:
+        return self.sources.tool(name)
+
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
 
@@ -76,7 +92,9 @@ def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources
     refusals = list(profile.refusals)
     try:
         refusals += _bad_indexes(graph, profile, world)
-        events = list(Walk(graph, profile, policy, world).run())
+        walk = Walk(graph, profile, policy, world)
+        events = list(walk.run())
+        refusals += _unreviewed(walk.resolvers.unreviewed)
     except MissingPart as missing:
         refusals.append(_missing(graph, missing))
         events = []
@@ -342,6 +360,17 @@ def _conflict(
         detail = f"provider {provider!r} is not configured"
         where = pointer(index, "model", "provider")
         yield PlanRefusal(code="policy_conflict", detail=detail, where=where, step=node.no)
+
+
+def _unreviewed(calls: Sequence[Call]) -> Iterable[PlanRefusal]:
+    """Nothing goes live before every tool that the plan would run was reviewed."""
+    if not calls:
+        return
+    tools = list(dict.fromkeys(call.called for call in calls))
+    named = ", ".join(map(repr, tools))
+    detail = f"the policy lets tools run live, and nobody has reviewed {named}: decide on the Tools page first"
+    step = next((call.node.no for call in calls if call.node is not None), None)
+    yield PlanRefusal(code="tool_review_required", detail=detail, where="/policy/allow", step=step)
 
 
 def _strict(policy: Policy, steps: list[PlannedStep]) -> Iterable[PlanRefusal]:

@@ -3,12 +3,13 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Final
 from uuid import UUID
 
 import pydantic
 
-from replay import cache, planning, pricing, providers
+from replay import cache, planning, pricing, providers, tool_queries
 from replay.edits import AppliedProfile, apply_profile
 from replay.graph import Graph
 from replay.loading import Payloads, load_first_model, load_graph
@@ -16,7 +17,7 @@ from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.problems import InvalidReplay
 from replay.schemas import Plan, PlanRefusal, ReplayRequest
-from replay.world import Hit
+from replay.world import Hit, Standing
 from traces import queries
 from traces.canonical import escape_pointer
 from traces.json_types import JSONValue
@@ -111,7 +112,18 @@ def sources(run: Run, payloads: Payloads) -> planning.Sources:
     def cached(signature: str, exclude: Collection[UUID]) -> Hit | None:
         return cache.lookup(run.app, signature, exclude=exclude)
 
-    return planning.Sources(payload=payloads, cached=cached, provider=provider_name, price=_price)
+    return planning.Sources(payload=payloads, cached=cached, provider=provider_name, price=_price, tool=_Tools())
+
+
+class _Tools:
+    """What is decided about tools, read once for a plan."""
+
+    @cached_property
+    def _decided(self) -> dict[str, bool | None]:
+        return tool_queries.standings()
+
+    def __call__(self, name: str) -> Standing:
+        return Standing(safe=self._decided.get(name))
 
 
 def provider_name(provider: str, model: str, override: str | None) -> str | None:

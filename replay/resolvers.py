@@ -26,6 +26,7 @@ class Resolvers:
     def __init__(self, policy: Policy, world: World) -> None:
         self.policy = policy
         self.world = world
+        self.unreviewed: list[Call] = []  # calls that would go live if somebody had reviewed their tools
 
     def resolve(self, call: Call) -> Answer:
         """The answer to `call`, with its label's key in the detail; the last resolver always answers."""
@@ -40,10 +41,13 @@ class Resolvers:
         self, call: Call, repeated: Callable[[Call], Node | None], similar: Callable[[Call], Match[Node] | None]
     ) -> Answer:
         """The answer to a tool call that no unused recording has: a repetition, a cached one, or by policy."""
-        chain: tuple[Resolver, ...] = (
+        recorded: tuple[Resolver, ...] = (
             lambda asked: self._repeated(repeated(asked)),
             self._cached,
             lambda asked: self._similar(similar(asked)),
+        )
+        chain: tuple[Resolver, ...] = (
+            *((self._live, *recorded) if self.policy.order == "reexecute" else (*recorded, self._live)),
             self._asked,
             self._blocked,
             self._fallback,
@@ -125,12 +129,32 @@ class Resolvers:
         return None if hit is None else from_cache(hit, call)
 
     def _live(self, call: Call) -> Answer | None:
-        """Only models go live; tools and retrievers have no executor yet."""
+        """Ask a provider, where the policy lets calls of this kind go live."""
         kind = _KINDS.get(call.type)
-        if kind != "model" or kind not in self.policy.allow or not call.complete:
+        if kind not in self.policy.allow or not call.complete:
+            return None
+        if kind == "tool":
+            return self._live_tool(call)
+        if kind != "model":
             return None
         provider = self.world.provider(call.provider, call.model, call.override_provider)
         return None if provider is None else self.world.live(call, provider)
+
+    def _live_tool(self, call: Call) -> Answer | None:
+        """A tool runs only where the policy lets it and somebody has reviewed it as safe."""
+        if self._forbidden(call.called):
+            return None
+        standing = self.world.tool(call.called)
+        if standing.safe is None:
+            self.unreviewed.append(call)
+        return None
+
+    def _forbidden(self, tool: str) -> str:
+        """Why the policy's lists keep a tool from running; empty when they do not."""
+        rules = self.policy.tools
+        if _any_glob(rules.block, tool):
+            return "on the blocklist"
+        return "not on the allowlist" if rules.allow and not _any_glob(rules.allow, tool) else ""
 
     def _asked(self, call: Call) -> Answer | None:
         if not _any_glob(self.policy.tools.ask, call.called):
@@ -150,12 +174,13 @@ class Resolvers:
         )  # fmt: skip
 
     def _blocked(self, call: Call) -> Answer | None:
-        """A blocklisted call is denied; one that looks like a side effect is answered with a message."""
+        """A blocklisted call is denied; a tool that is no safe one by review is answered with a message."""
         listed = _any_glob(self.policy.tools.block, call.called)
-        suggestion = suggest(call.called)
-        if not listed and suggestion.safe:
+        safe = self.world.tool(call.called).safe
+        if safe and not listed:
             return None
-        why = "on the blocklist" if listed else f"not reviewed, and its name {suggestion.reason}"
+        unreviewed = f"not reviewed, and its name {suggest(call.called).reason}"
+        why = "on the blocklist" if listed else "reviewed as a side effect" if safe is False else unreviewed
         return Answer(
             action="simulate", label=Label.SIMULATED, reason=Reason.SIDE_EFFECT_BLOCKED,
             output=blocked_message(call.called), status=StepStatus.DENIED if listed else StepStatus.OK,
@@ -180,9 +205,19 @@ class Resolvers:
             return "the policy allows no live model calls"
         if call.type is StepType.MODEL:
             return f"no configured provider serves {call.model or 'this model'}"
+        if call.type is StepType.TOOL:
+            return f"no recorded or cached answer to this tool call, and {self._not_live(call.called)}"
         if call.type in _KINDS:
             return f"no recorded or cached answer to this {call.type} call, and none goes live"
         return f"a {call.type} step cannot be computed from a changed input"
+
+    def _not_live(self, tool: str) -> str:
+        """Why a safe tool did not run."""
+        if "tool" not in self.policy.allow:
+            return "the policy allows no live tool calls"
+        if forbidden := self._forbidden(tool):
+            return f"it is {forbidden}"
+        return "nothing is configured to run it"
 
 
 def from_cache(hit: Hit, call: Call) -> Answer:

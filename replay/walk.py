@@ -155,7 +155,7 @@ class Walk:
     def _touched(self, node: Node) -> bool:
         if node.no in self.profile.by_step:
             return True
-        if self.policy.order == "reexecute" and node.type is StepType.MODEL and "model" in self.policy.allow:
+        if self.policy.order == "reexecute" and _LIVE_KINDS.get(node.type) in self.policy.allow:
             return True
         return any(
             link.producer in self.changes or (link.kind is EdgeKind.HISTORY and self.histories.has(link.producer))
@@ -324,6 +324,7 @@ class Walk:
 
 
 _CALLED = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
+_LIVE_KINDS = {StepType.MODEL: "model", StepType.TOOL: "tool"}
 
 
 def aligned(answer: Answer, recorded: JSONObject) -> Answer:

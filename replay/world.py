@@ -92,6 +92,17 @@ class OperatorAnswer:
     status: StepStatus = StepStatus.OK
 
 
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """What is known of a tool: the decision about it (None: nobody reviewed it), and what would run it live."""
+
+    safe: bool | None = None
+    executor: str = ""
+
+
+UNREVIEWED: Final = Standing()
+
+
 class World(Protocol):
     """Recorded payloads, caches, providers and live calls. `planning`: no live answer will become known."""
 
@@ -108,6 +119,9 @@ class World(Protocol):
 
     def live(self, call: Call, provider: str) -> Answer:
         """Ask the provider; in a plan the answer stays unknown."""
+
+    def tool(self, name: str) -> Standing:
+        """Whether a tool may run, and what would run it."""
 
     def ask(self, call: Call) -> OperatorAnswer | None:
         """Ask the operator for a tool's answer; None in a plan. Raises when the session has to wait for it."""

@@ -127,6 +127,8 @@ class Step(models.Model):
             # the signature cache: a call answered in any sealed run of the app
             models.Index(fields=["signature"], name="step_signature"),
             models.Index(fields=["external_id"], name="step_external"),  # permalinks by span id
+            # which tools there are and how often each was called: read from the index alone
+            models.Index(fields=["tool_name", "name", "run"], name="step_tools", condition=models.Q(type="tool")),
         )
 
     def __str__(self) -> str:

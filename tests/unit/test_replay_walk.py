@@ -16,7 +16,7 @@ from replay.planning import Sources, plan
 from replay.policy import Policy
 from replay.schemas import Plan
 from replay.walk import Walk
-from replay.world import Answer, Call, Closed, Event, Gone, Hit, Kept, OperatorAnswer, Resolved
+from replay.world import UNREVIEWED, Answer, Call, Closed, Event, Gone, Hit, Kept, OperatorAnswer, Resolved, Standing
 from tests.replay_runs import CONVERSATION, ORDERS, Asks, Says, graph_of, order_desk
 from traces.json_types import JSONObject, JSONValue
 from traces.recording import RecordedRun
@@ -46,6 +46,9 @@ class MemoryWorld:
         assert self.model is not None
         output: JSONValue = {"message": {"role": "assistant", **self.model(call)}}
         return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=output)
+
+    def tool(self, name: str) -> Standing:
+        return UNREVIEWED
 
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None

@@ -1,0 +1,57 @@
+"""Kurral's side_effects.yaml, in and out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay import tool_file
+from replay.problems import InvalidReplay
+from replay.tool_file import ToolFile
+
+KURRAL = b"""
+tools:
+  send_email: false    # false = side effect (blocked), true = safe (allowed)
+  tavily_search: true
+done: false            # Must be set to true manually after review
+"""
+
+
+def test_a_file_of_kurral_is_read() -> None:
+    assert tool_file.read(KURRAL) == ToolFile(tools={"send_email": False, "tavily_search": True}, done=False)
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=40).filter(lambda text: text.isprintable()), st.booleans()))
+def test_what_was_written_is_read_again(tools: dict[str, bool]) -> None:
+    assert tool_file.read(tool_file.write(tools, done=True).encode()) == ToolFile(tools=tools, done=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "says"),
+    [
+        ('tools: {send_email: "false"}\ndone: true', "/tools/send_email", "without quotes"),
+        ("tools: {a: true}\ndone: 'true'", "/done", "without quotes"),
+        ("tools: {a/b: 1}\ndone: true", "/tools/a~1b", "is 1"),
+        ("tools: {a: null}\ndone: true", "/tools/a", "is None"),
+        ("tools: {on: true}\ndone: true", "/tools/True", "in quotes"),
+        ("tools: {a: true}", "/done", "missing"),
+        ("tools: {a: true, a: false}\ndone: true", "", "stands twice"),
+        ("tools: {a: true}\ndone: true\nextra: 1", "/extra", "not known"),
+        ("tools: [a]\ndone: true", "/tools", "no `tools:`"),
+        ("", "/tools", "no `tools:`"),
+        ("a: [", "", "not YAML"),
+        ("!!python/object/apply:os.system [id]", "", "not YAML"),
+        ("[" * 5000, "", "not YAML"),
+        ("tools: &a {b: *a}\ndone: true", "/tools/b", "true or false"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(text: str, where: str, says: str) -> None:
+    with pytest.raises(InvalidReplay) as refused:
+        tool_file.read(text.encode())
+    assert refused.value.where == where
+    assert says in str(refused.value)
+
+
+def test_a_file_that_is_no_text_or_too_large_is_refused() -> None:
+    for data in (b"\xff\xfe", b"#" * 2_000_000):
+        with pytest.raises(InvalidReplay):
+            tool_file.read(data)
