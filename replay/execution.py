@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from replay import cache, containers, derived, livecalls, log, preflight, tool_queries
+from replay import cache, containers, derived, livecalls, log, preflight, tool_queries, wording
 from replay.loading import Payloads
 from replay.models import ReplaySession
 from replay.policy import Policy
@@ -67,6 +67,7 @@ class Execution:
         self.closed: list[Closed] = []
         self.touched: set[int | None] = set()  # the parents of what is not as recorded
         self.gone: set[int] = set()
+        self.unreached: list[int] = []  # by the plan they would have been reached
         self.committed: dict[int, Step] = {}
         self.failed_source_kept = False
 
@@ -122,7 +123,7 @@ class Execution:
                 fallback=given["action"] == "fallback", output=given.get("output"), status=StepStatus(given["status"])
             )
         self.flush()
-        text = f"step {call.no} calls {call.called}, which no recording answers: what does it return?"
+        text = f"Step {call.no} calls {call.called}, which no recording answers: what does it return?"
         question = OperatorQuestion(sequence_no=call.no, tool_name=call.called, arguments=call.input, text=text)
         with transaction.atomic():
             self._update(
@@ -153,7 +154,8 @@ class Execution:
                     self.unused.append(event.node.no)
                 if event.node.parent not in self.gone:
                     self.touched.add(walk.parent_of(event.node.parent))
-                self._compare(event.node.no, "unreached", "", "is not reached any more")
+                if not event.told and self._planned(event.node.no) != "unreached":
+                    self.unreached.append(event.node.no)
             case Diverged():
                 self._diverged(event.text)
             case Closed():
@@ -208,7 +210,7 @@ class Execution:
 
     def _keep(self, event: Kept, walk: Walk) -> None:
         for no in range(event.first, event.last + 1) if self.session.planned else ():
-            self._compare(no, "reuse", Label.EXACT, f"is exact ({Reason.SOURCE_OUTPUT_REUSED})")
+            self._compare(no, Label.EXACT, Reason.SOURCE_OUTPUT_REUSED)
         self.flush()
         self.failed_source_kept = True
         if not event.offset and not walk.numbers_moved:
@@ -251,7 +253,7 @@ class Execution:
         if answer.label is not Label.EXACT:
             self.touched.add(call.parent)
         if node is not None:
-            self._compare(node.no, answer.action, answer.label or "", f"is {answer.label} ({answer.reason})")
+            self._compare(node.no, answer.label or "", answer.reason or "")
         if call.no <= self.checkpoint:
             return
         if answer.label is None:
@@ -275,11 +277,16 @@ class Execution:
             raise Stopped("budget_steps", f"the budget allows {most} steps", step=written + 1)
         self.calls.check_deadline(written + 1)
 
-    def _compare(self, no: int, action: str, label: str, became: str) -> None:
+    def _compare(self, no: int, label: str, reason: str) -> None:
         """Say where execution differs from the plan."""
-        planned = self.session.planned.get(str(no), ["reuse", Label.EXACT, Reason.SOURCE_OUTPUT_REUSED])
-        if planned[1] != (label or None) and (planned[0] != "unreached" or action != "unreached"):
-            self._diverged(f"step {no} was planned as {planned[1] or planned[0]} and {became}")
+        planned = self._planned(no)
+        if planned != label and (label or planned != "blocked"):
+            self._diverged(wording.otherwise(no, planned, reason))
+
+    def _planned(self, no: int) -> str:
+        """The label that the plan gave to a source step, or its action where that has none."""
+        action, label, _ = self.session.planned.get(str(no), ["reuse", Label.EXACT, ""])
+        return str(label or action)
 
     def _diverged(self, text: str) -> None:
         if len(self.divergences) < _SHOWN_DIVERGENCES:
@@ -320,7 +327,7 @@ class Execution:
         return {
             "resolved_steps": sum(self.counts.values()), "exact_count": self.counts[Label.EXACT],
             "cached_count": self.counts[Label.CACHED], "simulated_count": self.counts[Label.SIMULATED],
-            "divergences": list(self.divergences), "unused_calls": list(self.unused),
+            "divergences": [*self.divergences, *wording.unreached(self.unreached)], "unused_calls": list(self.unused),
         }  # fmt: skip
 
     def _update(self, **columns: object) -> None:

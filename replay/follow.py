@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from replay import wording
 from replay.control import ReplayControl, ToolSpec
 from replay.edits import NO_EDITS, edit_slots, edited_parameters, with_system
 from replay.graph import Node
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from replay.walk import Walk
 
 _NEW: Final = "new"
+_UNASKED: Final = "Nobody asks for it any more"
 
 
 class Follower:
@@ -41,6 +43,7 @@ class Follower:
         self.control = ReplayControl()
         self.recorded: RecordedCalls[Node] = RecordedCalls()
         self.used: set[int] = set()
+        self.paired: set[int] = set()  # recorded calls in whose place another one was told
         self.tool_messages: dict[str, JSONObject] = {}
 
     def run(self) -> Iterator[Event]:
@@ -110,11 +113,29 @@ class Follower:
             self.walk.settle(source, answer)
         if source is None:
             answer = replace(answer, detail={**answer.detail, "divergence": _NEW})
-            yield Diverged(text=f"step {call.no}: {call.called} was called, which the recording did not do here")
+            yield Diverged(text=self._said_of_new(call))
         yield Resolved(call=call, answer=replace(answer, source=source))
         if answer.reason is not Reason.DUPLICATE_SUPPRESSED:
             self._outcome(call.called, call.input, answer.status, call.no)
         self.tail.append(self._tool_message(call, answer, source))
+
+    def _said_of_new(self, call: Call) -> str:
+        """How a call that no recorded one answers differs from the one in its place, if there is one."""
+        node = self._in_its_place(call)
+        if node is None:
+            return wording.asked_newly(call.no, call.called)
+        self.paired.add(node.no)
+        recorded = self.walk.world.payload(node.input_ref) if node.input_ref else None
+        return wording.asked_otherwise(call.no, call.called, recorded, call.input)
+
+    def _in_its_place(self, call: Call) -> Node | None:
+        """The first unused recorded call of the same tool before the next recorded model step."""
+        for node in self.after:
+            if node.type is StepType.MODEL and node.no > self.at.no:
+                return None
+            if node.no > self.at.no and node.called == call.called and node.no not in self.used | self.paired:
+                return node
+        return None
 
     def _tool_call(self, asked: JSONObject) -> tuple[Call, Match[Node] | None]:
         tool, arguments = str(asked.get("name", "")), asked.get("arguments")
@@ -165,7 +186,7 @@ class Follower:
         limit = self.walk.policy.max_turns
         if self.turns < limit:
             return False
-        yield Diverged(text=f"the loop was stopped after {limit} model calls, the policy's turn limit")
+        yield Diverged(text=f"The loop was stopped after {limit} model calls, the policy's turn limit.")
         return True
 
     def _model(self) -> Generator[Event, None, bool]:
@@ -189,7 +210,7 @@ class Follower:
         message = answer_of(self.output)
         change = self.walk.changes.get(node.no) if node is not None else None
         self.tail.append(message if change is None else with_recorded_calls(change, message))
-        yield Diverged(text=f"step {call.no} has no real answer: from there on the recorded structure is kept")
+        yield Diverged(text=f"Step {call.no} has no real answer: from there on the recorded structure is kept.")
         return False
 
     def _next_recorded(self) -> Node | None:
@@ -252,7 +273,7 @@ class Follower:
             self.ended_at = node.no
             came = node.no in self.used or (node.type is StepType.MODEL and node.no <= self.at.no)
             if not came:
-                yield Gone(node=node, why="nobody asked for it any more")
+                yield Gone(node=node, why=_UNASKED, told=node.no in self.paired)
         self._tell_history()
 
     def _resume_point(self) -> int:
@@ -286,7 +307,7 @@ def _denied(call: Call, step: int | None) -> Answer:
     detail: JSONObject = {**label_key(), "duplicate_of": step}
     return Answer(
         action="blocked", label=Label.SIMULATED, reason=Reason.DUPLICATE_SUPPRESSED, output=text,
-        status=StepStatus.DENIED, detail=detail, note=f"repeats step {step}",
+        status=StepStatus.DENIED, detail=detail, note=f"Repeats step {step}",
     )  # fmt: skip
 
 

@@ -43,11 +43,11 @@ def recognise(graph: Graph, node: Node) -> Recognition:
     siblings = [step for step in graph.children.get(node.parent, []) if step.type is not StepType.OUTPUT]
     models = [step for step in siblings if step.type is StepType.MODEL]
     if not models:
-        return Recognition(loop=None, said="no loop: there is no model step from the fork on here")
+        return Recognition(loop=None, said="No loop: there is no model step from the fork on here")
     steps = [step for step in siblings if models[0].no <= step.no]
     steps = _without_tail(steps)
     if problem := _problem(graph, steps, models):
-        return Recognition(loop=None, said=f"no loop recognised: {problem}; the recorded structure is kept")
+        return Recognition(loop=None, said=f"No agent loop recognised: {problem}; the recorded structure is kept")
     loop = Loop(parent=node.parent, steps=tuple(steps))
     return Recognition(loop=loop, said=_said(graph, loop))
 
@@ -82,4 +82,4 @@ def _said(graph: Graph, loop: Loop) -> str:
     count = len(loop.models)
     under = f"step {loop.parent}" if loop.parent is not None else "the run"
     models = "one model step" if count == 1 else f"{count} model steps whose messages extend each other"
-    return f"agent loop of {models} under {under}, steps {loop.first} to {loop.last}"
+    return f"Agent loop of {models} under {under}, steps {loop.first} to {loop.last}"

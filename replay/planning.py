@@ -28,13 +28,14 @@ from replay.world import (
     Resolved,
     Standing,
 )
+from replay.wording import numbered, sentence
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import MissingPart
 from traces.schemas import LabelCounts
 from traces.vocabulary import Label, Reason, StepType
 
 _UNKNOWN: Final = "[Forkpoint] Known only after the live call."
-_NOTHING_TO_FOLLOW: Final = "nothing to follow: every model answer is the recorded one"
+_NOTHING_TO_FOLLOW: Final = "Nothing to follow: every model answer is the recorded one"
 _EXACT: Final = str(Reason.SOURCE_OUTPUT_REUSED)
 
 Price = Callable[[str, str, int | None, int | None], float | None]
@@ -73,7 +74,7 @@ class PlanWorld:
         self.costs[call.no] = self.sources.price(provider, call.model, *tokens)
         return Answer(
             action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, known=False,
-            output={"message": {"role": "assistant", "content": _UNKNOWN}}, note=f"asks {provider}",
+            output={"message": {"role": "assistant", "content": _UNKNOWN}}, note=f"Asks {provider}",
         )  # fmt: skip
 
     def tool(self, name: str) -> Standing:
@@ -184,7 +185,7 @@ def _gone(event: Gone) -> PlannedStep:
 
 
 def _closed(event: Closed) -> PlannedStep:
-    note = f"its output is that of step {event.output_from}"
+    note = f"Its output is that of step {event.output_from}"
     return PlannedStep(
         sequence_no=event.node.no, type=event.node.type, name=event.node.name,
         action="cache" if event.label is Label.CACHED else "simulate", label=event.label, reason=event.reason,
@@ -225,25 +226,22 @@ def _warnings(steps: list[PlannedStep], policy: Policy, events: list[Event], cos
     placeholders = [step.sequence_no for step in steps if step.reason == Reason.POLICY_FALLBACK]
     blocked = [step.sequence_no for step in steps if step.action == "blocked" and step.label is None]
     if costs:
-        found.append("live answers may ask for other calls than recorded: later steps are planned as recorded")
+        found.append("Live answers may ask for other calls than recorded; later steps are planned as recorded.")
     if None in costs:
-        found.append("the price of a live model is not known, so the cost is not known")
+        found.append("The price of a live model is not known, so neither is the cost.")
     if None in costs and policy.budget.max_cost_usd is not None:
-        found.append("the cost cap cannot hold for calls whose price is not known")
+        found.append("The cost cap cannot hold: the price of some live calls is not known.")
     if new:
-        found.append(f"{new} calls are made that the recording does not have")
+        calls = "1 call is made" if new == 1 else f"{new} calls are made"
+        found.append(f"{calls} that the recording does not have.")
     if placeholders:
-        found.append(f"steps {_numbers(placeholders)} get a placeholder, because nothing can answer them")
+        gets, them = ("gets a placeholder", "it") if len(placeholders) == 1 else ("get placeholders", "them")
+        found.append(sentence(f"{numbered(placeholders)} {gets}, because nothing can answer {them}."))
     if blocked:
-        found.append(f"the replay will fail at step {blocked[0]}: nothing can answer it, and the policy says fail")
+        found.append(f"The replay will fail at step {blocked[0]}: nothing can answer it, and the policy says fail.")
     if {"tool", "retrieval"} & set(policy.allow):
-        found.append("no tool or retriever can be called live: recorded and cached answers are used")
+        found.append("No tool or retriever can be called live; recorded and cached answers are used.")
     return found
-
-
-def _numbers(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:5]))
-    return f"{shown} and {len(numbers) - 5} more" if len(numbers) > 5 else shown
 
 
 def _loop(graph: Graph, steps: list[PlannedStep]) -> str:

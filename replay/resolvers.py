@@ -10,6 +10,7 @@ from replay.matching import Match, similarity
 from replay.policy import Policy
 from replay.prompts import render
 from replay.side_effects import blocked_message, suggest
+from replay.wording import sentence
 from replay.world import Answer, Call, Hit, World, label_key
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
@@ -161,7 +162,7 @@ class Resolvers:
             return None
         said = self.world.ask(call)
         if said is None:
-            note = "the operator will be asked for this tool's answer"
+            note = "The operator will be asked for this tool's answer"
             return Answer(
                 action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, known=False, note=note,
                 output=placeholder(call, note),
@@ -184,17 +185,22 @@ class Resolvers:
         return Answer(
             action="simulate", label=Label.SIMULATED, reason=Reason.SIDE_EFFECT_BLOCKED,
             output=blocked_message(call.called), status=StepStatus.DENIED if listed else StepStatus.OK,
-            note=f"tool {call.called!r} is {why}", detail={"blocked": why},
+            note=f"Tool {call.called!r} is {why}", detail={"blocked": why},
         )  # fmt: skip
 
     def _fallback(self, call: Call) -> Answer:
         note = self._reason_for_fallback(call)
         if self.policy.fallback == "fail":
             return Answer(
-                action="blocked", label=None, reason=None, known=False, note=note, output=placeholder(call, note)
+                action="blocked",
+                label=None,
+                reason=None,
+                known=False,
+                note=sentence(note),
+                output=placeholder(call, note),
             )
         return Answer(
-            action="simulate", label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK, known=False, note=note,
+            action="simulate", label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK, known=False, note=sentence(note),
             output=placeholder(call, note),
         )  # fmt: skip
 

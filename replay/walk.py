@@ -118,7 +118,9 @@ class Walk:
             return None
         loop = self.recognition(node)
         if loop.loop is None:
-            yield Diverged(text=f"step {node.no} answers otherwise: {loop.said}")
+            yield Diverged(
+                text=f"Step {node.no} asks for other tools than recorded, which is not followed. {loop.said}."
+            )
             return None
         follower = Follower(self, loop.loop, node, call, edited, answer)
         yield from follower.run()
@@ -268,7 +270,7 @@ class Walk:
         source = max(producers, key=lambda change: _SEVERITY[self._label(change)[0]])
         label, reason = self._label(source)
         action = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.SIMULATED: "simulate"}[label]
-        said = f"its text is that of step {source.node.no}"
+        said = f"Its text is that of step {source.node.no}"
         detail: JSONObject = {"derived_from": source.node.no}
         return Answer(
             action=action, label=label, reason=reason, output=output, status=node.status, known=source.answered,  # type: ignore[arg-type]  # a PlanAction by the table above

@@ -150,10 +150,14 @@ class Resolved:
 
 @dataclass(frozen=True, kw_only=True)
 class Gone:
-    """A source step that the replay does not come to any more."""
+    """A source step that the replay does not come to any more.
+
+    `told`: what came in its place was said already.
+    """
 
     node: Node
     why: str
+    told: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,6 +92,8 @@ def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(worker: Non
     assert all(step.label == Label.SIMULATED for step in derived.values() if step.type == StepType.MODEL)
     fixed = Run.objects.get(id=view.run)
     assert (fixed.status, fixed.error_count, derived[1].status) == (RunStatus.COMPLETED, 0, StepStatus.OK)
+    assert view.divergences == ["Step 8: issue_refund was asked with amount 42 instead of 4200."]
+    assert view.unused_calls == [8]
     assert view.diff is not None
     attribution = report(view.diff).attribution
     assert attribution.primary is not None

@@ -204,7 +204,7 @@ def test_a_tool_result_is_put_into_the_message_in_which_it_was_read() -> None:
 
 def test_the_plan_says_how_the_loop_was_recognised() -> None:
     assert replay(WRONG).plan().loop == (
-        "agent loop of 3 model steps whose messages extend each other under step 2, steps 3 to 7"
+        "Agent loop of 3 model steps whose messages extend each other under step 2, steps 3 to 7"
     )
 
 

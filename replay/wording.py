@@ -1,0 +1,104 @@
+"""Sentences about what a replay does otherwise than its recording or its plan. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import orjson
+
+from traces.json_types import JSONValue
+from traces.vocabulary import Label, Reason
+
+_SHOWN: Final = 60
+_LISTED: Final = 5
+_PLANNED: Final[Mapping[str, str]] = {
+    Label.EXACT: "was planned to keep its recorded answer",
+    Label.CACHED: "was planned to be answered from the cache",
+    Label.SIMULATED: "was planned to be simulated",
+    "unreached": "was not planned to be reached",
+    "blocked": "was planned to stop the replay",
+}
+_BECAME: Final[Mapping[str, str]] = {
+    Reason.SOURCE_OUTPUT_REUSED: "kept its recorded answer",
+    Reason.OPERATOR_OVERRIDE: "was answered by the operator",
+    Reason.CACHE_SIGNATURE: "was answered from the cache by the same call",
+    Reason.CACHE_SEMANTIC: "was answered from the cache by a similar call",
+    Reason.LIVE_MODEL: "was answered live",
+    Reason.LIVE_TOOL: "was answered live",
+    Reason.LIVE_RETRIEVAL: "was answered live",
+    Reason.SIDE_EFFECT_BLOCKED: "was blocked, because the tool may have side effects",
+    Reason.DUPLICATE_SUPPRESSED: "was not made again, because the same call had succeeded in this turn",
+    Reason.POLICY_FALLBACK: "got a placeholder, because nothing could answer it",
+}
+
+
+def sentence(text: str) -> str:
+    """`text` with a capital at its start."""
+    return text[:1].upper() + text[1:]
+
+
+def numbered(numbers: Iterable[int]) -> str:
+    """`step 3`, or `steps 3, 5 to 7 and 9`, the first few of them."""
+    ranges = _ranges(numbers)
+    if not ranges:
+        return "no steps"
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return f"step {ranges[0][0]}"
+    shown = [_range(first, last) for first, last in ranges[:_LISTED]]
+    if (left := sum(last - first + 1 for first, last in ranges[_LISTED:])) > 0:
+        return f"steps {', '.join(shown)} and {left} more"
+    return f"steps {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
+
+
+def unreached(numbers: Iterable[int]) -> list[str]:
+    """What is said of recorded steps that the replay did not come to."""
+    listed = list(numbers)
+    if not listed:
+        return []
+    return [sentence(f"{numbered(listed)} {'was' if len(listed) == 1 else 'were'} not reached any more.")]
+
+
+def otherwise(no: int, planned: str, reason: str) -> str:
+    """A step that was resolved in another way than planned."""
+    was, became = _PLANNED.get(planned, f"was planned as {planned}"), _BECAME.get(reason, "could not be answered")
+    return f"Step {no} {was}, but {became}."
+
+
+def asked_otherwise(no: int, tool: str, before: JSONValue, after: JSONValue) -> str:
+    """A call of a tool that the recording called here with other arguments."""
+    return f"Step {no}: {tool} was asked with {_differences(before, after)}."
+
+
+def asked_newly(no: int, tool: str) -> str:
+    return f"Step {no}: {tool} was asked, which the recording did not do here."
+
+
+def _differences(before: JSONValue, after: JSONValue) -> str:
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return f"{_value(after)} instead of {_value(before)}"
+    said = [f"{name} {_value(after[name])} instead of {_value(before[name])}"
+            for name in after if name in before and after[name] != before[name]]  # fmt: skip
+    said += [f"{name} {_value(after[name])}, which it was not before" for name in after if name not in before]
+    said += [f"no {name}, which was {_value(before[name])}" for name in before if name not in after]
+    if not said:
+        return "the same arguments in another form"
+    more = f" and {len(said) - _LISTED} more differences" if len(said) > _LISTED else ""
+    return "; ".join(said[:_LISTED]) + more
+
+
+def _value(value: JSONValue) -> str:
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first} to {last}" if last > first + 1 else f"{first}, {last}"
