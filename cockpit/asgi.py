@@ -17,6 +17,7 @@ from cockpit.wsgi import application as http  # sets Django up, which what follo
 from cockpit import embedded, live  # isort: skip
 from diffing import services as diffs  # isort: skip
 from replay import services as replays  # isort: skip
+from replay.experiments import services as experiments  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
 HTTP_THREADS = 8
@@ -34,6 +35,7 @@ def _start() -> embedded.EmbeddedWorker | None:
         worker.start()
     if requeued := replays.requeue_unfinished():
         log.info("replays_requeued", count=requeued)
+    experiments.requeue_unfinished()
     if requeued := diffs.requeue_unfinished(waiting_for=timedelta(0)):
         log.info("diffs_requeued", count=requeued)
     return worker

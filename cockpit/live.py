@@ -23,7 +23,8 @@ from cockpit import auth
 from cockpit.schemas import DiffTouched
 from diffing.models import DiffReport
 from replay import queries as replays
-from replay.models import ReplaySession
+from replay.experiments import queries as experiments
+from replay.models import Experiment, ReplaySession
 from replay.schemas import RunsTouched
 from traces.models import Run, Step
 
@@ -59,6 +60,24 @@ class ReplayFeed:
 
     def read(self, *, woken: bool) -> Sequence[BaseModel]:
         messages = replays.messages_after(self._session, self._sent)
+        if messages:
+            self._sent = messages[-1].seq
+        return messages
+
+
+class ExperimentFeed:
+    """The rows of an experiment as they change, and its sums; each change has a number of its own."""
+
+    def __init__(self, experiment: UUID, after: int) -> None:
+        self.group = f"experiment.{experiment}"
+        self._experiment = experiment
+        self._sent = after
+
+    def exists(self) -> bool:
+        return Experiment.objects.filter(id=self._experiment).exists()
+
+    def read(self, *, woken: bool) -> Sequence[BaseModel]:
+        messages = experiments.messages_after(self._experiment, self._sent)
         if messages:
             self._sent = messages[-1].seq
         return messages
@@ -117,13 +136,15 @@ def feed_for(query: str) -> Feed:
     match values:
         case {"replay": session, **rest} if not rest:
             return ReplayFeed(UUID(session), after)
+        case {"experiment": experiment, **rest} if not rest:
+            return ExperimentFeed(UUID(experiment), after)
         case {"run": run, **rest} if not rest:
             return RunFeed(UUID(run))
         case {"diff": diff, **rest} if not rest:
             return DiffFeed(UUID(diff))
         case {"runs": _, **rest} if not rest:
             return RunFeed(None)
-    raise ValueError("name one of run=, replay=, diff= or runs=1")
+    raise ValueError("name one of run=, replay=, experiment=, diff= or runs=1")
 
 
 class LiveConsumer(AsyncWebsocketConsumer):

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import Field, RootModel
 
+from replay.experiments.schemas import ExperimentChanged, ExperimentRowChanged
 from replay.schemas import AttemptChanged, RunsTouched, SessionChanged, StepsResolved, TextStreamed
 from traces.schemas import Schema
 
@@ -46,7 +47,14 @@ class DiffTouched(Schema):
 class LiveMessage(
     RootModel[
         Annotated[
-            SessionChanged | StepsResolved | TextStreamed | AttemptChanged | RunsTouched | DiffTouched,
+            SessionChanged
+            | StepsResolved
+            | TextStreamed
+            | AttemptChanged
+            | RunsTouched
+            | DiffTouched
+            | ExperimentChanged
+            | ExperimentRowChanged,
             Field(discriminator="type"),
         ]
     ]

@@ -12,12 +12,12 @@ from replay.schemas import OperatorAnswer, Plan, ProviderList, ReplayRequest, Se
 from traces.queries import find_run
 from traces.responses import PROBLEMS
 
-_KEY = OpenApiParameter(
+KEY = OpenApiParameter(
     "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER,
     description="The same key again answers with the session that it started.",
 )  # fmt: skip
 _RUN = OpenApiParameter("run", OpenApiTypes.STR, description="Only sessions that fork this run.")
-_LIMIT = OpenApiParameter("limit", OpenApiTypes.INT, description="How many; at most 200.")
+LIMIT = OpenApiParameter("limit", OpenApiTypes.INT, description="How many; at most 200.")
 _MOST = 200
 
 
@@ -29,15 +29,15 @@ class PreviewView(APIView):
 
 
 class SessionsView(APIView):
-    @extend_schema(operation_id="list_replays", parameters=[_RUN, _LIMIT], responses={200: SessionList, **PROBLEMS})
+    @extend_schema(operation_id="list_replays", parameters=[_RUN, LIMIT], responses={200: SessionList, **PROBLEMS})
     def get(self, request: Request) -> Response:
         """The newest sessions."""
         given = request.query_params.get("run")
         source_run = find_run(given).id if given else None
-        return Response(queries.newest_sessions(source_run=source_run, limit=_limit(request)))
+        return Response(queries.newest_sessions(source_run=source_run, limit=limit_of(request)))
 
     @extend_schema(
-        operation_id="launch_replay", parameters=[_KEY], request=ReplayRequest, responses={201: SessionView, **PROBLEMS}
+        operation_id="launch_replay", parameters=[KEY], request=ReplayRequest, responses={201: SessionView, **PROBLEMS}
     )
     def post(self, request: Request) -> Response:
         """Start a replay."""
@@ -74,7 +74,7 @@ class ProvidersView(APIView):
         return Response(queries.configured_providers())
 
 
-def _limit(request: Request) -> int:
+def limit_of(request: Request) -> int:
     given = request.query_params.get("limit", "50")
     if not given.isdecimal() or not 0 < int(given) <= _MOST:
         raise InvalidReplay(f"limit is {given!r}: give a number from 1 to {_MOST}", where="/limit")

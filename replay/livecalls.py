@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.db import transaction
 
 from replay import derived, log, providers
+from replay.experiments import progress
 from replay.models import Attempt, ReplaySession
 from replay.policy import Retries
 from replay.problems import CancelRequested, Stopped
@@ -31,6 +32,7 @@ class LiveCalls:
         self.policy = execution.policy
         self.spent = self.session.cost_usd
         self.calls = self.session.live_calls
+        self.experiment = progress.experiment_of(self.session.id)
         started = self.session.started_at or datetime.now(UTC)
         limit = self.policy.budget.deadline_s
         self.deadline = None if limit is None else started + timedelta(seconds=limit)
@@ -87,6 +89,8 @@ class LiveCalls:
                 self.calls += 1
             self.execution._update(live_calls=self.calls, current=f"step {call.no}: asking {provider} for {call.model}")
             log.say(self.session.id, _changed(attempt), "session")
+            if number == 1 and self.experiment is not None:
+                progress.take_call(self.experiment, call.no)
         return attempt
 
     def _ask(self, call: Call, provider: str, attempt: Attempt) -> Answer:
@@ -116,6 +120,8 @@ class LiveCalls:
             attempt.save()
             self.execution._update(cost_usd=self.spent)
             log.say(self.session.id, _changed(attempt))
+            if self.experiment is not None and found.cost_usd is not None:
+                progress.add_cost(self.experiment, found.cost_usd)
         return _restored(attempt)
 
     def _failed(self, attempt: Attempt, error: "providers.ProviderError", wait: float | None) -> None:

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import F
 from pydantic import BaseModel
 
+from replay.experiments import progress
 from replay.models import ReplaySession, SessionMessage
 from traces import live
 
@@ -20,6 +21,8 @@ def say(session_id: UUID, *messages: BaseModel | str) -> None:
             [_row(session_id, seq, message) for seq, message in enumerate(messages, first)]
         )
         live.touch(f"replay.{session_id}")
+        if "session" in messages:
+            progress.touch(session_id)
 
 
 def _row(session_id: UUID, seq: int, message: BaseModel | str) -> SessionMessage:

@@ -129,3 +129,48 @@ class ToolDecision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool}: {self.safe}"
+
+
+class Experiment(models.Model):
+    """A matrix of forks of one run. What its rows do and cost is on their sessions."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.CharField(max_length=200)
+    source_run = models.ForeignKey(Run, models.PROTECT, related_name="experiments")
+    fork_sequence_no = models.PositiveIntegerField()
+    request = models.JSONField(help_text="as it was asked")
+    parallel = models.PositiveSmallIntegerField(help_text="how many sessions run at once")
+    max_cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True)
+    max_live_calls = models.PositiveIntegerField(null=True)
+    live_calls = models.PositiveIntegerField(default=0, help_text="of all rows, against the budget")
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=8, default=0, help_text="what is known of it")
+    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
+    request_digest = models.CharField(max_length=64)
+    last_seq = models.PositiveIntegerField(default=0, help_text="of its changes")
+    cancelled_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["-created_at"], name="experiment_newest"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ExperimentRow(models.Model):
+    """One sample of one cell: a session, its turn, and what it was worth."""
+
+    experiment = models.ForeignKey(Experiment, models.CASCADE, related_name="rows")
+    number = models.PositiveIntegerField(help_text="from 1, in the order in which they run")
+    cell = models.PositiveIntegerField()
+    sample = models.PositiveIntegerField()
+    session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="experiment_row")
+    released = models.BooleanField(default=False, help_text="its turn has come")
+    result = models.JSONField(null=True, help_text="scores, checks and the answer, once it was compared")
+    seq = models.PositiveIntegerField(help_text="of its last change")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["experiment", "number"], name="experiment_row_identity"),)
+
+    def __str__(self) -> str:
+        return f"row {self.number} of {self.experiment_id}"

@@ -39,7 +39,7 @@ def launch(request: ReplayRequest, idempotency_key: str | None = None) -> Replay
         raise ReplayRefused(refusal)
     try:
         with transaction.atomic():
-            session = _create(prepared, idempotency_key, asked)
+            session = create(prepared, idempotency_key, asked)
             if refusals:
                 _refuse(session, refusals[0])
             else:
@@ -94,7 +94,9 @@ def requeue_unfinished() -> int:
     """
     for session_id in ownership.abandoned():
         ownership.release(session_id)
-    waiting = list(ReplaySession.objects.filter(status="pending").values_list("id", flat=True))
+    # A row of an experiment waits for its turn.
+    turn = ReplaySession.objects.filter(status="pending").exclude(experiment_row__released=False)
+    waiting = list(turn.values_list("id", flat=True))
     for session_id in waiting:
         tasks.execute.delay(str(session_id))
     return len(waiting)
@@ -107,7 +109,8 @@ def _known(key: str, asked: str) -> ReplaySession | None:
     return session
 
 
-def _create(prepared: preflight.Prepared, key: str | None, asked: str) -> ReplaySession:
+def create(prepared: preflight.Prepared, key: str | None = None, asked: str = "") -> ReplaySession:
+    """A pending session of what was planned; whoever makes it queues it."""
     request, plan = prepared.request, prepared.plan
     said: JSONObject = request.overrides.model_dump(mode="json", exclude_unset=True)
     profile, _ = OverrideProfile.objects.get_or_create(digest=request.overrides.digest, defaults={"profile": said})

@@ -5,16 +5,22 @@ from uuid import UUID
 from celery import shared_task
 
 from replay import runner
+from replay.experiments import judging, progress
 
 
 @shared_task
 def execute(session_id: str) -> None:
     """Run a replay session to its end, or to the operator's next answer."""
-    if runner.execute(UUID(session_id)):
-        compare.delay(session_id)
+    try:
+        if runner.execute(UUID(session_id)):
+            compare.delay(session_id)
+    finally:
+        for waiting in progress.release_after(UUID(session_id)):
+            execute.delay(str(waiting))
 
 
 @shared_task
 def compare(session_id: str) -> None:
-    """Diff a finished replay against its source."""
+    """Diff a finished replay against its source, and judge it when it is a row of an experiment."""
     runner.compare(UUID(session_id))
+    judging.judge(UUID(session_id))

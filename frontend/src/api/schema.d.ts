@@ -129,6 +129,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest experiments. */
+        get: operations["list_experiments"];
+        put?: never;
+        /** @description Start an experiment: one replay for each combination and sample. */
+        post: operations["start_experiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An experiment with all its rows, as they are now. */
+        get: operations["get_experiment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Stop every replay that has not ended. */
+        post: operations["cancel_experiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description What the whole experiment would do and cost. Nothing runs; refusals are in the plan. */
+        post: operations["preview_experiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -504,6 +573,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Every tool seen in a run or configured, those that nobody reviewed first. */
+        get: operations["list_tools"];
+        /** @description Decide whether tools are safe to run in replays. Tools that are not named keep their decision. */
+        put: operations["decide_tools"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tools.yaml": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The decisions as a `side_effects.yaml`; `done` is true when every tool was reviewed. */
+        get: operations["export_tools"];
+        /** @description Take over the decisions of a `side_effects.yaml`. With `done: false` nothing becomes safe. */
+        put: operations["import_tools"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -609,6 +714,26 @@ export interface components {
             /** Cheapest Experiment */
             cheapest_experiment: string;
         };
+        /** Axis */
+        Axis: {
+            /** Name */
+            name: string;
+            /** Values */
+            values: components["schemas"]["AxisValue"][];
+        };
+        /**
+         * AxisValue
+         * @description One setting of an axis; without overrides it is what was recorded.
+         */
+        AxisValue: {
+            /** Name */
+            name: string;
+            /**
+             * Overrides
+             * @default []
+             */
+            overrides: components["schemas"]["Override"][];
+        };
         /** Budget */
         Budget: {
             /**
@@ -656,6 +781,79 @@ export interface components {
             description: string;
             base: components["schemas"]["StepRef"] | null;
             candidate: components["schemas"]["StepRef"] | null;
+        };
+        /**
+         * CellPlan
+         * @description The plan of one row of a cell; its samples cost the same.
+         */
+        CellPlan: {
+            /** Cell */
+            cell: number;
+            /** Settings */
+            settings: components["schemas"]["Setting"][];
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Tokens */
+            tokens: number;
+            /** Warnings */
+            warnings: string[];
+        };
+        /**
+         * CellView
+         * @description What the finished rows of one combination have in common; a spread is null when no row knows the figure.
+         */
+        CellView: {
+            /** Cell */
+            cell: number;
+            /** Settings */
+            settings: components["schemas"]["Setting"][];
+            /** Rows */
+            rows: number;
+            /** Finished */
+            finished: number;
+            /** Failed */
+            failed: number;
+            /** Pass Rate */
+            pass_rate: number | null;
+            ars: components["schemas"]["Spread"] | null;
+            output_similarity: components["schemas"]["Spread"] | null;
+            tokens: components["schemas"]["Spread"] | null;
+            cost_usd: components["schemas"]["Spread"] | null;
+            latency_ms: components["schemas"]["Spread"] | null;
+        };
+        /** CheckResult */
+        CheckResult: {
+            /** Name */
+            name: string;
+            /** Passed */
+            passed: boolean;
+            /** Detail */
+            detail: string;
+        };
+        /**
+         * ContainsCheck
+         * @description The final answer contains, or does not contain, a text.
+         */
+        ContainsCheck: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "contains" | "not_contains";
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /** Text */
+            text: string;
+            /**
+             * Ignore Case
+             * @default false
+             */
+            ignore_case: boolean;
         };
         /**
          * Deltas
@@ -845,6 +1043,275 @@ export interface components {
             /** Producer Path */
             producer_path: string;
         };
+        /**
+         * ExperimentBudget
+         * @description For all rows together; the budget of the policy holds for each row.
+         */
+        ExperimentBudget: {
+            /**
+             * Max Cost Usd
+             * @default null
+             */
+            max_cost_usd: number | null;
+            /**
+             * Max Live Calls
+             * @default null
+             */
+            max_live_calls: number | null;
+        };
+        /** ExperimentChanged */
+        ExperimentChanged: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "experiment";
+            /** Seq */
+            seq: number;
+            experiment: components["schemas"]["ExperimentSummary"];
+            /** Aggregates */
+            aggregates: components["schemas"]["CellView"][];
+        };
+        /** ExperimentList */
+        ExperimentList: {
+            /** Experiments */
+            experiments: components["schemas"]["ExperimentSummary"][];
+        };
+        /**
+         * ExperimentPlan
+         * @description What the whole experiment would do and cost. `refusals` point into the request.
+         */
+        ExperimentPlan: {
+            /** Rows */
+            rows: number;
+            /** Cells */
+            cells: components["schemas"]["CellPlan"][];
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Tokens */
+            tokens: number;
+            /** Refusals */
+            refusals: components["schemas"]["PlanRefusal"][];
+            /** Warnings */
+            warnings: string[];
+        };
+        /**
+         * ExperimentRequest
+         * @description Forks of one run at one step: every combination of the axes, `samples` times. `overrides` hold in every row.
+         *
+         *     Unless told otherwise every model step is asked again, because samples that reuse an answer are no samples.
+         */
+        ExperimentRequest: {
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /** Run */
+            run: string;
+            /**
+             * Fork Step
+             * @default null
+             */
+            fork_step: string | number | null;
+            overrides: components["schemas"]["OverrideProfile"];
+            policy: components["schemas"]["Policy"];
+            /**
+             * Axes
+             * @default []
+             */
+            axes: components["schemas"]["Axis"][];
+            /**
+             * Samples
+             * @default 1
+             */
+            samples: number;
+            /**
+             * Checks
+             * @default []
+             */
+            checks: (components["schemas"]["ContainsCheck"] | components["schemas"]["RegexCheck"] | components["schemas"]["JsonSchemaCheck"])[];
+            /**
+             * Parallel
+             * @default 2
+             */
+            parallel: number;
+            budget: components["schemas"]["ExperimentBudget"];
+        };
+        /** ExperimentRowChanged */
+        ExperimentRowChanged: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "experiment_row";
+            /** Seq */
+            seq: number;
+            row: components["schemas"]["ExperimentRowView"];
+        };
+        /**
+         * ExperimentRowView
+         * @description One replay of one cell. Scores are against the source, null until the replay has been compared.
+         */
+        ExperimentRowView: {
+            /** Number */
+            number: number;
+            /** Cell */
+            cell: number;
+            /** Sample */
+            sample: number;
+            /** Settings */
+            settings: components["schemas"]["Setting"][];
+            /**
+             * Session
+             * Format: uuid
+             */
+            session: string;
+            /** Run */
+            run: string | null;
+            /** Diff */
+            diff: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
+            /** Queued */
+            queued: boolean;
+            /** Resolved Steps */
+            resolved_steps: number;
+            /** Planned Steps */
+            planned_steps: number;
+            labels: components["schemas"]["LabelCounts"];
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Tokens In */
+            tokens_in: number | null;
+            /** Tokens Out */
+            tokens_out: number | null;
+            /** Latency Ms */
+            latency_ms: number | null;
+            /** Ars */
+            ars: number | null;
+            /** Output Similarity */
+            output_similarity: number | null;
+            /** Similarity Method */
+            similarity_method: string;
+            /** New Tools */
+            new_tools: number | null;
+            /** Unused Tools */
+            unused_tools: number | null;
+            /** Checks */
+            checks: components["schemas"]["CheckResult"][] | null;
+            /** Answer */
+            answer: string;
+            /** Error */
+            error: string;
+        };
+        /** ExperimentSummary */
+        ExperimentSummary: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "completed" | "cancelled";
+            /**
+             * Source Run
+             * Format: uuid
+             */
+            source_run: string;
+            /** Source Name */
+            source_name: string;
+            /** Fork Sequence No */
+            fork_sequence_no: number;
+            /** Cells */
+            cells: number;
+            /** Samples */
+            samples: number;
+            /** Rows */
+            rows: number;
+            /** Finished */
+            finished: number;
+            /** Failed */
+            failed: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+        };
+        /**
+         * ExperimentView
+         * @description `seq` is where a watcher of the socket goes on.
+         */
+        ExperimentView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "completed" | "cancelled";
+            /**
+             * Source Run
+             * Format: uuid
+             */
+            source_run: string;
+            /** Source Name */
+            source_name: string;
+            /** Fork Sequence No */
+            fork_sequence_no: number;
+            /** Cells */
+            cells: number;
+            /** Samples */
+            samples: number;
+            /** Rows */
+            rows: number;
+            /** Finished */
+            finished: number;
+            /** Failed */
+            failed: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Seq */
+            seq: number;
+            request: components["schemas"]["ExperimentRequest"];
+            /** Aggregates */
+            aggregates: components["schemas"]["CellView"][];
+            /** Results */
+            results: components["schemas"]["ExperimentRowView"][];
+        };
         /** Facet */
         Facet: {
             /** Value */
@@ -961,6 +1428,26 @@ export interface components {
         };
         JSONValue: AnyJson;
         /**
+         * JsonSchemaCheck
+         * @description The final answer is JSON that fits a schema; a fenced block counts as its content.
+         */
+        JsonSchemaCheck: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "json_schema";
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /** Document */
+            document: {
+                [key: string]: components["schemas"]["JSONValue"];
+            };
+        };
+        /**
          * Label
          * @description How a step's output was obtained; `live` marks an original recording.
          * @enum {string}
@@ -993,7 +1480,7 @@ export interface components {
          * LiveMessage
          * @description Anything that `/ws/live` sends.
          */
-        LiveMessage: components["schemas"]["SessionChanged"] | components["schemas"]["StepsResolved"] | components["schemas"]["TextStreamed"] | components["schemas"]["AttemptChanged"] | components["schemas"]["RunsTouched"] | components["schemas"]["DiffTouched"];
+        LiveMessage: components["schemas"]["SessionChanged"] | components["schemas"]["StepsResolved"] | components["schemas"]["TextStreamed"] | components["schemas"]["AttemptChanged"] | components["schemas"]["RunsTouched"] | components["schemas"]["DiffTouched"] | components["schemas"]["ExperimentChanged"] | components["schemas"]["ExperimentRowChanged"];
         /** LoginRequest */
         LoginRequest: {
             /** Token */
@@ -1435,6 +1922,24 @@ export interface components {
             };
         };
         /**
+         * RegexCheck
+         * @description A pattern is found in the final answer. Matching takes linear time: no back-references, no look-around.
+         */
+        RegexCheck: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "regex";
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /** Pattern */
+            pattern: string;
+        };
+        /**
          * ReplayRequest
          * @description `fork_step` is a step id or a sequence number; null forks at the run's start.
          */
@@ -1862,6 +2367,13 @@ export interface components {
             /** Ended At */
             ended_at: string | null;
         };
+        /** Setting */
+        Setting: {
+            /** Axis */
+            axis: string;
+            /** Value */
+            value: string;
+        };
         /** ShareList */
         ShareList: {
             /** Shares */
@@ -1915,6 +2427,15 @@ export interface components {
              * @default
              */
             where: string;
+        };
+        /** Spread */
+        Spread: {
+            /** Mean */
+            mean: number;
+            /** Min */
+            min: number;
+            /** Max */
+            max: number;
         };
         /**
          * StepDetail
@@ -2160,6 +2681,43 @@ export interface components {
             /** Unused */
             unused: number;
         };
+        /** ToolChoice */
+        ToolChoice: {
+            /** Name */
+            name: string;
+            /** Safe */
+            safe: boolean | null;
+        };
+        /** ToolChoices */
+        ToolChoices: {
+            /** Decisions */
+            decisions: components["schemas"]["ToolChoice"][];
+        };
+        /**
+         * ToolDecisionView
+         * @description `safe` null: the review was taken back.
+         */
+        ToolDecisionView: {
+            /** Safe */
+            safe: boolean | null;
+            /** By */
+            by: string;
+            /**
+             * Via
+             * @enum {string}
+             */
+            via: "page" | "yaml";
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /** ToolList */
+        ToolList: {
+            /** Tools */
+            tools: components["schemas"]["ToolView"][];
+        };
         /**
          * ToolOverride
          * @description What the tool answers with.
@@ -2193,6 +2751,40 @@ export interface components {
              * @default []
              */
             ask: string[];
+        };
+        /**
+         * ToolSuggestion
+         * @description What a tool's words say about it; a person decides.
+         */
+        ToolSuggestion: {
+            /** Safe */
+            safe: boolean;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * ToolView
+         * @description A tool that was called or offered in a run, is configured, or was decided about.
+         */
+        ToolView: {
+            /** Name */
+            name: string;
+            /** Apps */
+            apps: string[];
+            /** Calls */
+            calls: number;
+            /** Last Seen */
+            last_seen: string | null;
+            /** Description */
+            description: string;
+            parameters: components["schemas"]["JSONValue"];
+            suggestion: components["schemas"]["ToolSuggestion"];
+            /** Safe */
+            safe: boolean | null;
+            /** History */
+            history: components["schemas"]["ToolDecisionView"][];
+            /** Executor */
+            executor: string;
         };
         /** Unavailable */
         Unavailable: {
@@ -2234,9 +2826,15 @@ export type AlignedPair = components['schemas']['AlignedPair'];
 export type AttemptChanged = components['schemas']['AttemptChanged'];
 export type AttemptView = components['schemas']['AttemptView'];
 export type Attribution = components['schemas']['Attribution'];
+export type Axis = components['schemas']['Axis'];
+export type AxisValue = components['schemas']['AxisValue'];
 export type Budget = components['schemas']['Budget'];
 export type BundleRequest = components['schemas']['BundleRequest'];
 export type Cause = components['schemas']['Cause'];
+export type CellPlan = components['schemas']['CellPlan'];
+export type CellView = components['schemas']['CellView'];
+export type CheckResult = components['schemas']['CheckResult'];
+export type ContainsCheck = components['schemas']['ContainsCheck'];
 export type Deltas = components['schemas']['Deltas'];
 export type Determinism = components['schemas']['Determinism'];
 export type DiffList = components['schemas']['DiffList'];
@@ -2248,6 +2846,15 @@ export type DiffSummary = components['schemas']['DiffSummary'];
 export type DiffTouched = components['schemas']['DiffTouched'];
 export type EdgeKind = components['schemas']['EdgeKind'];
 export type EdgeView = components['schemas']['EdgeView'];
+export type ExperimentBudget = components['schemas']['ExperimentBudget'];
+export type ExperimentChanged = components['schemas']['ExperimentChanged'];
+export type ExperimentList = components['schemas']['ExperimentList'];
+export type ExperimentPlan = components['schemas']['ExperimentPlan'];
+export type ExperimentRequest = components['schemas']['ExperimentRequest'];
+export type ExperimentRowChanged = components['schemas']['ExperimentRowChanged'];
+export type ExperimentRowView = components['schemas']['ExperimentRowView'];
+export type ExperimentSummary = components['schemas']['ExperimentSummary'];
+export type ExperimentView = components['schemas']['ExperimentView'];
 export type Facet = components['schemas']['Facet'];
 export type FullStep = components['schemas']['FullStep'];
 export type FullStepList = components['schemas']['FullStepList'];
@@ -2255,6 +2862,7 @@ export type Health = components['schemas']['Health'];
 export type ImportReport = components['schemas']['ImportReport'];
 export type ImportedRun = components['schemas']['ImportedRun'];
 export type JsonValue = components['schemas']['JSONValue'];
+export type JsonSchemaCheck = components['schemas']['JsonSchemaCheck'];
 export type Label = components['schemas']['Label'];
 export type LabelCounts = components['schemas']['LabelCounts'];
 export type LiveMessage = components['schemas']['LiveMessage'];
@@ -2279,6 +2887,7 @@ export type ProviderView = components['schemas']['ProviderView'];
 export type RankChange = components['schemas']['RankChange'];
 export type RankComparison = components['schemas']['RankComparison'];
 export type Readiness = components['schemas']['Readiness'];
+export type RegexCheck = components['schemas']['RegexCheck'];
 export type ReplayRequest = components['schemas']['ReplayRequest'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
@@ -2297,10 +2906,12 @@ export type Sections = components['schemas']['Sections'];
 export type SessionChanged = components['schemas']['SessionChanged'];
 export type SessionList = components['schemas']['SessionList'];
 export type SessionView = components['schemas']['SessionView'];
+export type Setting = components['schemas']['Setting'];
 export type ShareList = components['schemas']['ShareList'];
 export type ShareRequest = components['schemas']['ShareRequest'];
 export type ShareView = components['schemas']['ShareView'];
 export type SkippedFile = components['schemas']['SkippedFile'];
+export type Spread = components['schemas']['Spread'];
 export type StepDetail = components['schemas']['StepDetail'];
 export type StepList = components['schemas']['StepList'];
 export type StepRef = components['schemas']['StepRef'];
@@ -2312,8 +2923,14 @@ export type TextDiff = components['schemas']['TextDiff'];
 export type TextSpan = components['schemas']['TextSpan'];
 export type TextStreamed = components['schemas']['TextStreamed'];
 export type ToolAccuracy = components['schemas']['ToolAccuracy'];
+export type ToolChoice = components['schemas']['ToolChoice'];
+export type ToolChoices = components['schemas']['ToolChoices'];
+export type ToolDecisionView = components['schemas']['ToolDecisionView'];
+export type ToolList = components['schemas']['ToolList'];
 export type ToolOverride = components['schemas']['ToolOverride'];
 export type ToolRules = components['schemas']['ToolRules'];
+export type ToolSuggestion = components['schemas']['ToolSuggestion'];
+export type ToolView = components['schemas']['ToolView'];
 export type Unavailable = components['schemas']['Unavailable'];
 export type ValueChange = components['schemas']['ValueChange'];
 export type $defs = Record<string, never>;
@@ -2730,6 +3347,161 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_experiments: {
+        parameters: {
+            query?: {
+                /** @description How many; at most 200. */
+                limit?: number;
+                /** @description Only experiments on this run. */
+                run?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_experiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key again answers with the session that it started. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_experiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_experiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_experiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentPlan"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3469,6 +4241,122 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StepDetail"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    decide_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolChoices"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolList"];
                 };
             };
             default: {

@@ -1,0 +1,57 @@
+"""The REST interface of experiments."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay.api import KEY, LIMIT, limit_of
+from replay.experiments import queries, services
+from replay.experiments.schemas import ExperimentList, ExperimentPlan, ExperimentRequest, ExperimentView
+from traces.queries import find_run
+from traces.responses import PROBLEMS, query
+
+_RUN = query("run", "Only experiments on this run.")
+
+
+class ExperimentPreviewView(APIView):
+    @extend_schema(
+        operation_id="preview_experiment", request=ExperimentRequest, responses={200: ExperimentPlan, **PROBLEMS}
+    )
+    def post(self, request: Request) -> Response:
+        """What the whole experiment would do and cost. Nothing runs; refusals are in the plan."""
+        return Response(services.preview(services.parse(request.data)))
+
+
+class ExperimentsView(APIView):
+    @extend_schema(
+        operation_id="list_experiments", parameters=[_RUN, LIMIT], responses={200: ExperimentList, **PROBLEMS}
+    )
+    def get(self, request: Request) -> Response:
+        """The newest experiments."""
+        given = request.query_params.get("run")
+        source_run = find_run(given).id if given else None
+        return Response(queries.newest(source_run=source_run, limit=limit_of(request)))
+
+    @extend_schema(
+        operation_id="start_experiment", parameters=[KEY], request=ExperimentRequest,
+        responses={201: ExperimentView, **PROBLEMS},
+    )  # fmt: skip
+    def post(self, request: Request) -> Response:
+        """Start an experiment: one replay for each combination and sample."""
+        found = services.start(services.parse(request.data), request.headers.get("Idempotency-Key"))
+        return Response(queries.view(found), 201)
+
+
+class ExperimentDetailView(APIView):
+    @extend_schema(operation_id="get_experiment", responses={200: ExperimentView, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """An experiment with all its rows, as they are now."""
+        return Response(queries.view(queries.find(id)))
+
+
+class ExperimentCancelView(APIView):
+    @extend_schema(operation_id="cancel_experiment", request=None, responses={200: ExperimentView, **PROBLEMS})
+    def post(self, request: Request, id: str) -> Response:
+        """Stop every replay that has not ended."""
+        return Response(queries.view(services.cancel(queries.find(id).id)))

@@ -1,0 +1,56 @@
+"""What a finished row is worth: its scores from the diff, and the checks on its final answer."""
+
+from typing import Final
+from uuid import UUID
+
+import pydantic
+from django.db import transaction
+
+from diffing import queries as diffs
+from diffing.facets import answer_text
+from replay.experiments import checks, progress
+from replay.experiments.aggregation import COMPLETED
+from replay.experiments.schemas import Check
+from replay.models import ExperimentRow
+from traces import store
+from traces.json_types import JSONObject
+from traces.models import Step
+from traces.vocabulary import StepType
+
+_SHOWN: Final = 2_000
+_CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Check])
+
+
+def judge(session_id: UUID) -> None:
+    """Store the result of a session that is a row of an experiment; any other session is left alone."""
+    row = ExperimentRow.objects.select_related("session", "experiment").filter(session_id=session_id).first()
+    if row is None or row.session.run_id is None or row.session.status not in COMPLETED:
+        return
+    answer = final_answer(row.session.run_id)
+    results = checks.apply(_CHECKS.validate_python(row.experiment.request["checks"]), answer)
+    said: JSONObject = {
+        "answer": answer[:_SHOWN], "checks": [result.model_dump(mode="json") for result in results],
+        **_scores(row.session.diff_id),
+    }  # fmt: skip
+    with transaction.atomic():
+        ExperimentRow.objects.filter(id=row.id).update(result=said)
+        progress.touch(session_id)
+
+
+def final_answer(run_id: UUID) -> str:
+    """The text of the last output, or of the last model step where the run has no output step."""
+    steps = Step.objects.filter(run_id=run_id).exclude(output_ref="").order_by("-sequence_no")
+    for type in (StepType.OUTPUT, StepType.MODEL):
+        if reference := steps.filter(type=type).values_list("output_ref", flat=True).first():
+            return answer_text(store.payload(reference))
+    return ""
+
+
+def _scores(diff_id: UUID | None) -> JSONObject:
+    if diff_id is None:  # the comparison failed: the row is complete without its scores
+        return {}
+    scores = diffs.report(diff_id).scores
+    return {
+        "ars": scores.ars, "output_similarity": scores.output_similarity, "method": scores.similarity_method,
+        "new": scores.tools.new, "unused": scores.tools.unused,
+    }  # fmt: skip

@@ -1,0 +1,168 @@
+"""Planning, starting, stopping and resuming experiments. Every row is a replay session like any other."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
+from uuid import UUID
+
+import pydantic
+from django.db import IntegrityError, transaction
+
+from replay import log, preflight, services, tasks
+from replay.experiments import checks, matrix, progress, queries
+from replay.experiments.aggregation import COMPLETED
+from replay.experiments.schemas import CellPlan, ExperimentPlan, ExperimentRequest
+from replay.models import Experiment, ExperimentRow, ReplaySession
+from replay.problems import InvalidReplay, ReplayRefused, SessionConflict
+from replay.schemas import PlanRefusal, ReplayRequest
+from traces.canonical import digest, escape_pointer
+from traces.json_types import JSONValue
+
+_Planned = tuple[matrix.Cell, preflight.Prepared]
+
+
+def parse(body: JSONValue) -> ExperimentRequest:
+    """A request from JSON; raises `InvalidReplay` naming the place."""
+    try:
+        return ExperimentRequest.model_validate(body)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = "".join(f"/{escape_pointer(str(part))}" for part in first["loc"])
+        raise InvalidReplay(first["msg"], where=where) from error
+
+
+def preview(request: ExperimentRequest) -> ExperimentPlan:
+    """What the whole would do and cost; nothing runs."""
+    refusals = _own_refusals(request)
+    planned = [] if refusals else _planned(request)
+    return _plan(request, planned, refusals or _refusals(planned))
+
+
+def start(request: ExperimentRequest, idempotency_key: str | None = None) -> Experiment:
+    """Start an experiment; raises `ReplayRefused`. The same key again returns the one that it started."""
+    asked = digest(request.model_dump(mode="json", exclude_unset=True))
+    if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+        return known
+    refusals = _own_refusals(request)
+    planned = [] if refusals else _planned(request)
+    for refusal in refusals or _refusals(planned):
+        raise ReplayRefused(refusal)
+    try:
+        with transaction.atomic():
+            experiment = _create(request, planned, idempotency_key, asked)
+            transaction.on_commit(partial(_queue_next, experiment.id))
+    except IntegrityError:
+        if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+            return known  # the same request arrived twice at once
+        raise
+    return queries.find(experiment.id)
+
+
+def cancel(experiment_id: UUID) -> Experiment:
+    """Stop every session that has not ended; an experiment that is over stays as it is."""
+    experiment = queries.find(experiment_id)
+    unfinished = ExperimentRow.objects.filter(experiment=experiment, session__ended_at=None)
+    sessions = list(unfinished.order_by("-number").values_list("session_id", flat=True))
+    if sessions:
+        Experiment.objects.filter(id=experiment_id, cancelled_at=None).update(cancelled_at=datetime.now(UTC))
+    for session in sessions:  # the last first, so that none begins because another one stopped
+        services.cancel(session)
+    return queries.find(experiment_id)
+
+
+def requeue_unfinished() -> int:
+    """Go on with experiments whose worker is gone: rows whose turn it is, and finished ones without their result."""
+    waiting = ExperimentRow.objects.filter(released=False, session__status="pending")
+    for experiment in set(waiting.values_list("experiment_id", flat=True)):
+        _queue_next(experiment)
+    unjudged = ExperimentRow.objects.filter(result=None, session__status__in=COMPLETED)
+    sessions = list(unjudged.values_list("session_id", flat=True))
+    for session in sessions:
+        tasks.compare.delay(str(session))
+    return len(sessions)
+
+
+def _queue_next(experiment_id: UUID) -> None:
+    for session in progress.release(experiment_id):
+        tasks.execute.delay(str(session))
+
+
+def _own_refusals(request: ExperimentRequest) -> list[PlanRefusal]:
+    found = [(f"/checks/{at}", checks.problem(check)) for at, check in enumerate(request.checks)]
+    wrong = [PlanRefusal(code="validation_error", detail=detail, where=where) for where, detail in found if detail]
+    return [*matrix.refusals(request), *wrong]
+
+
+def _planned(request: ExperimentRequest) -> list[_Planned]:
+    return [(cell, preflight.prepare(_replay(request, cell), brief=True)) for cell in matrix.cells(request)]
+
+
+def _replay(request: ExperimentRequest, cell: matrix.Cell) -> ReplayRequest:
+    return ReplayRequest(run=request.run, fork_step=request.fork_step, overrides=cell.overrides, policy=request.policy)
+
+
+def _refusals(planned: list[_Planned]) -> list[PlanRefusal]:
+    """Of all cells, those that are the same once."""
+    found = [matrix.relocated(refusal, cell) for cell, prepared in planned for refusal in prepared.plan.refusals]
+    return list({(refusal.where, refusal.detail): refusal for refusal in found}.values())
+
+
+def _plan(request: ExperimentRequest, planned: list[_Planned], refusals: list[PlanRefusal]) -> ExperimentPlan:
+    cells = [
+        CellPlan(
+            cell=cell.number, settings=list(cell.settings), live_calls=prepared.plan.live_calls,
+            cost_usd=prepared.plan.cost_usd, tokens=prepared.plan.tokens, warnings=prepared.plan.warnings,
+        )
+        for cell, prepared in planned
+    ]  # fmt: skip
+    costs = [cell.cost_usd for cell in cells]
+    known = [cost for cost in costs if cost is not None]
+    return ExperimentPlan(
+        rows=matrix.size(request), cells=cells, live_calls=request.samples * sum(cell.live_calls for cell in cells),
+        cost_usd=request.samples * sum(known) if len(known) == len(costs) else None,
+        tokens=request.samples * sum(cell.tokens for cell in cells), refusals=refusals,
+        warnings=list(dict.fromkeys(warning for cell in cells for warning in cell.warnings)),
+    )  # fmt: skip
+
+
+def _known(key: str, asked: str) -> Experiment | None:
+    found = Experiment.objects.select_related("source_run").filter(idempotency_key=key).first()
+    if found is not None and found.request_digest != asked:
+        raise SessionConflict(f"the idempotency key {key!r} was used for another request", where="Idempotency-Key")
+    return found
+
+
+def _create(request: ExperimentRequest, planned: list[_Planned], key: str | None, asked: str) -> Experiment:
+    first, budget = planned[0][1], request.budget
+    places = matrix.places([cell for cell, _ in planned], request.samples)
+    experiment = Experiment.objects.create(
+        name=request.name or first.run.name, source_run=first.run, fork_sequence_no=first.fork,
+        request=request.model_dump(mode="json", exclude_unset=True) | {"checks": _dumped(request)},
+        parallel=request.parallel, max_live_calls=budget.max_live_calls,
+        max_cost_usd=None if budget.max_cost_usd is None else Decimal(str(budget.max_cost_usd)),
+        idempotency_key=key or None, request_digest=asked, last_seq=len(places) + 1,
+    )  # fmt: skip
+    prepared = {cell.number: found for cell, found in planned}
+    sessions = [_session(prepared[place.cell.number]) for place in places]
+    ExperimentRow.objects.bulk_create(
+        ExperimentRow(
+            experiment=experiment,
+            number=number,
+            cell=place.cell.number,
+            sample=place.sample,
+            session=session,
+            seq=number,
+        )
+        for number, (place, session) in enumerate(zip(places, sessions, strict=True), 1)
+    )
+    return experiment
+
+
+def _dumped(request: ExperimentRequest) -> list[JSONValue]:
+    return [check.model_dump(mode="json") for check in request.checks]
+
+
+def _session(prepared: preflight.Prepared) -> ReplaySession:
+    session = services.create(prepared)
+    log.say(session.id, "session")
+    return session
