@@ -77,7 +77,7 @@ def _database() -> dict[str, Any]:
     if not DATABASE_URL.startswith(("postgres://", "postgresql://")):
         raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database: postgres://user:password@host/name.")
     database = env.db_url("DATABASE_URL")
-    return {**database, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    return {**database, "ENGINE": "cockpit.lenientpostgres", "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 
 
 def _artifact_storage() -> dict[str, Any]:

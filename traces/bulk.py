@@ -9,6 +9,8 @@ from uuid import UUID
 import orjson
 from django.db import connection, models
 
+from traces.checking import storable
+
 # Below every database's limit of variables in one statement, and few enough to plan quickly.
 CHUNK: Final = 900
 _COPY_FROM: Final = 20  # fewer rows than this are not worth a COPY
@@ -98,7 +100,8 @@ def _converted(row: Row, converters: dict[int, Callable[[Any], Any]]) -> Row:
 
 
 def _json_text(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    text = orjson.dumps(value).decode()
+    return text if "\\u0000" not in text else orjson.dumps(storable(value)).decode()
 
 
 def _sqlite_time(value: datetime) -> str:

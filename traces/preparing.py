@@ -131,7 +131,9 @@ def _facts(step: RecordedStep, row: StepRow, numbers: dict[str, int]) -> StepFac
 
 def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any]:
     """The columns of a recorded run."""
-    run = replace(run, name=summaries.one_line(run.name, 300) or run.external_id, metadata=_metadata(run))
+    tags = tuple(tag.replace("\x00", "\ufffd") for tag in run.tags)
+    name = summaries.one_line(run.name, 300) or run.external_id
+    run = replace(run, name=name, tags=tags, metadata=_metadata(run))
     sums = rows.totals(step_rows)
     started, ended = run.started_at or sums.first_start, run.ended_at or sums.last_end
     said = rows.said_of_run(replace(run, started_at=started, ended_at=ended))

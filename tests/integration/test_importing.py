@@ -4,6 +4,7 @@ import gc
 import gzip
 import io
 import os
+import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,6 +159,40 @@ def test_a_transaction_holds_few_runs_and_not_one() -> None:
     of_one_batch = statements(2)
     assert statements(50) == of_one_batch
     assert statements(60) <= of_one_batch * 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_imports_that_share_messages_and_runs_wait_for_each_other_and_never_in_a_circle() -> None:
+    """Both store the same runs and other runs of the same messages, one in the opposite order of the other."""
+    rounds, runs = 8, 16
+    outcomes: list[ImportReport | Exception] = []
+    together = threading.Barrier(2)
+
+    def lines(turn: int, worker: int) -> list[bytes]:
+        shared = [transcript(100 * turn + at, f"Is book {turn}.{at} in stock?") for at in range(runs // 2)]
+        own = [transcript(10_000 * worker + 100 * turn + at, f"When is {turn}.{at} open?") for at in range(runs // 2)]
+        return [*shared, *own] if worker == 1 else [*reversed(own), *reversed(shared)]
+
+    def work(worker: int) -> None:
+        try:
+            for turn in range(rounds):
+                together.wait(timeout=60)
+                outcomes.append(importing.import_files([in_memory("a.jsonl", b"\n".join(lines(turn, worker)))]))
+        except Exception as error:  # noqa: BLE001  # whatever it is must be seen by the test
+            outcomes.append(error)
+            together.abort()
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [each for each in outcomes if isinstance(each, Exception)] == []
+    imported = [run for report in outcomes if isinstance(report, ImportReport) for run in report.runs]
+    assert len(imported) == 2 * rounds * runs
+    assert sum(run.created for run in imported) == Run.objects.count() == rounds * runs * 3 // 2
 
 
 SAMPLES = os.environ.get("FORKPOINT_SAMPLE_DATA", "")
