@@ -2,24 +2,32 @@
 import { linkOptions } from "@tanstack/react-router";
 import type { CompareSearch } from "./pages/compare/search";
 import type { DiffSearch } from "./pages/diff/search";
+import type { NewExperimentSearch } from "./pages/experiments/search";
 import type { LoginSearch } from "./pages/login/search";
 import type { RunsSearch } from "./pages/runs/search";
 import type { RunSearch } from "./pages/run/search";
+import type { ToolsSearch } from "./pages/tools/search";
 
 export const paths = {
   runs: (search: RunsSearch = {}) => linkOptions({ to: "/", search }),
   run: (run: string, search: RunSearch = {}) => linkOptions({ to: "/runs/$run", params: { run }, search }),
   replays: () => linkOptions({ to: "/replays" }),
   replay: (session: string) => linkOptions({ to: "/replays/$session", params: { session } }),
+  experiments: () => linkOptions({ to: "/experiments" }),
+  experiment: (experiment: string) => linkOptions({ to: "/experiments/$experiment", params: { experiment } }),
+  newExperiment: (search: NewExperimentSearch) => linkOptions({ to: "/experiments/new", search }),
   diffs: () => linkOptions({ to: "/diffs" }),
   diff: (diff: string, search: DiffSearch = {}) => linkOptions({ to: "/diffs/$diff", params: { diff }, search }),
   compare: (search: CompareSearch = {}) => linkOptions({ to: "/compare", search }),
+  tools: (search: ToolsSearch = {}) => linkOptions({ to: "/tools", search }),
   login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),
 };
 
 /** Pages that the server answers itself. */
 export const serverPaths = {
   apiDocs: "/api/v1/docs",
-  diffFile: (diff: string, format: "html" | "md" | "json") => `/api/v1/diffs/${encodeURIComponent(diff)}?format=${format}`,
+  diffFile: (diff: string, format: "html" | "md" | "json") =>
+    `/api/v1/diffs/${encodeURIComponent(diff)}?format=${format}`,
+  toolsFile: "/api/v1/tools.yaml",
   runJson: (run: string) => `/api/v1/runs/${encodeURIComponent(run)}`,
 };

@@ -5,12 +5,14 @@ import { NotFound } from "./components/NotFound";
 import { compareRoute } from "./pages/compare/route";
 import { diffRoute } from "./pages/diff/route";
 import { diffsRoute } from "./pages/diffs/route";
+import { experimentRoute, experimentsRoute, newExperimentRoute } from "./pages/experiments/route";
 import { loginRoute } from "./pages/login/route";
 import { replaysRoute } from "./pages/replays/route";
 import { runRoute } from "./pages/run/route";
 import { runsRoute } from "./pages/runs/route";
 import { sessionRoute } from "./pages/session/route";
 import { shareRoute } from "./pages/share/route";
+import { toolsRoute } from "./pages/tools/route";
 import { rootRoute } from "./root";
 
 // A page adds its route here: one line, its code stays in its own lazy chunk.
@@ -19,9 +21,13 @@ const routeTree = rootRoute.addChildren([
   runRoute,
   replaysRoute,
   sessionRoute,
+  experimentsRoute,
+  newExperimentRoute,
+  experimentRoute,
   diffsRoute,
   diffRoute,
   compareRoute,
+  toolsRoute,
   shareRoute,
   loginRoute,
 ]);

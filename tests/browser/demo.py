@@ -30,6 +30,7 @@ class Demo:
             "diffs": "/diffs",
             "diff": f"/diffs/{diff}",
             "compare": "/compare",
+            "tools": "/tools",
             "share": self._shared,
             "login": "/login",
         }

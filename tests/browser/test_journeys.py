@@ -115,3 +115,38 @@ def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
         assert ended["live_calls"] == len(answered)
     finally:
         server.stop()
+
+
+def test_a_tool_is_reviewed_by_mouse_by_key_and_by_file(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    page = open_cockpit("/").page
+    page.get_by_role("link", name="Tools").click()
+    rows = page.locator("tbody tr")
+    expect(rows.first).to_contain_text("not reviewed")
+    name = rows.first.get_by_role("rowheader").get_by_role("button").inner_text()
+    decision = page.get_by_role("group", name=f"Decision about {name}")
+    decision.get_by_role("button", name="Safe").click()
+    expect(decision.get_by_role("button", name="Safe")).to_have_attribute("aria-pressed", "true")
+
+    page.keyboard.press("/")
+    page.keyboard.type(name)
+    expect(rows).to_have_count(1)
+    assert page.url.endswith(f"/tools?q={name}")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(decision.get_by_role("button", name="Side effect")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name=name)).to_contain_text("side effect by local")
+    page.keyboard.press("Escape")
+
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export YAML").click()
+    text = download.value.path().read_text()
+    assert f"{name}: false" in text
+    changed = f"tools:\n  {name}: true\ndone: true\n".encode()
+    page.locator("input[type=file]").set_input_files(
+        {"name": "side_effects.yaml", "mimeType": "application/yaml", "buffer": changed}
+    )
+    expect(decision.get_by_role("button", name="Safe")).to_have_attribute("aria-pressed", "true")
+    decision.get_by_role("button", name="Safe").click()
+    expect(decision).to_contain_text("not reviewed")

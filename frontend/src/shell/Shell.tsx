@@ -2,10 +2,12 @@ import { Tooltip } from "@mantine/core";
 import {
   IconApi,
   IconArrowsDiff,
+  IconFlask,
   IconGitFork,
   IconHelp,
   IconListDetails,
   IconSearch,
+  IconTool,
   type Icon,
 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -58,6 +60,8 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
     { keys: "1", does: "Go to runs", run: () => void navigate(paths.runs()) },
     { keys: "2", does: "Go to replays", run: () => void navigate(paths.replays()) },
     { keys: "3", does: "Go to diffs", run: () => void navigate(paths.diffs()) },
+    { keys: "4", does: "Go to tools", run: () => void navigate(paths.tools()) },
+    { keys: "4", does: "Go to experiments", run: () => void navigate(paths.experiments()) },
     { keys: "", does: "Compare two runs", run: () => void navigate(paths.compare()) },
     { keys: "", does: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },
     { keys: "mod+k", does: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
@@ -75,7 +79,9 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       </Link>
       <Page label="Runs" to={paths.runs()} icon={IconListDetails} on={/^\/(runs\/|$)/} />
       <Page label="Replays" to={paths.replays()} icon={IconGitFork} on={/^\/replays/} />
+      <Page label="Experiments" to={paths.experiments()} icon={IconFlask} on={/^\/experiments/} />
       <Page label="Diffs" to={paths.diffs()} icon={IconArrowsDiff} on={/^\/(diffs|compare)/} />
+      <Page label="Tools" to={paths.tools()} icon={IconTool} on={/^\/tools/} />
       <span className={classes.space} />
       <Item label="Find pages, actions and runs ( Ctrl K )">
         <button type="button" className={classes.item} onClick={onPalette} aria-label="Find: pages, actions and runs">

@@ -1,0 +1,162 @@
+import { Button, FileButton, Skeleton, TextInput, Tooltip } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { IconDownload, IconSearch, IconTool, IconUpload } from "@tabler/icons-react";
+import { useMemo, useRef, type ReactElement } from "react";
+import { accessQuery } from "@/api/access";
+import type { ToolList } from "@/api/schema";
+import { decide, importTools, toolsQuery } from "@/api/tools";
+import { EmptyState } from "@/components/EmptyState";
+import { ErrorState } from "@/components/ErrorState";
+import { counted } from "@/components/format";
+import { Kbd } from "@/components/Kbd";
+import { ListPage } from "@/components/ListPage";
+import { paths, serverPaths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+import { toolsRoute } from "./route";
+import { matching } from "./search";
+import classes from "./ToolsPage.module.css";
+import { ToolsTable } from "./ToolsTable";
+
+/** Which tools may run in a replay. Until somebody has reviewed a tool, it never does. */
+export function ToolsPage(): ReactElement {
+  useDocumentTitle("Tools");
+  const { q } = toolsRoute.useSearch();
+  const navigate = useNavigate();
+  const searchField = useRef<HTMLInputElement>(null);
+  const { data, error, refetch } = useQuery(toolsQuery);
+  const { data: access } = useQuery(accessQuery);
+  const isAdmin = access?.role === "admin";
+  const review = useReview();
+  const shown = useMemo(() => matching(data?.tools ?? [], q), [data, q]);
+  const waiting = data?.tools.filter(({ safe }) => safe === null).length ?? 0;
+  useShortcuts("Tools", [
+    { keys: "/", does: "Search tools", run: () => searchField.current?.select() },
+    { keys: "", does: "Export side_effects.yaml", run: () => window.location.assign(serverPaths.toolsFile) },
+  ]);
+  return (
+    <ListPage
+      title="Tools"
+      note="A replay runs no tool that nobody has reviewed as safe. A side effect never runs: its recorded answer is used, or it is blocked."
+      action={
+        <FileActions isAdmin={isAdmin} isBusy={review.file.isPending} onFile={(file) => review.file.mutate(file)} />
+      }
+    >
+      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Skeleton height={240} radius="md" />}
+      {data?.tools.length === 0 && (
+        <EmptyState
+          icon={<IconTool size={28} stroke={1.5} />}
+          title="No run has called a tool yet"
+          action={<Link {...paths.runs()}>To the runs</Link>}
+        >
+          Import or record a run of an agent with tools. Each tool is listed here with what its words suggest, and waits
+          for your decision.
+        </EmptyState>
+      )}
+      {data && data.tools.length > 0 && (
+        <div className={classes.content}>
+          <div className={classes.bar}>
+            <TextInput
+              ref={searchField}
+              className={classes.search}
+              value={q ?? ""}
+              onChange={(event) =>
+                void navigate({
+                  ...paths.tools(event.currentTarget.value ? { q: event.currentTarget.value } : {}),
+                  replace: true,
+                })
+              }
+              onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+              placeholder="Search names, apps, descriptions"
+              aria-label="Search tools"
+              leftSection={<IconSearch size={14} />}
+              rightSection={<Kbd>/</Kbd>}
+            />
+            <span className="muted num" role="status">
+              {counted(shown.length, "tool")}
+              {waiting > 0 ? `, ${waiting} not reviewed` : ", all reviewed"}
+            </span>
+          </div>
+          {shown.length === 0 ? (
+            <EmptyState
+              icon={<IconSearch size={28} stroke={1.5} />}
+              title="No tool matches"
+              action={<Link {...paths.tools()}>Show all tools</Link>}
+            />
+          ) : (
+            <ToolsTable
+              tools={shown}
+              isAdmin={isAdmin}
+              onDecide={(name, safe) => review.decision.mutate([{ name, safe }])}
+            />
+          )}
+        </div>
+      )}
+    </ListPage>
+  );
+}
+
+/** The two ways to decide; both answer with all tools as they stand then. */
+function useReview() {
+  const client = useQueryClient();
+  const onSuccess = (tools: ToolList) => client.setQueryData(toolsQuery.queryKey, tools);
+  const decision = useMutation({
+    mutationFn: decide,
+    onSuccess,
+    onError: (error) => notifications.show({ color: "red", title: "Nothing was decided", message: error.message }),
+  });
+  const file = useMutation({
+    mutationFn: async (given: File) => importTools(await given.text()),
+    onSuccess: (tools) => {
+      onSuccess(tools);
+      const waiting = tools.tools.filter(({ safe }) => safe === null).length;
+      const message = waiting ? `${counted(waiting, "tool")} still to be reviewed.` : "Every tool is reviewed.";
+      notifications.show({ title: "The file was taken over", message });
+    },
+    onError: (error) =>
+      notifications.show({ color: "red", title: "The file was not taken over", message: error.message }),
+  });
+  return { decision, file };
+}
+
+function FileActions(props: { isAdmin: boolean; isBusy: boolean; onFile: (file: File) => void }): ReactElement {
+  const picker = useRef<() => void>(null);
+  return (
+    <div className={classes.actions}>
+      <FileButton
+        resetRef={picker}
+        accept=".yaml,.yml"
+        onChange={(file) => {
+          if (file) props.onFile(file);
+          picker.current?.(); // so that the same file can be chosen again
+        }}
+      >
+        {(button) => (
+          <Tooltip label="Only an administrator decides about tools" disabled={props.isAdmin}>
+            <Button
+              {...button}
+              variant="default"
+              leftSection={<IconUpload size={14} />}
+              loading={props.isBusy}
+              data-disabled={!props.isAdmin || undefined}
+              aria-disabled={!props.isAdmin}
+              onClick={props.isAdmin ? button.onClick : undefined}
+            >
+              Import YAML
+            </Button>
+          </Tooltip>
+        )}
+      </FileButton>
+      <Button
+        variant="default"
+        leftSection={<IconDownload size={14} />}
+        renderRoot={(root) => <a href={serverPaths.toolsFile} download="side_effects.yaml" {...root} />}
+      >
+        Export YAML
+      </Button>
+    </div>
+  );
+}

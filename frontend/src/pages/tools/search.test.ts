@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import type { ToolView } from "@/api/schema";
+import { matching, parseToolsSearch } from "./search";
+
+const tool = (name: string, safe: boolean | null): ToolView => ({
+  name,
+  apps: ["desk"],
+  calls: 1,
+  last_seen: null,
+  description: "",
+  parameters: null,
+  suggestion: { safe: false, reason: "" },
+  safe,
+  history: [],
+  executor: "",
+});
+const tools = [tool("get_order", true), tool("send_email", false), tool("get_weather", null)];
+const found = (q: string | undefined) => matching(tools, q).map(({ name }) => name);
+
+test("every word has to be found, in the name or in the state", () => {
+  expect(found(undefined)).toHaveLength(3);
+  expect(found("GET desk")).toEqual(["get_order", "get_weather"]);
+  expect(found("not reviewed")).toEqual(["get_weather"]);
+  expect(found("side")).toEqual(["send_email"]);
+});
+
+test("an address with a number looks for that number", () => {
+  expect(parseToolsSearch({ q: 7, other: 1 })).toEqual({ q: "7" });
+  expect(parseToolsSearch({ q: "" })).toEqual({});
+});
