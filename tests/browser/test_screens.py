@@ -9,7 +9,8 @@ from tests.browser.conftest import DESK, PHONE, OpenCockpit
 from tests.browser.demo import Demo
 
 SCREENS = (
-    "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "share", "login", "help", "palette",
+    "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "share",
+    "login", "help", "palette",
 )  # fmt: skip
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
