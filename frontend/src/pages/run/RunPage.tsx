@@ -10,6 +10,7 @@ import { ErrorState } from "@/components/ErrorState";
 import { useShortcuts } from "@/shell/keyboard";
 import { ForkPanel } from "./fork/ForkPanel";
 import { useFork } from "./fork/useFork";
+import { useForkOf } from "./fork/useForkOf";
 import { Loading } from "./Loading";
 import { Regions, type RegionName } from "./Regions";
 import { runRoute } from "./route";
@@ -55,7 +56,7 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
   const step = steps.find((each) => each.sequence_no === selected) ?? null;
 
   const set = useCallback(
-    (change: RunSearch & { fork?: number | undefined }, replace = true) =>
+    (change: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }, replace = true) =>
       void navigate({
         to: runRoute.to,
         params: { run: run.id },
@@ -76,9 +77,11 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
     set({ fork: selected, step: selected }, false);
     setRegion("fork");
   }, [selected, set]);
+  const filled = useCallback(() => set({ from_session: undefined }), [set]);
+  const copied = useForkOf(search.from_session ?? null, fork.change, filled);
   const setView = useCallback((view: RunSearch["view"]) => set({ view }), [set]);
   const closeFork = () => {
-    set({ fork: undefined }, false);
+    set({ fork: undefined, from_session: undefined }, false);
     setRegion("step");
   };
   useShortcuts("Run", [
@@ -125,6 +128,7 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
             <ForkPanel
               fork={fork}
               from={from}
+              copied={copied}
               step={step}
               onMoveHere={openFork}
               onSelect={select}
@@ -144,5 +148,6 @@ function clean(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined
     ...(search.step !== undefined && { step: search.step }),
     ...(search.fork !== undefined && { fork: search.fork }),
     ...(search.view === "graph" && { view: search.view }),
+    ...(search.from_session !== undefined && { from_session: search.from_session }),
   };
 }

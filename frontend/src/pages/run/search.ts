@@ -6,6 +6,8 @@ export interface RunSearch {
   /** The step from which a fork is being prepared. */
   fork?: number;
   view?: LeftView;
+  /** The replay whose changes the fork starts with. */
+  from_session?: string;
 }
 
 function sequenceNo(value: unknown): number | null {
@@ -20,5 +22,6 @@ export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
     ...(step !== null && { step }),
     ...(fork !== null && { fork }),
     ...(raw["view"] === "graph" && { view: "graph" }),
+    ...(typeof raw["from_session"] === "string" && fork !== null && { from_session: raw["from_session"] }),
   };
 }

@@ -14,6 +14,7 @@ import { CompareBar } from "./CompareBar";
 import { Filters } from "./Filters";
 import { ImportDialog } from "./ImportDialog";
 import { DropOverlay } from "./DropOverlay";
+import { FirstVisit } from "./FirstVisit";
 import { allRuns, toggleSelection } from "./listing";
 import { runsRoute } from "./route";
 import classes from "./RunsPage.module.css";
@@ -75,6 +76,7 @@ export function RunsPage(): ReactElement {
           }}
         />
       </header>
+      <FirstVisit runs={runs} />
       <div className={classes.filters}>
         <SearchField ref={searchField} className={classes.search} value={search.q ?? ""} onChange={setText} />
         <Filters search={search} facets={facets.data} onChange={setSearch} />

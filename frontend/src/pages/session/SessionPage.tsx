@@ -101,7 +101,11 @@ function Actions({ session }: { session: SessionView }): ReactElement {
           leftSection={<IconGitFork size={15} />}
           renderRoot={(props) => (
             <Link
-              {...paths.run(session.source_run, { step: session.fork_sequence_no, fork: session.fork_sequence_no })}
+              {...paths.run(session.source_run, {
+                step: session.fork_sequence_no,
+                fork: session.fork_sequence_no,
+                from_session: session.id,
+              })}
               {...props}
             />
           )}

@@ -46,6 +46,8 @@ function applyNew(state: LiveState, message: LiveMessage): LiveState {
     case "attempt":
       return { ...state, attempts: putAttempt(state.attempts, message.attempt) };
     case "runs":
+    case "experiment":
+    case "experiment_row":
       return state;
     default:
       return message satisfies never;

@@ -14,6 +14,7 @@ import { PlanView } from "./PlanView";
 import { PolicyEditor } from "./PolicyEditor";
 import { StepEditor } from "./StepEditor";
 import type { Fork } from "./useFork";
+import type { ForkOf } from "./useForkOf";
 
 const OverridesJson = lazy(() => import("./OverridesJson"));
 
@@ -21,13 +22,14 @@ interface Props {
   fork: Fork;
   from: number;
   step: StepSummary | null;
+  copied: ForkOf;
   onMoveHere: () => void;
   onSelect: (sequenceNo: number) => void;
   onClose: () => void;
 }
 
 /** The right region: what to change from the fork on, and what a replay would then do. */
-export function ForkPanel({ fork, from, step, onMoveHere, onSelect, onClose }: Props): ReactElement {
+export function ForkPanel({ fork, from, step, copied, onMoveHere, onSelect, onClose }: Props): ReactElement {
   const [asJson, setAsJson] = useState(false);
   const { draft, change, plan } = fork;
   const refusals = plan?.refusals ?? [];
@@ -64,7 +66,16 @@ export function ForkPanel({ fork, from, step, onMoveHere, onSelect, onClose }: P
           onRemove={(index) => change(removeEntry(draft, index))}
           onSelect={onSelect}
         />
-        {asJson ? (
+        {copied.error && (
+          <p className="failed" role="alert">
+            The changes of the replay could not be read: {copied.error.message}
+          </p>
+        )}
+        {copied.pending ? (
+          <p className="muted" role="status">
+            Reading the changes of the replay…
+          </p>
+        ) : asJson ? (
           <Suspense fallback={<p className="muted">Loading the editor…</p>}>
             <OverridesJson draft={draft} onChange={change} />
           </Suspense>

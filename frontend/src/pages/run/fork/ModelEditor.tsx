@@ -8,6 +8,7 @@ import { entryFor, matchFor, setField, type Scope } from "./draft";
 import { TextField } from "./fields";
 import classes from "./Fork.module.css";
 import { MessagesEditor } from "./MessagesEditor";
+import { sentence } from "./words";
 import { OutputField, type EditorProps } from "./StepEditor";
 
 type NumberName = "temperature" | "top_p" | "max_tokens" | "seed";
@@ -21,7 +22,10 @@ const numbers: { name: NumberName; label: string; max?: number; step: number; wh
 /** Model, parameters, system prompt, messages and the answer of a model step. */
 export function ModelEditor(props: EditorProps & { request: ModelInput }): ReactElement {
   const { step, draft, onChange, request } = props;
-  const [scope, setScope] = useState<Scope>(() => (entryFor(draft, matchFor("step", step))?.model ? "step" : "type"));
+  const [scope, setScope] = useState<Scope>(() => {
+    const own = entryFor(draft, matchFor("step", step));
+    return own?.model || own?.prompt ? "step" : "type";
+  });
   const match = matchFor(scope, step);
   const entry = entryFor(draft, match);
   const recordedSystem = systemPrompt(request);
@@ -75,6 +79,16 @@ function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
         <Select
           label="Provider"
           data={providerOptions(providers, step.provider)}
+          renderOption={({ option }) => {
+            const about = providers.find(({ name }) => name === option.value)?.description;
+            return (
+              <span className={classes.option}>
+                {option.label}
+                {about && <small className="muted">{about}</small>}
+              </span>
+            );
+          }}
+          comboboxProps={{ width: "max-content", position: "bottom-start", shadow: "md" }}
           value={provider || null}
           allowDeselect={false}
           placeholder="not recorded"
@@ -91,7 +105,7 @@ function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
           limit={40}
         />
       </div>
-      {known?.description && <p className={classes.hint}>{known.description}</p>}
+      {known?.description && <p className={classes.hint}>{sentence(known.description)}</p>}
       {!known && provider && (
         <p className={classes.hint}>{provider} is not configured here: a live call needs another provider.</p>
       )}
@@ -122,10 +136,7 @@ function recordedNumber(request: ModelInput, name: NumberName): string {
 }
 
 function providerOptions(providers: ProviderView[], recorded: string): { value: string; label: string }[] {
-  const options = providers.map(({ name, local }) => ({
-    value: name,
-    label: local ? `${name} (on this machine)` : name,
-  }));
+  const options = providers.map(({ name }) => ({ value: name, label: name }));
   if (recorded && !providers.some(({ name }) => name === recorded))
     options.unshift({ value: recorded, label: recorded });
   return options;

@@ -3,7 +3,8 @@ import type { ReactElement } from "react";
 import type { PlanRefusal } from "@/api/schema";
 import { entryOf, type Draft } from "./draft";
 import classes from "./Fork.module.css";
-import { matchWords, setWords } from "./words";
+import { Refused } from "./Remarks";
+import { matchWords, sentence, setWords } from "./words";
 
 interface Props {
   draft: Draft;
@@ -39,9 +40,7 @@ export function OverrideChips({ draft, refusals, onRemove, onSelect }: Props): R
               </button>
             </span>
             {refused.map((refusal) => (
-              <p key={refusal.code + refusal.where} className="failed" role="alert">
-                {refusal.detail}
-              </p>
+              <Refused key={refusal.code + refusal.where}>{sentence(refusal.detail)}</Refused>
             ))}
           </li>
         );

@@ -1,11 +1,12 @@
 import { Loader, Tooltip } from "@mantine/core";
-import { IconInfoCircle } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { Determinism, Plan, PlanRefusal } from "@/api/schema";
 import { LabelBar } from "@/components/LabelBar";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, reasonInWords } from "@/components/labels";
+import { counted } from "@/components/format";
 import classes from "./Fork.module.css";
+import { Blocked, Note, Refused, Warnings } from "./Remarks";
 import type { Fork } from "./useFork";
 import { planLines, planPrice, sentence } from "./words";
 
@@ -30,11 +31,7 @@ export function PlanView({ fork, orphans, onSelect }: Props): ReactElement {
         <span className="grow" />
         {plan && <span className="muted num">{planPrice(plan)}</span>}
       </div>
-      {error && (
-        <p className="failed" role="alert">
-          {error.message}
-        </p>
-      )}
+      {error && <Refused>{sentence(error.message)}</Refused>}
       {plan && <Outlook plan={plan} orphans={orphans} onSelect={onSelect} />}
     </section>
   );
@@ -61,23 +58,21 @@ function Outlook({
         ))}
       </ul>
       {orphans.map((refusal) => (
-        <p key={refusal.code + refusal.where + refusal.detail} className="failed" role="alert">
-          {refusal.detail}
+        <Refused key={refusal.code + refusal.where + refusal.detail}>
+          {sentence(refusal.detail)}
           {refusal.step !== null && <StepLink step={refusal.step} onSelect={onSelect} />}
-        </p>
+        </Refused>
       ))}
       {blocked.slice(0, NAMED).map((step) => (
-        <p key={step.sequence_no}>
+        <Blocked key={step.sequence_no}>
           <b>{step.name}</b> stays blocked: {step.note || reasonInWords(step.reason)}
           <StepLink step={step.sequence_no} onSelect={onSelect} />
-        </p>
+        </Blocked>
       ))}
+      {blocked.length > NAMED && <p className="muted">{counted(blocked.length - NAMED, "more blocked step")}</p>}
       <Kind type={plan.replay_type} determinism={plan.determinism} />
-      {[...plan.warnings, plan.loop].filter(Boolean).map((text) => (
-        <p key={text} className={classes.remark}>
-          <IconInfoCircle size={13} aria-hidden /> {sentence(text)}
-        </p>
-      ))}
+      <Warnings texts={plan.warnings} />
+      {plan.loop && <Note>{sentence(plan.loop)}</Note>}
     </>
   );
 }

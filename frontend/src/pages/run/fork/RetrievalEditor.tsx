@@ -6,7 +6,7 @@ import { isObject } from "@/components/json";
 import type { Document } from "../step/content";
 import { changeDocument, moveDocument } from "./documents";
 import { entryFor, setField } from "./draft";
-import { FieldHead } from "./fields";
+import { FieldHead, JsonField } from "./fields";
 import classes from "./Fork.module.css";
 import type { EditorProps } from "./StepEditor";
 
@@ -43,6 +43,25 @@ export function RetrievalEditor({
         value={retrieval?.top_k ?? ""}
         onChange={(value) =>
           onChange(setField(draft, match, "retrieval", "top_k", value === "" ? undefined : Number(value)))
+        }
+      />
+      <TextInput
+        label="Embedding profile"
+        placeholder={typeof input["embedding_profile"] === "string" ? input["embedding_profile"] : "as recorded"}
+        value={retrieval?.embedding_profile ?? ""}
+        data-edited={retrieval?.embedding_profile !== undefined}
+        onChange={(event) =>
+          onChange(setField(draft, match, "retrieval", "embedding_profile", event.currentTarget.value || undefined))
+        }
+      />
+      <JsonField
+        label="Filters"
+        rows={1}
+        recorded={isObject(input["filters"]) ? input["filters"] : {}}
+        value={retrieval?.filters ?? undefined}
+        check={(value) => (isObject(value) ? null : 'filters are an object, as {"language": "en"}')}
+        onChange={(value) =>
+          onChange(setField(draft, match, "retrieval", "filters", isObject(value) ? value : undefined))
         }
       />
       <FieldHead

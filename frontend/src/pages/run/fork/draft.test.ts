@@ -2,8 +2,11 @@ import { expect, test } from "vitest";
 import {
   deleteMessage,
   editMessage,
+  draftOf,
   emptyDraft,
   entryOf,
+  insertedAt,
+  insertMessages,
   matchFor,
   parseOverrides,
   removeEntry,
@@ -11,6 +14,7 @@ import {
   setPart,
   toRequest,
 } from "./draft";
+import type { Policy } from "@/api/schema";
 import { matchWords, setWords } from "./words";
 
 const step = { sequence_no: 5, type: "model" } as const;
@@ -83,4 +87,38 @@ test("a request says only what was changed", () => {
     overrides: { overrides: [] },
     policy: { strict: true },
   });
+});
+
+test("messages are put in beside the edit of the message after them", () => {
+  const reworded = editMessage(emptyDraft, one, 2, "Shorter");
+  const added = insertMessages(reworded, one, 2, [{ text: "By the way", role: "user" }]);
+  expect(added.overrides[0]?.messages).toHaveLength(2);
+  expect(insertedAt(added.overrides[0]?.messages, 2)).toEqual([{ text: "By the way", role: "user" }]);
+  expect(insertMessages(added, one, 2, [])).toEqual(reworded);
+});
+
+test("each message edit is a phrase of its chip", () => {
+  const edited = insertMessages(deleteMessage(emptyDraft, one, 3), one, 5, [{ text: "Hi", role: "system" }]);
+  expect(edited.overrides.map(setWords)).toEqual(["message 4 left out, new system message: “Hi”"]);
+});
+
+test("what a replay had changed comes back without the fields that it left as recorded", () => {
+  const entry = { prompt: null, messages: null, model: null, retrieval: null, tool: null, output: null };
+  const every = { step: null, type: "model" as const, name: null, model: null };
+  const prompt = { system: "Be brief.", template: null, template_id: null, version: null, variables: null };
+  const edits = [{ op: "delete" as const, index: 1, role: null, content: null }];
+  const tool = { output: { note: null }, status: "ok" as const };
+  const policy = { allow: ["model" as const], budget: { max_cost_usd: 1, max_live_calls: null } } as unknown as Policy;
+  const draft = draftOf(
+    [
+      { ...entry, match: every, prompt },
+      { ...entry, match: { ...every, type: null, step: 5 }, messages: edits, tool },
+    ],
+    policy,
+  );
+  expect(draft.overrides).toEqual([
+    { match: { type: "model" }, prompt: { system: "Be brief." } },
+    { match: { step: 5 }, messages: [{ op: "delete", index: 1 }], tool },
+  ]);
+  expect(draft.policy).toEqual({ allow: ["model"], budget: { max_cost_usd: 1 } });
 });

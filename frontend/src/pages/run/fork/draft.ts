@@ -4,6 +4,7 @@ import type {
   Match,
   MessageEdit,
   ModelOverride,
+  Override,
   Policy,
   PromptOverride,
   RetrievalOverride,
@@ -26,6 +27,32 @@ export interface Draft {
   policy: SparsePolicy;
 }
 export const emptyDraft: Draft = { overrides: [], policy: {} };
+
+/** The edits of a replay as a draft: the server writes every field out, here absent means "as recorded". */
+export function draftOf(overrides: readonly Override[], policy: Policy): Draft {
+  const { budget, ...rest } = policy;
+  return { overrides: overrides.map(sparse), policy: { ...given(rest), budget: given(budget) } };
+}
+
+function sparse(override: Override): SparseOverride {
+  const { match, messages, tool, output, ...parts } = override;
+  const fields = Object.entries<object>(given(parts)).map(([name, part]) => [name, given(part)] as const);
+  return {
+    match: given(match),
+    ...Object.fromEntries(fields),
+    ...(messages && { messages: messages.map(sparseEdit) }),
+    ...(tool && { tool }),
+    ...(output !== null && { output }),
+  };
+}
+
+function sparseEdit({ op, index, role, content }: MessageEdit): NonNullable<SparseOverride["messages"]>[number] {
+  return { op, index, ...(op !== "delete" && { content }), ...(role !== null && { role }) };
+}
+
+function given<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Partial<T>;
+}
 
 /** Whether an edit applies to the one step or to all steps of its type from the fork on. */
 export type Scope = "step" | "type";
@@ -107,6 +134,29 @@ export function deleteMessage(draft: Draft, match: Partial<Match>, index: number
   );
   const edits = [...others, { op: "delete" as const, index }].sort((one, other) => one.index - other.index);
   return setPart(draft, match, "messages", edits);
+}
+
+/** The messages that are put in before one recorded message, or after the last, in the order of the list. */
+export function insertedAt(edits: SparseOverride["messages"], index: number): { text: string; role: string }[] {
+  const found = (edits ?? []).filter((edit) => edit.op === "insert" && edit.index === index);
+  return found.map(({ content, role }) => ({
+    text: typeof content === "string" ? content : JSON.stringify(content ?? null),
+    role: role ?? "user",
+  }));
+}
+
+/** Replaces everything that is put in before one recorded message. */
+export function insertMessages(
+  draft: Draft,
+  match: Partial<Match>,
+  index: number,
+  messages: readonly { text: string; role: string }[],
+): Draft {
+  const before = entryFor(draft, match)?.messages ?? [];
+  const others = before.filter((edit) => edit.index !== index || edit.op !== "insert");
+  const added = messages.map(({ text, role }) => ({ op: "insert" as const, index, role, content: text }));
+  const edits = [...others, ...added].sort((one, other) => one.index - other.index);
+  return setPart(draft, match, "messages", edits.length > 0 ? edits : undefined);
 }
 
 /** The body of a preview or launch. The schema lists every field; absent ones take the server's defaults. */

@@ -60,6 +60,9 @@ interface JsonProps {
   recorded: JsonValue;
   value: JsonValue | undefined;
   onChange: (value: JsonValue | undefined) => void;
+  /** What is wrong with a value, if anything. */
+  check?: (value: JsonValue) => string | null;
+  rows?: number;
 }
 
 function written(value: JsonValue): string {
@@ -80,15 +83,23 @@ function read(text: string, recorded: JsonValue): { value: JsonValue } | { error
 }
 
 /** A JSON value to edit; what is not JSON yet is said beneath and not applied. */
-export function JsonField({ label, recorded, value, onChange }: JsonProps): ReactElement {
+export function JsonField({ label, recorded, value, onChange, check, rows = 3 }: JsonProps): ReactElement {
   const id = useId();
   const [text, setText] = useState(() => written(value ?? recorded));
   const [error, setError] = useState("");
+  const given = JSON.stringify(value);
+  const [known, setKnown] = useState(given);
+  // An edit that was taken back elsewhere, as by its chip, leaves the field too.
+  if (given !== known) {
+    setKnown(given);
+    if (value === undefined && !error) setText(written(recorded));
+  }
   const type = (next: string) => {
     setText(next);
     const result = read(next, recorded);
-    setError("error" in result ? result.error : "");
-    if ("value" in result)
+    const wrong = "error" in result ? result.error : (check?.(result.value) ?? "");
+    setError(wrong);
+    if ("value" in result && !wrong)
       onChange(JSON.stringify(result.value) === JSON.stringify(recorded) ? undefined : result.value);
   };
   return (
@@ -106,7 +117,7 @@ export function JsonField({ label, recorded, value, onChange }: JsonProps): Reac
       <Textarea
         id={id}
         autosize
-        minRows={3}
+        minRows={rows}
         maxRows={16}
         classNames={{ input: classes.code ?? "" }}
         spellCheck={false}

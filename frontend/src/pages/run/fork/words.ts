@@ -3,6 +3,8 @@ import type { Plan, PlannedStep } from "@/api/schema";
 import { counted, duration, money } from "@/components/format";
 import type { SparseOverride } from "./draft";
 
+type MessageEdit = NonNullable<SparseOverride["messages"]>[number];
+type SparseRetrieval = NonNullable<SparseOverride["retrieval"]>;
 type Action = PlannedStep["action"];
 
 /** What happens to one step. */
@@ -54,9 +56,9 @@ export function setWords(entry: SparseOverride): string {
   const words: string[] = [];
   if (entry.prompt?.system !== undefined) words.push("system prompt");
   if (entry.prompt && Object.keys(entry.prompt).some((key) => key !== "system")) words.push("prompt");
-  if (entry.messages) words.push(counted(entry.messages.length, "message edit"));
+  if (entry.messages) words.push(...entry.messages.map(messageWords));
   if (entry.model) words.push(...modelWords(entry.model));
-  if (entry.retrieval) words.push(entry.retrieval.documents ? "documents" : "retrieval");
+  if (entry.retrieval) words.push(...retrievalWords(entry.retrieval));
   if (entry.tool) words.push("tool answer");
   if ("output" in entry) words.push("what it said");
   return words.join(", ");
@@ -67,6 +69,28 @@ function modelWords(model: NonNullable<SparseOverride["model"]>): string[] {
     if (name === "model") return String(value);
     return name === "provider" ? `on ${String(value)}` : `${name} ${String(value)}`;
   });
+}
+
+/** Long texts of a chip are cut here; the field beneath shows them whole. */
+const CHIP_TEXT = 32;
+
+function messageWords({ op, index, role, content }: MessageEdit): string {
+  if (op === "delete") return `message ${index + 1} left out`;
+  const text = typeof content === "string" ? content : JSON.stringify(content ?? null);
+  const short = text.length > CHIP_TEXT ? `${text.slice(0, CHIP_TEXT).trimEnd()}…` : text;
+  return op === "replace"
+    ? `message ${index + 1}: “${short}”`
+    : `new ${role ?? "user"} message${short && `: “${short}”`}`;
+}
+
+function retrievalWords({ documents, query, top_k: most, ...rest }: SparseRetrieval): string[] {
+  return [
+    ...(documents ? [counted(documents.length, "document")] : []),
+    ...(query != null ? [`query “${query}”`] : []),
+    ...(most != null ? [`at most ${most}`] : []),
+    ...("filters" in rest ? ["filters"] : []),
+    ...(rest.embedding_profile != null ? [`embedding ${rest.embedding_profile}`] : []),
+  ];
 }
 
 /** A remark of the server as a sentence of its own. */
