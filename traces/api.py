@@ -15,7 +15,7 @@ from traces.models import Run
 from traces.presenting import StepDict
 from traces.problems import NotFound
 from traces.responses import PROBLEMS, path, query
-from traces.schemas import RunDetail, RunFacets, RunList, StepDetail, StepList
+from traces.schemas import EdgeList, RunDetail, RunFacets, RunList, StepDetail, StepList
 
 _RUN = path("id", "The run's id, a unique beginning of it, its external id, or `last`.")
 _MANY = "Several values are joined by commas."
@@ -74,6 +74,25 @@ class StepListView(APIView):
         limit = run_list.whole_number(request.query_params, "limit", default=most, most=most)
         steps, rest = queries.step_summaries(queries.find_run(id), after=after, limit=limit)
         return Response({"steps": steps, "next": rest})
+
+
+class EdgeListView(APIView):
+    @extend_schema(
+        operation_id="list_edges",
+        parameters=[
+            _RUN,
+            query("after", "Only edges into steps after this sequence number."),
+            query("limit", f"Into how many steps; at most {queries.MAX_EDGES_INTO}."),
+        ],
+        responses={200: EdgeList, **PROBLEMS},
+    )
+    def get(self, request: Request, id: str) -> Response:
+        """Which step of a run fed which, by consumer: the provenance without its paths."""
+        after = run_list.whole_number(request.query_params, "after", default=0, most=2**31 - 1, least=0)
+        most = queries.MAX_EDGES_INTO
+        limit = run_list.whole_number(request.query_params, "limit", default=most, most=most)
+        edges, rest = queries.edge_list(queries.find_run(id).id, after=after, limit=limit)
+        return Response({"edges": edges, "next": rest})
 
 
 class StepView(APIView):

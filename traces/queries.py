@@ -16,6 +16,7 @@ from traces.schemas import RunDetail
 from traces.vocabulary import EdgeKind
 
 MAX_STEPS: Final = 20_000  # of one answer
+MAX_EDGES_INTO: Final = 2_000  # steps of one answer; a step has some dozens of edges at most
 _SHOWN: Final = 5
 _DERIVED: Final = 200
 _DETAIL_COLUMNS: Final = (
@@ -65,6 +66,18 @@ def steps(run_id: UUID, after: int = 0, limit: int | None = None) -> list[Step]:
 def edges(run_id: UUID) -> list[Edge]:
     """The provenance of a run, by consumer."""
     return list(Edge.objects.filter(run_id=run_id).order_by("consumer_no", "producer_no", "kind", "consumer_path"))
+
+
+def edge_list(run_id: UUID, *, after: int = 0, limit: int) -> tuple[list[StepDict], int | None]:
+    """Which step fed which, in the shape of `RunEdge`, and what to pass as `after` for the rest.
+
+    A page is about the consumers of a span of sequence numbers: all edges into one step come together.
+    """
+    last = after + limit
+    found = Edge.objects.filter(run_id=run_id, consumer_no__gt=after).order_by("consumer_no", "producer_no", "kind")
+    rows = found.filter(consumer_no__lte=last).values_list("producer_no", "consumer_no", "kind").distinct()
+    listed = [{"producer": producer, "consumer": consumer, "kind": kind} for producer, consumer, kind in rows]
+    return listed, last if found.filter(consumer_no__gt=last).exists() else None
 
 
 def edges_at(run_id: UUID, sequence_no: int) -> Sequence[Edge]:

@@ -144,6 +144,19 @@ class EdgeView(Schema):
     producer_path: str
 
 
+class RunEdge(Schema):
+    """The step `consumer` consumed what the step `producer` produced; both are sequence numbers."""
+
+    producer: int
+    consumer: int
+    kind: EdgeKind
+
+
+class EdgeList(Schema):
+    edges: list[RunEdge]
+    next: int | None  # pass as `after` for the rest
+
+
 class StepDetail(StepSummary):
     """One step with its payloads and its provenance."""
 

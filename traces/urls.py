@@ -8,6 +8,7 @@ urlpatterns = [
     path("runs/import", uploads.ImportView.as_view()),
     path("runs/<str:id>", api.RunView.as_view()),
     path("runs/<str:id>/steps", api.StepListView.as_view()),
+    path("runs/<str:id>/edges", api.EdgeListView.as_view()),
     path("runs/<str:id>/full-steps", full_steps.FullStepsView.as_view()),
     path("runs/<str:id>/steps/<str:step>", api.RunStepView.as_view()),
     path("steps/<str:id>", api.StepView.as_view()),

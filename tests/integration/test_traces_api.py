@@ -18,7 +18,7 @@ from tests.recordings import NOON, conversation, order_run
 from traces import services
 from traces.canonical import digest_bytes
 from traces.models import Artifact, Run, Step
-from traces.schemas import RunDetail, RunFacets, RunList, StepDetail, StepList
+from traces.schemas import EdgeList, RunDetail, RunFacets, RunList, StepDetail, StepList
 from traces.vocabulary import Label, RunStatus
 
 pytestmark = pytest.mark.django_db
@@ -189,6 +189,27 @@ def test_a_step_comes_with_its_payloads_and_provenance() -> None:
     assert step["unavailable"] == []
     StepDetail.model_validate(step)
     assert step == _get(f"steps/{step['id']}") == _get(f"runs/{run.id}/steps/tell")
+
+
+def test_the_edges_of_a_run_say_which_step_fed_which() -> None:
+    run = _record("order-1")
+    found = _get(f"runs/{run.id}/edges")
+    EdgeList.model_validate(found)
+    into = [(edge["producer"], edge["consumer"], edge["kind"]) for edge in found["edges"]]
+    assert (2, 3, "tool_call_id") in into
+    assert (3, 4, "tool_call_id") in into
+    assert (2, 4, "history") in into
+    assert found["next"] is None
+
+
+def test_edges_come_page_by_page_without_repeats() -> None:
+    run = _record("order-1")
+    whole = _get(f"runs/{run.id}/edges")["edges"]
+    first = _get(f"runs/{run.id}/edges", limit=3)
+    second = _get(f"runs/{run.id}/edges", limit=3, after=first["next"])
+    assert first["edges"] + second["edges"] == whole
+    assert len({tuple(edge.values()) for edge in whole}) == len(whole)
+    assert (first["next"], second["next"]) == (3, None)
 
 
 def test_a_step_of_a_long_talk_takes_few_queries() -> None:

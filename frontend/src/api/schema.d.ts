@@ -437,6 +437,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/edges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Which step of a run fed which, by consumer: the provenance without its paths. */
+        get: operations["list_edges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/full-steps": {
         parameters: {
             query?: never;
@@ -1018,6 +1035,13 @@ export interface components {
          * @enum {string}
          */
         EdgeKind: "tool_call_id" | "link" | "history" | "digest" | "text";
+        /** EdgeList */
+        EdgeList: {
+            /** Edges */
+            edges: components["schemas"]["RunEdge"][];
+            /** Next */
+            next: number | null;
+        };
         /**
          * EdgeView
          * @description `step` is the other end: the producer among `consumed`, the consumer among `produced_for`.
@@ -2079,6 +2103,17 @@ export interface components {
             derived: components["schemas"]["RunSummary"][];
         };
         /**
+         * RunEdge
+         * @description The step `consumer` consumed what the step `producer` produced; both are sequence numbers.
+         */
+        RunEdge: {
+            /** Producer */
+            producer: number;
+            /** Consumer */
+            consumer: number;
+            kind: components["schemas"]["EdgeKind"];
+        };
+        /**
          * RunFacets
          * @description The values that the filters of the runs list offer.
          */
@@ -2845,6 +2880,7 @@ export type DiffRequest = components['schemas']['DiffRequest'];
 export type DiffSummary = components['schemas']['DiffSummary'];
 export type DiffTouched = components['schemas']['DiffTouched'];
 export type EdgeKind = components['schemas']['EdgeKind'];
+export type EdgeList = components['schemas']['EdgeList'];
 export type EdgeView = components['schemas']['EdgeView'];
 export type ExperimentBudget = components['schemas']['ExperimentBudget'];
 export type ExperimentChanged = components['schemas']['ExperimentChanged'];
@@ -2892,6 +2928,7 @@ export type ReplayRequest = components['schemas']['ReplayRequest'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
 export type RunDetail = components['schemas']['RunDetail'];
+export type RunEdge = components['schemas']['RunEdge'];
 export type RunFacets = components['schemas']['RunFacets'];
 export type RunList = components['schemas']['RunList'];
 export type RunRef = components['schemas']['RunRef'];
@@ -3946,6 +3983,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_edges: {
+        parameters: {
+            query?: {
+                /** @description Only edges into steps after this sequence number. */
+                after?: string;
+                /** @description Into how many steps; at most 2000. */
+                limit?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EdgeList"];
                 };
             };
             default: {

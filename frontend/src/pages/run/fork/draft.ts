@@ -36,10 +36,10 @@ export function draftOf(overrides: readonly Override[], policy: Policy): Draft {
 
 function sparse(override: Override): SparseOverride {
   const { match, messages, tool, output, ...parts } = override;
-  const fields = Object.entries<object>(given(parts)).map(([name, part]) => [name, given(part)] as const);
+  const fields = Object.entries<object | null>(parts).flatMap(([name, part]) => (part ? [[name, given(part)]] : []));
   return {
     match: given(match),
-    ...Object.fromEntries(fields),
+    ...(Object.fromEntries(fields) as Partial<SparseOverride>),
     ...(messages && { messages: messages.map(sparseEdit) }),
     ...(tool && { tool }),
     ...(output !== null && { output }),
