@@ -1,6 +1,7 @@
 """Experiments over REST: many forks of one run, by a real worker that asks a real model server."""
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from channels.db import database_sync_to_async
 from django.test import Client
 from pytest_django import Settings
 
-from cockpit.demo import loading, provider
+from cockpit.demo import loading, model_server, provider
 from replay import providers, runner, tasks
 from replay.experiments import progress, queries, services
 from replay.models import Experiment, ExperimentRow, ReplaySession
@@ -82,34 +83,43 @@ def work_off(queued: list[str]) -> None:
         tasks.execute(queued.pop(0))
 
 
-@pytest.mark.usefixtures("worker")
-def test_models_and_prompts_of_the_demo_are_compared(client: Client) -> None:
-    """The small model takes cents for euros unless the prompt tells it; the large one reads the tool's description."""
-    try:
-        mended = loading.put_in_store()
-        told = mended.profile.profile["overrides"]
-        body = {
-            "run": str(mended.source_run_id), "fork_step": mended.fork_sequence_no, "name": "Units", "samples": 2,
-            "axes": [
-                {"name": "model", "values": [
-                    {"name": name, "overrides": [{"match": MODELS, "model": {"model": name}}]}
-                    for name in ("desk-small-1", "desk-large-1")
-                ]},
-                {"name": "prompt", "values": [{"name": "as recorded"}, {"name": "units told", "overrides": told}]},
-            ],
-            "checks": [{"kind": "contains", "text": "42.00 EUR"}],
-        }  # fmt: skip
-        plan = post(client, "/experiments/preview", body).json()
-        assert (plan["rows"], len(plan["cells"]), plan["refusals"]) == (8, 4, [])
-        assert plan["live_calls"] > 8
-        started = post(client, "/experiments", body, **{"Idempotency-Key": "once"})
-        assert started.status_code == 201, started.json()
-        again = post(client, "/experiments", body, **{"Idempotency-Key": "once"})
-        assert again.json()["id"] == started.json()["id"]
-        found = ended(client, started.json()["id"])
-    finally:
-        providers.close()
-        provider.stop()
+@pytest.fixture
+def local_model(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
+    """The demo's model, known to every process: to a worker that starts later, too."""
+    configured = {"local": {"protocol": "openai", "base_url": model_server.start()}}
+    settings.PROVIDERS = configured
+    monkeypatch.setenv("FORKPOINT_PROVIDERS", json.dumps(configured))
+    yield
+    providers.close()
+    provider.stop()
+
+
+def test_models_and_prompts_of_the_demo_are_compared(
+    client: Client, local_model: None, request: pytest.FixtureRequest
+) -> None:
+    """The small model takes cents for euros unless the prompt tells it."""
+    request.getfixturevalue("worker")
+    mended = loading.put_in_store()
+    told = mended.profile.profile["overrides"]
+    body = {
+        "run": str(mended.source_run_id), "fork_step": mended.fork_sequence_no, "name": "Units", "samples": 2,
+        "axes": [
+            {"name": "model", "values": [
+                {"name": name, "overrides": [{"match": MODELS, "model": {"model": name}}]}
+                for name in ("desk-small-1", "desk-large-1")
+            ]},
+            {"name": "prompt", "values": [{"name": "as recorded"}, {"name": "units told", "overrides": told}]},
+        ],
+        "checks": [{"kind": "contains", "text": "42.00 EUR"}],
+    }  # fmt: skip
+    plan = post(client, "/experiments/preview", body).json()
+    assert (plan["rows"], len(plan["cells"]), plan["refusals"]) == (8, 4, [])
+    assert plan["live_calls"] > 8
+    started = post(client, "/experiments", body, **{"Idempotency-Key": "once"})
+    assert started.status_code == 201, started.json()
+    again = post(client, "/experiments", body, **{"Idempotency-Key": "once"})
+    assert again.json()["id"] == started.json()["id"]
+    found = ended(client, started.json()["id"])
     assert (found["status"], found["finished"], found["failed"]) == ("completed", 8, 0)
     rates = {tuple(setting["value"] for setting in cell["settings"]): cell["pass_rate"] for cell in found["aggregates"]}
     assert rates[("desk-small-1", "as recorded")] == 0
