@@ -73,25 +73,25 @@ def order_run(external_id: str = "order-1", **columns: Any) -> RecordedRun:
     return RecordedRun(**(values | columns))
 
 
-def conversation(turns: int, external_id: str = "long") -> RecordedRun:
+def conversation(turns: int, external_id: str = "long", words: int = 12) -> RecordedRun:
     """A customer who asks `turns` times; every request repeats the whole history, every second turn calls a tool."""
     history: list[JSONValue] = [SYSTEM]
     steps: list[RecordedStep] = []
     for turn in range(turns):
         order = f"A-{turn * 7919 % 100_003:06}"
-        history.append(user(f"Question {turn}: what about order {order}? " + _filler(turn)))
+        history.append(user(f"Question {turn}: what about order {order}? " + _filler(turn, words)))
         if turn % 2:
             call = asks(f"call-{turn}", order)
             steps.append(model_step(f"ask-{turn}", list(history), call))
-            result: JSONObject = {"order_id": order, "status": "shipped", "note": _filler(turn + 1)}
+            result: JSONObject = {"order_id": order, "status": "shipped", "note": _filler(turn + 1, words)}
             steps.append(tool_step(f"look-{turn}", f"call-{turn}", order, result))
-            history += [call, answers(f"call-{turn}", f"order {order} is shipped. {_filler(turn + 1)}")]
-        told = says(f"Answer {turn}: order {order} is on its way. " + _filler(turn + 2))
+            history += [call, answers(f"call-{turn}", f"order {order} is shipped. {_filler(turn + 1, words)}")]
+        told = says(f"Answer {turn}: order {order} is on its way. " + _filler(turn + 2, words))
         steps.append(model_step(f"tell-{turn}", list(history), told))
         history.append(told)
     return RecordedRun(external_id=external_id, name="A long talk", app="desk", format="test", steps=tuple(steps))
 
 
-def _filler(seed: int) -> str:
+def _filler(seed: int, words: int) -> str:
     """Words that differ from message to message, so that nothing is saved by chance."""
-    return " ".join(f"{(seed * 2654435761 + place * 40503) % 2**32:08x}" for place in range(12))
+    return " ".join(f"{(seed * 2654435761 + place * 40503) % 2**32:08x}" for place in range(words))

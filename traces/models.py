@@ -18,8 +18,8 @@ class Artifact(models.Model):
 
     sha256 = models.CharField(primary_key=True, max_length=64)
     size = models.PositiveBigIntegerField(help_text="bytes before encoding")
-    media_type = models.CharField(max_length=80, default="application/json")
-    encoding = models.CharField(max_length=8, blank=True, help_text="'' or 'zstd'")
+    media_type = models.CharField(max_length=80, blank=True, help_text="empty: application/json")
+    encoding = models.CharField(max_length=8, blank=True, help_text="'', 'zstd', 'refs' or both")
     data = models.BinaryField(null=True, help_text="null when the bytes lie in the artifact storage")
 
     def __str__(self) -> str:

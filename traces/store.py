@@ -14,6 +14,7 @@ from traces import bulk
 from traces.canonical import digest_bytes
 from traces.json_types import JSONValue
 from traces.models import Artifact
+from traces.packing import pack, unpack
 from traces.parts import MissingPart, Splitter, join_many
 from traces.problems import ArtifactCorrupt, ArtifactMissing
 
@@ -21,6 +22,8 @@ INLINE: Final = 64 * 1024  # encoded bytes; larger ones would make every scan of
 MAX_SIZE: Final = 256 * 1024 * 1024  # of one artifact, decoded
 JSON_TYPE: Final = "application/json"
 _COMPRESS_FROM: Final = 128  # shorter ones do not get smaller
+_PACKED: Final = "refs"  # encodings: one of these, both in this order, or nothing
+_ZSTD: Final = "zstd"
 _WORTH: Final = 0.9  # keep the plain bytes unless at least a tenth is saved
 _COLUMNS: Final = ("sha256", "size", "media_type", "encoding", "data")
 _local = local()
@@ -70,8 +73,9 @@ def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
     """The artifacts that are there, each checked against its name; raises `ArtifactCorrupt`."""
     for chunk in bulk.chunks(digests):
         rows = Artifact.objects.filter(sha256__in=chunk).values_list(*_COLUMNS)
-        for sha256, size, media_type, encoding, data in rows:
-            yield StoredBytes(sha256=sha256, media_type=media_type, data=_checked(sha256, size, encoding, data))
+        for sha256, size, kind, encoding, data in rows:
+            whole = _checked(sha256, size, encoding, data)
+            yield StoredBytes(sha256=sha256, media_type=kind or JSON_TYPE, data=whole)
 
 
 def read_one(sha256: str) -> StoredBytes:
@@ -116,13 +120,23 @@ def _one_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
 
 
 def _row(sha256: str, data: bytes, media_type: str) -> tuple[str, int, str, str, bytes | None]:
-    encoded = _compressor().compress(data) if len(data) >= _COMPRESS_FROM else data
-    encoding = "zstd" if len(encoded) < _WORTH * len(data) else ""
-    kept = encoded if encoding else data
+    encoding, kept = _encoded(data, media_type)
+    kind = "" if media_type == JSON_TYPE else media_type
     if len(kept) <= INLINE:
-        return sha256, len(data), media_type, encoding, kept
+        return sha256, len(data), kind, encoding, kept
     _keep_file(_storage(), _place(sha256, encoding), kept)
-    return sha256, len(data), media_type, encoding, None
+    return sha256, len(data), kind, encoding, None
+
+
+def _encoded(data: bytes, media_type: str) -> tuple[str, bytes]:
+    """The fewest bytes for `data`, and what was done to it."""
+    packed = pack(data) if media_type == JSON_TYPE else data
+    name = "" if packed is data else _PACKED
+    if len(packed) >= _COMPRESS_FROM:
+        compressed = _compressor().compress(packed)
+        if len(compressed) < _WORTH * len(packed):
+            return name + _ZSTD, compressed
+    return name, packed
 
 
 def _keep_file(storage: Storage, place: str, data: bytes) -> None:
@@ -138,7 +152,9 @@ def _keep_file(storage: Storage, place: str, data: bytes) -> None:
 
 def _checked(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> bytes:
     kept = _file(sha256, encoding) if data is None else bytes(data)
-    decoded = _decoded(sha256, kept, size) if encoding == "zstd" else kept
+    decoded = _decoded(sha256, kept, size) if encoding.endswith(_ZSTD) else kept
+    if encoding.startswith(_PACKED):
+        decoded = unpack(decoded)
     if digest_bytes(decoded) != sha256:
         raise ArtifactCorrupt(sha256, "its bytes hash to something else")
     return decoded
@@ -163,7 +179,8 @@ def _file(sha256: str, encoding: str) -> bytes:
 
 
 def _place(sha256: str, encoding: str) -> str:
-    return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{'.zst' if encoding else ''}"
+    packed, compressed = encoding.startswith(_PACKED), encoding.endswith(_ZSTD)
+    return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{'.refs' if packed else ''}{'.zst' if compressed else ''}"
 
 
 def _storage() -> Storage:

@@ -89,7 +89,9 @@ def test_a_file_that_is_gone_is_told_as_damage() -> None:
         store.read_one(sha256)
 
 
-@pytest.mark.parametrize(("encoding", "data"), [("", b'{"a":2}'), ("zstd", b"not zstd at all"), ("zstd", b"")])
+@pytest.mark.parametrize(
+    ("encoding", "data"), [("", b'{"a":2}'), ("zstd", b"not zstd at all"), ("zstd", b""), ("refs", b"\x00")]
+)
 def test_bytes_that_do_not_hash_to_their_name_are_never_served(encoding: str, data: bytes) -> None:
     name = digest_bytes(b'{"a":1}')
     Artifact.objects.create(sha256=name, size=7, encoding=encoding, data=data)

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traces.canonical import MAX_DEPTH, NotCanonical, digest_bytes
+from traces.canonical import MAX_DEPTH, NotCanonical, canonical_bytes, digest_bytes
 from traces.json_types import JSONValue
+from traces.packing import pack, unpack
 from traces.parts import (
     BLOCK,
     LONG_TEXT,
@@ -52,6 +53,20 @@ def test_a_value_comes_back_from_its_parts_and_every_part_hashes_to_its_name(val
     payload = split(value)
     assert _join(payload.digest, payload.parts) == value
     assert all(digest_bytes(data) == name for name, data in payload.parts.items())
+
+
+@given(VALUES)
+def test_every_part_comes_back_from_what_is_stored_of_it(value: JSONValue) -> None:
+    assert all(unpack(pack(data)) == data for data in split(value).parts.values())
+
+
+def test_references_are_stored_as_bytes_and_texts_that_look_like_them_as_they_are() -> None:
+    name = "0a" * 32
+    message = canonical_bytes({"role": "user", "content": f'{{"$part":"{name}"}} \x00'})
+    refers = canonical_bytes({"messages": [{"$part": name}, {"$part": name}]})
+    assert pack(message) == unpack(message) == message
+    assert len(pack(refers)) == len(refers) - 2 * (len(f'{{"$part":"{name}"}}') - 33)
+    assert unpack(pack(refers)) == refers
 
 
 @given(VALUES)

@@ -18,8 +18,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('sha256', models.CharField(max_length=64, primary_key=True, serialize=False)),
                 ('size', models.PositiveBigIntegerField(help_text='bytes before encoding')),
-                ('media_type', models.CharField(default='application/json', max_length=80)),
-                ('encoding', models.CharField(blank=True, help_text="'' or 'zstd'", max_length=8)),
+                ('media_type', models.CharField(blank=True, help_text='empty: application/json', max_length=80)),
+                ('encoding', models.CharField(blank=True, help_text="'', 'zstd', 'refs' or both", max_length=8)),
                 ('data', models.BinaryField(help_text='null when the bytes lie in the artifact storage', null=True)),
             ],
         ),
