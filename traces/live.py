@@ -12,8 +12,12 @@ def touch(group: str) -> None:
     """
 
     def wake() -> None:  # a named function: Django names what failed, which a partial has no name for
-        layer = get_channel_layer()
-        if layer is not None:
-            async_to_sync(layer.group_send)(group, {"type": "wake"})
+        _wake(group)
 
     transaction.on_commit(wake, robust=True)
+
+
+def _wake(group: str) -> None:
+    layer = get_channel_layer()
+    if layer is not None:
+        async_to_sync(layer.group_send)(group, {"type": "wake"})
