@@ -1,15 +1,35 @@
 // The live socket: reconnects by itself and resumes after the last message seen, so that nothing is lost or repeated.
 import { useEffect, useEffectEvent, useState } from "react";
-import type { AttemptChanged, RunsTouched, SessionChanged, StepsResolved, TextStreamed } from "./schema";
+import type {
+  AttemptChanged,
+  ExperimentChanged,
+  ExperimentRowChanged,
+  RunsTouched,
+  SessionChanged,
+  StepsResolved,
+  TextStreamed,
+} from "./schema";
 
-export type LiveMessage = SessionChanged | StepsResolved | TextStreamed | AttemptChanged | RunsTouched;
+export type LiveMessage =
+  | SessionChanged
+  | StepsResolved
+  | TextStreamed
+  | AttemptChanged
+  | RunsTouched
+  | ExperimentChanged
+  | ExperimentRowChanged;
 export type LiveState = "connecting" | "open" | "waiting" | "closed";
-export type LiveTopic = { runs: 1 } | { run: string } | { replay: string };
+export type LiveTopic = { runs: 1 } | { run: string } | { replay: string } | { experiment: string };
 
-const kinds = { session: true, steps: true, text: true, attempt: true, runs: true } satisfies Record<
-  LiveMessage["type"],
-  true
->;
+const kinds = {
+  session: true,
+  steps: true,
+  text: true,
+  attempt: true,
+  runs: true,
+  experiment: true,
+  experiment_row: true,
+} satisfies Record<LiveMessage["type"], true>;
 
 /** A message of a type that this client knows; others are for newer clients. */
 export function parseMessage(text: string): LiveMessage | null {

@@ -61,7 +61,7 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
     { keys: "2", does: "Go to replays", run: () => void navigate(paths.replays()) },
     { keys: "3", does: "Go to diffs", run: () => void navigate(paths.diffs()) },
     { keys: "4", does: "Go to tools", run: () => void navigate(paths.tools()) },
-    { keys: "4", does: "Go to experiments", run: () => void navigate(paths.experiments()) },
+    { keys: "5", does: "Go to experiments", run: () => void navigate(paths.experiments()) },
     { keys: "", does: "Compare two runs", run: () => void navigate(paths.compare()) },
     { keys: "", does: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },
     { keys: "mod+k", does: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },

@@ -99,6 +99,7 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
         onRegion={setRegion}
         steps={
           <Steps
+            run={run.id}
             steps={steps}
             partial={partial}
             selected={selected}
@@ -126,6 +127,7 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
         fork={
           from === null ? null : (
             <ForkPanel
+              run={run.id}
               fork={fork}
               from={from}
               copied={copied}

@@ -1,11 +1,13 @@
 import { ActionIcon, Button, CloseButton, Tooltip } from "@mantine/core";
-import { IconBraces, IconGitFork, IconPlayerPlay } from "@tabler/icons-react";
+import { IconBraces, IconFlask, IconGitFork, IconPlayerPlay } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState, type ReactElement } from "react";
 import { stepQuery } from "@/api/runs";
 import type { StepSummary } from "@/api/schema";
 import { counted } from "@/components/format";
 import { Keys } from "@/components/Kbd";
+import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { entryOf, removeEntry } from "./draft";
 import classes from "./Fork.module.css";
@@ -19,6 +21,7 @@ import type { ForkOf } from "./useForkOf";
 const OverridesJson = lazy(() => import("./OverridesJson"));
 
 interface Props {
+  run: string;
   fork: Fork;
   from: number;
   step: StepSummary | null;
@@ -29,7 +32,7 @@ interface Props {
 }
 
 /** The right region: what to change from the fork on, and what a replay would then do. */
-export function ForkPanel({ fork, from, step, copied, onMoveHere, onSelect, onClose }: Props): ReactElement {
+export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect, onClose }: Props): ReactElement {
   const [asJson, setAsJson] = useState(false);
   const { draft, change, plan } = fork;
   const refusals = plan?.refusals ?? [];
@@ -97,6 +100,13 @@ export function ForkPanel({ fork, from, step, copied, onMoveHere, onSelect, onCl
               ? "Nothing is changed yet."
               : ""}
         </span>
+        <Button
+          variant="default"
+          leftSection={<IconFlask size={14} />}
+          renderRoot={(props) => <Link {...paths.newExperiment({ run, step: from })} {...props} />}
+        >
+          Experiment…
+        </Button>
         <Tooltip label={fork.error ? fork.error.message : "The plan refuses what is set above"} disabled={!blocked}>
           <Button
             leftSection={<IconPlayerPlay size={14} />}

@@ -1,0 +1,140 @@
+import { Button, Progress, Skeleton } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { IconArrowsDiff, IconFlask, IconPlayerStop } from "@tabler/icons-react";
+import { lazy, Suspense, useState, type ReactElement } from "react";
+import { cancelExperiment, experimentQuery } from "@/api/experiments";
+import type { ExperimentView } from "@/api/schema";
+import { ErrorState } from "@/components/ErrorState";
+import { count, counted, money } from "@/components/format";
+import { paths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+import { CellsTable } from "./CellsTable";
+import { ExperimentState } from "./ExperimentState";
+import { choose } from "./results";
+import { ResultsTable } from "./ResultsTable";
+import { useExperiment } from "./useExperiment";
+import classes from "./Experiments.module.css";
+
+const Scatter = lazy(() => import("./Scatter"));
+const route = getRouteApi("/experiments/$experiment");
+
+export function ExperimentPage(): ReactElement {
+  const { experiment: id } = route.useParams();
+  const { view, error, retry } = useExperiment(id);
+  const [chosen, setChosen] = useState<number[]>([]);
+  useDocumentTitle(view ? view.name : "Experiment");
+  if (error && !view) return <ErrorState error={error} onRetry={retry} />;
+  if (!view) return <Loading />;
+  return (
+    <div className={classes.page}>
+      <Header view={view} chosen={chosen} />
+      <div className={classes.overview}>
+        <section className="panel" aria-label="Combinations">
+          <CellsTable cells={view.aggregates} checked={view.request.checks.length > 0} />
+        </section>
+        <section className={`panel ${classes.chart}`} aria-label="Cost against similarity">
+          <Suspense fallback={<Skeleton height={230} />}>
+            <Scatter rows={view.results} />
+          </Suspense>
+        </section>
+      </div>
+      <section className="panel" aria-label="Results">
+        <ResultsTable
+          rows={view.results}
+          checked={view.request.checks.length > 0}
+          chosen={chosen}
+          onChoose={(row) => setChosen((now) => choose(now, row))}
+        />
+      </section>
+    </div>
+  );
+}
+
+function Header({ view, chosen }: { view: ExperimentView; chosen: readonly number[] }): ReactElement {
+  const limit = view.request.budget.max_live_calls;
+  return (
+    <header className={classes.header}>
+      <div className={classes.titles}>
+        <nav className={classes.crumbs} aria-label="Breadcrumb">
+          <Link {...paths.experiments()}>Experiments</Link> /{" "}
+          <Link {...paths.run(view.source_run, { step: view.fork_sequence_no })}>{view.source_name}</Link>, fork from
+          step {view.fork_sequence_no}
+        </nav>
+        <h1>{view.name}</h1>
+        <div className={classes.state} role="status">
+          <ExperimentState experiment={view} />
+          <span className="muted num">
+            {counted(view.cells, "cell")} × {counted(view.samples, "sample")} · {count(view.live_calls)}
+            {limit === null ? "" : ` of ${count(limit)}`} live calls · {money(view.cost_usd)}
+          </span>
+        </div>
+        {view.status === "running" && (
+          <Progress value={(100 * view.finished) / view.rows} size={4} aria-label="Rows done" />
+        )}
+      </div>
+      <Actions view={view} chosen={chosen} />
+    </header>
+  );
+}
+
+function Actions({ view, chosen }: { view: ExperimentView; chosen: readonly number[] }): ReactElement {
+  const navigate = useNavigate();
+  const runs = chosen.map((number) => view.results.find((row) => row.number === number)?.run);
+  const [base, candidate] = runs;
+  const comparison = base && candidate ? paths.compare({ base, candidate }) : null;
+  useShortcuts("Experiment", [
+    ...(comparison ? [{ keys: "d", does: "Diff the two chosen rows", run: () => void navigate(comparison) }] : []),
+  ]);
+  const again = paths.newExperiment({ run: view.source_run, step: view.fork_sequence_no });
+  return (
+    <div className={classes.actions}>
+      {view.status === "running" && <Cancel id={view.id} />}
+      <Button
+        variant="default"
+        leftSection={<IconFlask size={15} />}
+        renderRoot={(props) => <Link {...again} {...props} />}
+      >
+        Another experiment
+      </Button>
+      {comparison ? (
+        <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(props) => <Link {...comparison} {...props} />}>
+          Diff the two
+        </Button>
+      ) : (
+        <span className="muted">{chosen.length === 1 ? "Choose one more row to diff" : "Choose two rows to diff"}</span>
+      )}
+    </div>
+  );
+}
+
+function Cancel({ id }: { id: string }): ReactElement {
+  const client = useQueryClient();
+  const cancel = useMutation({
+    mutationFn: () => cancelExperiment(id),
+    onSuccess: (view) => client.setQueryData(experimentQuery(id).queryKey, view),
+    onError: (error) => notifications.show({ color: "red", title: "The experiment goes on", message: error.message }),
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconPlayerStop size={15} />}
+      onClick={() => cancel.mutate()}
+      loading={cancel.isPending}
+    >
+      Cancel
+    </Button>
+  );
+}
+
+function Loading(): ReactElement {
+  return (
+    <div className={classes.page} aria-busy="true" aria-label="The experiment is being read">
+      <Skeleton height={60} width={420} radius="md" />
+      <Skeleton height={230} radius="md" />
+      <Skeleton height={320} radius="md" />
+    </div>
+  );
+}

@@ -1,0 +1,20 @@
+import type { ReactElement } from "react";
+import type { ExperimentSummary } from "@/api/schema";
+import { StateChip } from "@/components/StateChip";
+
+type Shown = Pick<ExperimentSummary, "status" | "finished" | "rows" | "failed">;
+
+/** How far an experiment is, in one chip. */
+export function ExperimentState({ experiment }: { experiment: Shown }): ReactElement {
+  const { status, finished, rows, failed } = experiment;
+  if (status === "running") {
+    return (
+      <StateChip mark="accent">
+        {finished} of {rows} done
+      </StateChip>
+    );
+  }
+  if (status === "cancelled") return <StateChip mark="live">Cancelled</StateChip>;
+  if (failed > 0) return <StateChip mark="failed">{failed === rows ? "Failed" : `Done, ${failed} failed`}</StateChip>;
+  return <StateChip mark="exact">Done</StateChip>;
+}

@@ -1,0 +1,138 @@
+import { Skeleton } from "@mantine/core";
+import { useDocumentTitle, useSessionStorage } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { IconFlask } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import { providersQuery } from "@/api/forks";
+import { firstStepsQuery, runQuery, stepQuery } from "@/api/runs";
+import type { ProviderView, RunDetail, StepDetail } from "@/api/schema";
+import { EmptyState } from "@/components/EmptyState";
+import { ErrorState } from "@/components/ErrorState";
+import { emptyDraft, removeEntry, type Draft } from "@/pages/run/fork/draft";
+import { OverrideChips } from "@/pages/run/fork/OverrideChips";
+import { readModelInput, systemPrompt } from "@/pages/run/step/content";
+import { paths } from "@/paths";
+import { AxesEditor } from "./AxesEditor";
+import { ChecksEditor } from "./ChecksEditor";
+import { firstDraft, RECORDED, type MatrixDraft } from "./draft";
+import { Price } from "./Price";
+import classes from "./Experiments.module.css";
+
+const route = getRouteApi("/experiments/new");
+
+/** The matrix builder: what varies, how often, what is checked, and what all of it would cost. */
+export function NewExperimentPage(): ReactElement {
+  useDocumentTitle("New experiment");
+  const { run: ref, step: fork = 1 } = route.useSearch();
+  const run = useQuery({ ...runQuery(ref ?? ""), enabled: ref !== undefined });
+  const model = useFirstModel(run.data?.id, fork);
+  const providers = useQuery(providersQuery);
+  if (ref === undefined) {
+    return (
+      <EmptyState
+        isPage
+        icon={<IconFlask size={28} stroke={1.5} />}
+        title="An experiment begins with a run"
+        action={<Link {...paths.runs()}>To the runs</Link>}
+      >
+        Open a run, press <b>f</b> at the step to fork from, and choose <b>Experiment…</b> beside Replay.
+      </EmptyState>
+    );
+  }
+  const error = run.error ?? model.error ?? providers.error;
+  if (error) return <ErrorState error={error} onRetry={() => void run.refetch()} />;
+  if (!run.data || !providers.data || model.pending) return <Loading />;
+  return (
+    <Builder
+      key={`${run.data.id} ${fork}`}
+      run={run.data}
+      fork={fork}
+      model={model.step}
+      providers={providers.data.providers}
+    />
+  );
+}
+
+interface Props {
+  run: RunDetail;
+  fork: number;
+  model: StepDetail | null;
+  providers: readonly ProviderView[];
+}
+
+function Builder({ run, fork, model, providers }: Props): ReactElement {
+  const names = modelNames(model, providers);
+  const [draft, change] = useSessionStorage<MatrixDraft>({
+    key: `experiment:${run.id}:${fork}`,
+    defaultValue: firstDraft(names.filter((name) => model !== null && name.startsWith(`${model.provider}: `))),
+    getInitialValueInEffect: false,
+  });
+  // What the fork panel holds for this run: the base of every row.
+  const [base, changeBase] = useSessionStorage<Draft>({
+    key: `fork:${run.id}`,
+    defaultValue: emptyDraft,
+    getInitialValueInEffect: false,
+  });
+  const input = model ? readModelInput(model.input) : null;
+  return (
+    <div className={classes.page}>
+      <header className={classes.header}>
+        <div className={classes.titles}>
+          <nav className={classes.crumbs} aria-label="Breadcrumb">
+            <Link {...paths.experiments()}>Experiments</Link> /{" "}
+            <Link {...paths.run(run.id, { step: fork, fork })}>{run.name}</Link>
+          </nav>
+          <h1>New experiment from step {fork}</h1>
+        </div>
+      </header>
+      <div className={classes.builder}>
+        <div className={classes.column}>
+          {base.overrides.length > 0 && (
+            <section className={`panel ${classes.card}`} aria-label="In every row">
+              <h2>In every row</h2>
+              <OverrideChips
+                draft={base}
+                refusals={[]}
+                onRemove={(index) => changeBase(removeEntry(base, index))}
+                onSelect={() => undefined}
+              />
+            </section>
+          )}
+          <AxesEditor draft={draft} onChange={change} models={names} system={(input && systemPrompt(input)) ?? ""} />
+          <ChecksEditor draft={draft} onChange={change} />
+        </div>
+        <Price run={run.id} fork={fork} base={base} draft={draft} onChange={change} />
+      </div>
+    </div>
+  );
+}
+
+/** Every configured model with its provider, and the recording. */
+function modelNames(model: StepDetail | null, providers: readonly ProviderView[]): string[] {
+  const all = providers.flatMap(({ name, models }) => models.map((each) => `${name}: ${each}`));
+  const recorded = model && `${model.provider}: ${model.model}`;
+  const first = all.filter((name) => name === recorded);
+  return [...first, ...all.filter((name) => name !== recorded), RECORDED];
+}
+
+/** The first model call from the fork on: what the matrix varies. */
+function useFirstModel(
+  run: string | undefined,
+  fork: number,
+): { step: StepDetail | null; pending: boolean; error: Error | null } {
+  const steps = useQuery({ ...firstStepsQuery(run ?? ""), enabled: run !== undefined });
+  const found = steps.data?.steps.find(({ type, sequence_no }) => type === "model" && sequence_no >= fork);
+  const step = useQuery({ ...stepQuery(found?.id ?? ""), enabled: found !== undefined });
+  const pending = steps.isPending || (found !== undefined && step.isPending);
+  return { step: step.data ?? null, pending, error: steps.error ?? step.error };
+}
+
+function Loading(): ReactElement {
+  return (
+    <div className={classes.page} aria-busy="true" aria-label="The run is being read">
+      <Skeleton height={44} width={380} radius="md" />
+      <Skeleton height={360} radius="md" />
+    </div>
+  );
+}
