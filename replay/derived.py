@@ -6,6 +6,7 @@ from uuid import UUID
 
 from replay.models import ReplaySession
 from replay.resolvers import PLACEHOLDER
+from replay.saving import Saver
 from replay.world import Answer, Call, Closed, label_key
 from traces import store, summaries
 from traces.json_types import JSONObject, JSONValue
@@ -21,20 +22,20 @@ def metadata(session: ReplaySession) -> JSONObject:
     return {"replay": {"session": str(session.id), "source_run": str(session.source_run_id)}}
 
 
-def row(call: Call, answer: Answer, source_run_id: UUID) -> StepRow:
+def row(call: Call, answer: Answer, source_run_id: UUID, save: Saver) -> StepRow:
     """The row of a resolved step; an exact one keeps everything that the recording says of it."""
     source = answer.source or call.node
     if answer.label is Label.EXACT and call.node is not None and answer.source is not None and not call.differs:
         recorded = Step.objects.get(run_id=source_run_id, sequence_no=answer.source.no)
         return kept_row(recorded, call.no, call.parent, detail=answer.detail)
-    output_ref = answer.output_ref or ("" if answer.output is None else store.save(answer.output))
+    output_ref = answer.output_ref or ("" if answer.output is None else save(answer.output))
     documents = answer.output.get("documents") if isinstance(answer.output, dict) else None
     live = answer.action == "live"
     return StepRow(
         sequence_no=call.no, type=call.type, name=call.name, status=answer.status,
         label=answer.label or Label.SIMULATED,
         parent_no=call.parent, started_at=datetime.now(UTC), duration_ms=answer.duration_ms if live else None,
-        reason=answer.reason or "", signature=call.signature, input_ref=_input_ref(call), output_ref=output_ref,
+        reason=answer.reason or "", signature=call.signature, input_ref=_input_ref(call, save), output_ref=output_ref,
         detail=_detail(answer), error=answer.error,
         summary=summaries.summarize(
             type=call.type, name=call.name, tool_name=call.tool_name, input=call.input, output=answer.output
@@ -82,10 +83,10 @@ def closed_columns(event: Closed) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _input_ref(call: Call) -> str:
+def _input_ref(call: Call, save: Saver) -> str:
     if call.node is not None and not call.differs:
         return call.node.input_ref
-    return "" if call.input is None else store.save(call.input)
+    return "" if call.input is None else save(call.input)
 
 
 def _detail(answer: Answer) -> JSONObject:

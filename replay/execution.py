@@ -17,6 +17,7 @@ from replay.loading import Payloads
 from replay.models import ReplaySession
 from replay.policy import Policy
 from replay.problems import CancelRequested, OperatorNeeded, OwnershipLost, Stopped
+from replay.saving import Saver
 from replay.schemas import OperatorQuestion, StepsResolved
 from replay.walk import Walk
 from replay.world import (
@@ -40,7 +41,7 @@ from traces.models import Step
 from traces.rows import StepRow
 from traces.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
 
-_BATCH: Final = 1000  # kept steps in one transaction: short enough that other writers need not wait
+_BATCH: Final = 2500  # kept steps in one transaction: short enough that other writers need not wait
 _BUFFERED: Final = 200
 _PATIENCE_S: Final = 0.05  # how long resolved steps may wait for company before they are committed
 _SHOWN_DIVERGENCES: Final = 200
@@ -56,6 +57,7 @@ class Execution:
         self.owner = owner
         self.policy = policy
         self.payload = payloads
+        self.save = Saver()
         self.calls = livecalls.LiveCalls(self)
         self.checkpoint = session.checkpoint_no
         self.counts = {Label.EXACT: session.exact_count, Label.CACHED: session.cached_count,
@@ -264,7 +266,7 @@ class Execution:
         self.failed_source_kept = answer.label is Label.EXACT
         if not self.buffer:
             self.buffered_at = time.monotonic()
-        self.buffer.append(derived.row(call, answer, self.session.source_run_id))
+        self.buffer.append(derived.row(call, answer, self.session.source_run_id, self.save))
         self.counts[answer.label] += 1
         if answer.action == "live":
             self.flush()

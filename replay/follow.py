@@ -255,7 +255,8 @@ class Follower:
             input=input, changed=True, provider=last.provider, model=last.model,
             override_provider=last.override_provider, edits=edits, because=(self.at.no,),
             signature=signature(
-                type=StepType.MODEL, name=last.name, input=input, provider=last.provider, model=last.model
+                type=StepType.MODEL, name=last.name, input=input, provider=last.provider, model=last.model,
+                digest_of=self.walk.splitter.digest,
             ),
         )  # fmt: skip
 

@@ -37,7 +37,7 @@ class Histories:
 
     def rebuilt(self, node: Node, plain: Slots, edited: Slots) -> None:
         """Remember a model step's messages before and after its own edits, unless they are as recorded."""
-        if edited and edited != [[message] for message in _messages(self.world.payload(node.input_ref))]:
+        if edited and not _as_recorded(edited, _messages(self.world.payload(node.input_ref))):
             self._plain[node.no] = plain
             self._edited[node.no] = edited
 
@@ -70,6 +70,13 @@ def _detour(went: Followed, link: Link, messages: Sequence[JSONValue]) -> Slots:
     while len(slots) < len(messages) and _answers(messages[len(slots)], went.call_ids):
         slots.append([])
     return slots
+
+
+def _as_recorded(slots: Slots, messages: Sequence[JSONValue]) -> bool:
+    """Ends at the first difference, which in a long conversation comes early."""
+    if len(slots) != len(messages):
+        return False
+    return all(len(slot) == 1 and slot[0] == message for slot, message in zip(slots, messages, strict=True))
 
 
 def _answers(message: JSONValue, call_ids: frozenset[str]) -> bool:

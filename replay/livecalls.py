@@ -159,7 +159,7 @@ class LiveCalls:
             action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, status=StepStatus.ERROR, error=str(error),
             detail=detail, retries=failures - 1,  # type: ignore[arg-type]  # a JSON object
         )  # fmt: skip
-        self.execution.fail_step(derived.row(call, failed, self.session.source_run_id), stopped)
+        self.execution.fail_step(derived.row(call, failed, self.session.source_run_id, self.execution.save), stopped)
 
     def _sleep(self, seconds: float, call: Call) -> None:
         """Wait for the next attempt, ready to stop."""

@@ -1,6 +1,6 @@
 """Loading what a replay needs from the store: the graph from the fork on, and payloads, each once."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 from uuid import UUID
 
@@ -8,7 +8,7 @@ from replay.graph import Graph, Link, Node
 from traces import store
 from traces.json_types import JSONValue
 from traces.models import Edge, Step
-from traces.parts import join_many
+from traces.parts import Joiner, MissingPart
 from traces.vocabulary import EdgeKind, StepStatus, StepType
 
 _COLUMNS: Final = (
@@ -50,7 +50,7 @@ class Payloads:
     """Recorded values by reference; every artifact is read once."""
 
     def __init__(self) -> None:
-        self._stored: dict[str, JSONValue] = {}
+        self._joiner = Joiner(store.load)
         self._values: dict[str, JSONValue] = {}
         self._expected: list[str] = []
         self._place: dict[str, int] = {}
@@ -60,7 +60,7 @@ class Payloads:
         if ref not in self._values:
             self._read_ahead(ref)
         if ref not in self._values:
-            self._values.update(join_many([ref], self._load))
+            self._values.update(self._joiner.join([ref]))
         return self._values[ref]
 
     def expect(self, refs: Iterable[str]) -> None:
@@ -71,13 +71,11 @@ class Payloads:
     def _read_ahead(self, ref: str) -> None:
         """What is missing is left out: it matters only where it is used."""
         if (at := self._place.get(ref)) is not None:
-            ahead = self._expected[at : at + _AHEAD]
-            self._values.update(store.available(one for one in ahead if one not in self._values))
-
-    def _load(self, digests: Iterable[str]) -> Mapping[str, JSONValue]:
-        wanted = list(digests)
-        self._stored.update(store.load(digest for digest in wanted if digest not in self._stored))
-        return {digest: self._stored[digest] for digest in wanted if digest in self._stored}
+            ahead = [one for one in self._expected[at : at + _AHEAD] if one not in self._values]
+            try:
+                self._values.update(self._joiner.join(ahead))
+            except MissingPart:
+                self._values.update(store.available(ahead))
 
 
 def _nodes(steps: Any) -> tuple[Node, ...]:

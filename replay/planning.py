@@ -15,6 +15,7 @@ from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.schemas import Determinism, Plan, PlanAction, PlannedStep, PlanRefusal
 from replay.walk import Walk
+from replay.wording import numbered, sentence
 from replay.world import (
     UNREVIEWED,
     Answer,
@@ -28,7 +29,6 @@ from replay.world import (
     Resolved,
     Standing,
 )
-from replay.wording import numbered, sentence
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import MissingPart
 from traces.schemas import LabelCounts

@@ -61,9 +61,9 @@ def rebuilt_slots(messages: Sequence[JSONValue], prefix: Slots | None, incoming:
 
     `prefix` are the slots of the call whose history this one continues, when that was rebuilt.
     """
-    slots: Slots = [[message] for message in messages]
-    if prefix is not None:
-        slots[: len(prefix)] = [list(slot) for slot in prefix]
+    taken = prefix or []
+    # No slot is ever changed in place, so that all calls of a conversation share those of its beginning.
+    slots: Slots = [*taken, *([message] for message in messages[len(taken) :])]
     for path, group in _by_place(incoming).items():
         index, rest = _message_place(path)
         if index is None or index >= len(slots):

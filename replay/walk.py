@@ -18,6 +18,7 @@ from replay.resolvers import Resolvers
 from replay.world import Answer, Call, Closed, Diverged, Event, Kept, Resolved, World
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
+from traces.parts import Splitter
 from traces.signatures import call_of, differing_fields, signature
 from traces.vocabulary import EdgeKind, Label, Reason, StepType
 
@@ -34,6 +35,7 @@ class Walk:
         self.world = world
         self.resolvers = Resolvers(policy, world)
         self.histories = Histories(world)
+        self.splitter = Splitter()  # knows each message of a conversation once
         self.changes: dict[int, Change] = {}
         self.labels: dict[int, tuple[Label, Reason]] = {}
         self.numbers: dict[int, int] = {}
@@ -226,12 +228,13 @@ class Walk:
         if before is None or after is None:
             differs = [] if digest(recorded) == digest(input) else ["input"]
         else:
-            differs = differing_fields(before, after)
+            differs = differing_fields(before, after, self.splitter.digest)
         signed = node.signature
         if differs and after is not None:
             signed = signature(
-                type=node.type, name=node.name, input=input, provider=provider, model=model, tool_name=node.tool_name
-            )
+                type=node.type, name=node.name, input=input, provider=provider, model=model, tool_name=node.tool_name,
+                digest_of=self.splitter.digest,
+            )  # fmt: skip
         return Call(
             no=self._numbered(node), parent=self.parent_of(node.parent), type=node.type, name=node.name, input=input,
             node=node, complete=bool(node.input_ref),

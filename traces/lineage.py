@@ -16,6 +16,9 @@ from traces.provenance import EdgeFact, StepFacts, find_edges
 from traces.rows import COLUMNS
 from traces.vocabulary import EdgeKind, Label, StepType
 
+_SHORT = 500
+_BEFORE = 20
+_EDGE = ("producer_no", "consumer_no", "kind", "consumer_path", "producer_path", "evidence")
 _REPLACED = frozenset({"id", "label", "reason", "detail", "source_step"})
 _COPIED = tuple(name for name in COLUMNS if name not in _REPLACED)
 
@@ -54,8 +57,37 @@ def _new_ids(ids: Sequence[str]) -> list[object]:
     return [list(ids)]
 
 
-def _uuid(value: UUID) -> object:
+def _uuid(value: UUID) -> UUID | str:
     return value.hex if connection.vendor == "sqlite" else value
+
+
+def is_copy(run: Run) -> bool:
+    """Whether a run that is being sealed repeats its whole source, with the same numbers and payloads."""
+    if run.source_run_id is None:
+        return False
+    table = connection.ops.quote_name(Step._meta.db_table)
+    same = " AND ".join(f"mine.{name} = other.{name}" for name in bulk.column_names(Step, ["input_ref", "output_ref"]))
+    statement = (
+        f"SELECT count(*) FROM {table} AS mine JOIN {table} AS other ON other.id = mine.source_step "
+        f"AND other.run_id = %s AND other.sequence_no = mine.sequence_no AND {same} "
+        "WHERE mine.run_id = %s AND mine.label = %s AND mine.status = other.status"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [_uuid(run.source_run_id), _uuid(run.id), Label.EXACT])
+        repeated = int(cursor.fetchone()[0])
+    source = Run.objects.only("step_count").get(id=run.source_run_id)
+    return repeated == source.step_count == Step.objects.filter(run_id=run.id).count()
+
+
+def copy_edges(run: Run) -> None:
+    """Take over all edges of the source, inside the database."""
+    names = ", ".join(bulk.column_names(Edge, _EDGE))
+    table = connection.ops.quote_name(Edge._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} (run_id, {names}) SELECT %s, {names} FROM {table} WHERE run_id = %s",
+            [_uuid(run.id), _uuid(run.source_run_id)] if run.source_run_id else [],
+        )
 
 
 def edges_of(run: Run, steps: Sequence[Step]) -> list[EdgeFact]:
@@ -67,6 +99,7 @@ def edges_of(run: Run, steps: Sequence[Step]) -> list[EdgeFact]:
     taken, unchanged = _taken_over(run, steps)
     inherited: list[EdgeFact] = []
     stale: set[int] = set()
+    producers: set[int] = set()  # of what was consumed by the source's steps, as far as they are here
     for edge in _source_edges(run):
         producer, consumer = taken.get(edge.producer), taken.get(edge.consumer)
         if consumer is None:
@@ -75,10 +108,11 @@ def edges_of(run: Run, steps: Sequence[Step]) -> list[EdgeFact]:
             inherited.append(replace(edge, producer=producer, consumer=consumer))
         else:
             stale.add(consumer)
+            producers.update(() if producer is None else (producer,))
     wanted = {step.sequence_no for step in steps} - (unchanged - stale)
     if not wanted:
         return inherited
-    return _merged(inherited, _found(steps, wanted))
+    return _merged(inherited, _found(_near(steps, wanted, producers), wanted))
 
 
 def _taken_over(run: Run, steps: Sequence[Step]) -> tuple[dict[int, int], set[int]]:
@@ -123,6 +157,22 @@ def _found(steps: Sequence[Step], wanted: Container[int]) -> list[EdgeFact]:
         for step in steps
     ]  # fmt: skip
     return find_edges(facts, Splitter(), wanted=lambda no: no in wanted)
+
+
+def _near(steps: Sequence[Step], wanted: set[int], producers: set[int]) -> Sequence[Step]:
+    """Where edges into the wanted steps may come from.
+
+    All steps of a short run; of a long one those shortly before a wanted step, and those that the source's step
+    had consumed, for reading the payloads of ten thousand steps to find the edges of one takes seconds.
+    """
+    if len(steps) <= _SHORT:
+        return steps
+    places = wanted | producers
+    near = [False] * (steps[-1].sequence_no + 1)
+    for number in wanted:
+        for at in range(max(0, number - _BEFORE), number + 1):
+            near[at] = True
+    return [step for step in steps if near[step.sequence_no] or step.sequence_no in places]
 
 
 def _merged(inherited: Iterable[EdgeFact], found: Iterable[EdgeFact]) -> list[EdgeFact]:

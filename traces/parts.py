@@ -75,18 +75,35 @@ def join(digest: str, load: Callable[[Iterable[str]], Mapping[str, JSONValue]]) 
 
 def join_many(digests: Iterable[str], load: Callable[[Iterable[str]], Mapping[str, JSONValue]]) -> dict[str, JSONValue]:
     """The whole values by digest. Equal parts are one object in all of them: read, never change."""
-    wanted = list(dict.fromkeys(digests))
-    stored = fetch_closure(wanted, load)
-    whole: dict[str, JSONValue] = {}
-    return {digest: _whole(digest, stored, whole) for digest in wanted}
+    return Joiner(load).join(digests)
+
+
+class Joiner:
+    """Joins values one after another; a part that several of them share is loaded once, and one object in all."""
+
+    def __init__(self, load: Callable[[Iterable[str]], Mapping[str, JSONValue]]) -> None:
+        self._load = load
+        self._stored: dict[str, JSONValue] = {}
+        self._whole: dict[str, JSONValue] = {}
+
+    def join(self, digests: Iterable[str]) -> dict[str, JSONValue]:
+        """The whole values by digest; raises `MissingPart`."""
+        wanted = list(dict.fromkeys(digests))
+        fetch_closure(wanted, self._load, self._stored)
+        return {digest: _whole(digest, self._stored, self._whole) for digest in wanted}
 
 
 def fetch_closure(
-    digests: Iterable[str], load: Callable[[Iterable[str]], Mapping[str, JSONValue]]
+    digests: Iterable[str],
+    load: Callable[[Iterable[str]], Mapping[str, JSONValue]],
+    stored: dict[str, JSONValue] | None = None,
 ) -> dict[str, JSONValue]:
-    """The stored values of `digests` and of all that they refer to; one call of `load` for each level."""
-    stored: dict[str, JSONValue] = {}
-    wanted = set(digests)
+    """The stored values of `digests` and of all that they refer to; one call of `load` for each level.
+
+    `stored` are those that are known already with all that they refer to; it grows.
+    """
+    stored = {} if stored is None else stored
+    wanted = set(digests) - stored.keys()
     while wanted:
         found = load(wanted)
         for missing in wanted - found.keys():
@@ -173,9 +190,25 @@ class Splitter:
     def _entries(self, items: list[JSONValue], depth: int) -> list[JSONObject]:
         known = self._lists.get(id(items))
         if known is None:
-            known = self._lists[id(items)] = _each_with_place(items, depth, self._joint)
+            known = self._lists[id(items)] = self._joints(items, depth)
             self._kept.append(items)
         return known
+
+    def _joints(self, items: list[JSONValue], depth: int) -> list[JSONObject]:
+        """The references of all items: most of a conversation is known, so only the rest is looked at."""
+        known = self._by_identity
+        found = [known.get(id(item)) for item in items]
+        if None not in found:
+            return [reference for reference in found if reference is not None]
+        at = 0
+        try:
+            for at, reference in enumerate(found):
+                if reference is None:
+                    found[at] = self._joint(items[at], depth)
+        except NotCanonical as problem:
+            problem.path.append(str(at))
+            raise
+        return [reference for reference in found if reference is not None]
 
     def _joint(self, item: JSONValue, depth: int) -> JSONObject:
         known = self._by_identity.get(id(item))
@@ -258,11 +291,37 @@ def _assemble(value: JSONValue, stored: Mapping[str, JSONValue], whole: dict[str
     if isinstance(part, str):
         return _whole(part, stored, whole)
     if _BLOCKS in value:
-        return [_assemble(entry, stored, whole) for entry in entries(value, stored)]
+        return _assemble_blocks(_list(value[_BLOCKS]), stored, whole)
     if _LITERAL in value:
         inner = value[_LITERAL]
         return _assemble_members(inner, stored, whole) if isinstance(inner, dict) else inner
     return _assemble_members(value, stored, whole)
+
+
+def _assemble_blocks(
+    levels: list[JSONValue], stored: Mapping[str, JSONValue], whole: dict[str, JSONValue]
+) -> list[JSONValue]:
+    found: list[JSONValue] = []
+    for position, level in enumerate(levels):
+        height = len(levels) - 1 - position
+        for entry in _list(level):
+            if height:
+                found += _whole_block(_ref(entry), height, stored, whole)
+            else:
+                found.append(_assemble(entry, stored, whole))
+    return found
+
+
+def _whole_block(
+    digest: str, height: int, stored: Mapping[str, JSONValue], whole: dict[str, JSONValue]
+) -> list[JSONValue]:
+    """The values under a block, joined once for all versions of a list that share it."""
+    key = f"{digest} {height}"
+    if key not in whole:
+        if digest not in stored:
+            raise MissingPart(digest)
+        whole[key] = _assemble_blocks([_list(stored[digest]), *([] for _ in range(height - 1))], stored, whole)
+    return _list(whole[key])
 
 
 def _assemble_members(value: JSONObject, stored: Mapping[str, JSONValue], whole: dict[str, JSONValue]) -> JSONObject:

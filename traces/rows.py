@@ -56,10 +56,10 @@ class StepRow:
 
 COLUMNS: Final = tuple(column.name for column in fields(StepRow))
 # What a recording says of a step; ids are given by this store, and lineage is of the derived run's own.
-_SAID: Final = tuple(name for name in COLUMNS if name not in {"id", "source_step", "summary", "signature"})
+SAID: Final = tuple(name for name in COLUMNS if name not in {"id", "source_step", "summary", "signature"})
 _PLAIN: Final = frozenset({str, int, type(None)})
 values_of: Final = attrgetter(*COLUMNS)
-said_of: Final = attrgetter(*_SAID)
+said_of: Final = attrgetter(*SAID)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,7 +105,7 @@ def content_digest(said_of_run: JSONObject, steps: Iterable[Any]) -> str:
     rows: list[JSONValue] = [
         [value if type(value) in _PLAIN else plain(value) for value in said_of(step)] for step in steps
     ]
-    said: JSONObject = {"run": digest(said_of_run), "columns": list(_SAID), "steps": rows}
+    said: JSONObject = {"run": digest(said_of_run), "columns": list(SAID), "steps": rows}
     try:
         # What `plain` makes is canonical as orjson writes it; checking that value by value takes five times as long.
         return digest_bytes(orjson.dumps(said, option=orjson.OPT_SORT_KEYS))

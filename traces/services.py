@@ -136,8 +136,13 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
         run = Run.objects.select_for_update().get(id=run_id)
         if run.sealed_at is not None:
             return
-        steps = list(Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list(*rows.COLUMNS, named=True))
-        insert_edges(run_id, lineage.edges_of(run, steps))
+        copied = lineage.is_copy(run)
+        columns = rows.SAID if copied else rows.COLUMNS
+        steps = list(Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list(*columns, named=True))
+        if copied:
+            lineage.copy_edges(run)
+        else:
+            insert_edges(run_id, lineage.edges_of(run, steps))
         now = datetime.now(UTC)
         run.status, run.ended_at, run.sealed_at = status, ended_at or now, now
         _take_totals(run, steps)
