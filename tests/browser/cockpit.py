@@ -2,15 +2,21 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 # What WCAG 2.2 AA asks for.
 _RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 SLOW_MS = 15_000
+DESK: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+Scheme = Literal["light", "dark"]
+# The theme follows a media query by script, and a colour on its way through a transition is of neither theme.
+_SETTLED = """(scheme) => document.documentElement.dataset.mantineColorScheme === scheme
+  && !document.getAnimations().some((animation) => animation instanceof CSSTransition)"""
 
 expect.set_options(timeout=SLOW_MS)
 
@@ -45,6 +51,12 @@ class Cockpit:
         )
         for event in ("dragenter", "dragover", "drop"):
             self.page.dispatch_event("main", event, {"dataTransfer": transfer})
+
+    def show_in(self, viewport: ViewportSize, scheme: Scheme) -> None:
+        """Another screen or theme, as it looks once the page has turned to it."""
+        self.page.set_viewport_size(viewport)
+        self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        self.page.wait_for_function(_SETTLED, arg=scheme)
 
     def serious_accessibility_problems(self) -> list[str]:
         """What axe finds that keeps people out, each with the element it is about."""

@@ -2,20 +2,16 @@
 
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, sync_playwright
 
-from tests.browser.cockpit import Cockpit
+from tests.browser.cockpit import DESK, Cockpit, Scheme
 from tests.browser.demo import Demo
 from tests.services import chromium
 from tests.services.processes import scratch_folder
 from tests.services.server import Server
 
-Scheme = Literal["light", "dark"]
-DESK: ViewportSize = {"width": 1440, "height": 900}
-PHONE: ViewportSize = {"width": 390, "height": 844}
 # No sandbox: continuous integration runs as root, and the pages are our own.
 _ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

@@ -1,18 +1,17 @@
 """Every screen, in both themes and on a desk and a phone: nothing keeps anybody out, nothing complains."""
 
-from typing import Literal
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESK, PHONE, OpenCockpit
+from tests.browser.cockpit import DESK, PHONE, Scheme
+from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
 
 SCREENS = (
     "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "share",
     "login", "help", "palette",
 )  # fmt: skip
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -26,9 +25,8 @@ def test_a_screen_keeps_nobody_out(open_cockpit: OpenCockpit, demo: Demo, screen
         expect(page.get_by_role("dialog")).to_be_visible()
     problems: list[str] = []
     for viewport in (DESK, PHONE):
-        page.set_viewport_size(viewport)
         for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            cockpit.show_in(viewport, scheme)
             found = cockpit.serious_accessibility_problems()
             problems += [f"{scheme}, {viewport['width']} wide: {problem}" for problem in found]
         width = page.evaluate("document.documentElement.scrollWidth")
@@ -39,5 +37,5 @@ def test_a_screen_keeps_nobody_out(open_cockpit: OpenCockpit, demo: Demo, screen
 
 def test_an_unknown_address_says_so(open_cockpit: OpenCockpit) -> None:
     cockpit = open_cockpit("/no/such/page")
-    expect(cockpit.page.get_by_role("main")).to_contain_text("not")
+    expect(cockpit.page.get_by_role("main")).to_contain_text("There is no such page")
     assert cockpit.serious_accessibility_problems() == []
