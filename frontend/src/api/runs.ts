@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
-import type { StepList, StepSummary } from "./schema";
+import type { EdgeList, RunEdge, StepList, StepSummary } from "./schema";
 
 /** What the list can be asked for, as the server names it. */
 export type RunsFilter = Record<string, string | undefined>;
@@ -60,6 +60,28 @@ export const stepsQuery = (run: string) =>
         after = page.next;
       }
       return steps;
+    },
+  });
+
+/** Answers asked for before a graph makes do with the edges that it has. */
+const EDGE_PAGES = 5;
+
+/** Which step fed which, for the steps of a span. They never change once a run is sealed. */
+export const edgesQuery = (run: string, span: { first: number; last: number }) =>
+  queryOptions({
+    queryKey: ["run", run, "edges", span.first, span.last],
+    queryFn: async ({ signal }) => {
+      const edges: RunEdge[] = [];
+      let after: number | null = Math.max(0, span.first - 1);
+      for (let page = 0; page < EDGE_PAGES && after !== null && after < span.last; page++) {
+        const query = { after: String(after) };
+        const found: EdgeList = await answer(
+          api.GET("/api/v1/runs/{id}/edges", { params: { path: { id: run }, query }, signal }),
+        );
+        edges.push(...found.edges);
+        after = found.next;
+      }
+      return edges;
     },
   });
 

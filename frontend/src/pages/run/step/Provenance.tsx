@@ -1,16 +1,10 @@
 import { IconArrowLeft, IconArrowRight } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
-import type { EdgeKind, EdgeView, StepDetail } from "@/api/schema";
+import type { EdgeView, StepDetail } from "@/api/schema";
 import { StepIcon } from "@/components/StepIcon";
+import { edgeWords } from "./edges";
 import classes from "./Step.module.css";
 
-const known: Record<EdgeKind, string> = {
-  tool_call_id: "by its call id",
-  link: "by a link in the recording",
-  history: "as history of the conversation",
-  digest: "the very same content",
-  text: "its text is contained",
-};
 const SHOWN = 8;
 
 /** Where this input came from and where this output went; each is a link. */
@@ -59,7 +53,7 @@ function Side(props: {
           <b className="num">{edge.step}</b>
           <span className="ellipsis">{edge.name || edge.type}</span>
           <span className={`muted ellipsis ${classes.evidence}`} title={edge.evidence}>
-            {known[edge.kind]}
+            {edgeWords[edge.kind]}
           </span>
         </button>
       ))}

@@ -3,6 +3,7 @@ import {
   Background,
   Controls,
   Handle,
+  MarkerType,
   Position,
   ReactFlow,
   type Edge,
@@ -10,17 +11,21 @@ import {
   type NodeProps,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, type ReactElement } from "react";
-import type { PlannedStep } from "@/api/schema";
+import { edgesQuery } from "@/api/runs";
+import type { PlannedStep, RunEdge } from "@/api/schema";
 import { count } from "@/components/format";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, isFailed, markOf } from "@/components/labels";
 import { StepIcon } from "@/components/StepIcon";
-import { layout, NODE_LIMIT } from "./graph";
+import { edgeWords } from "../step/edges";
+import { layout, NODE_LIMIT, provenance, spanOf, STRENGTH } from "./graph";
 import classes from "./StepGraph.module.css";
 import type { Node } from "./tree";
 
 interface Props {
+  run: string;
   rows: Node[];
   selected: number | null;
   fork: number | null;
@@ -29,8 +34,17 @@ interface Props {
 }
 type StepFlowNode = FlowNode<{ row: Node; planned: PlannedStep | null; fork: boolean }, "step">;
 
-/** The steps as a graph: what is inside what, and what follows what. */
-export default function StepGraph({ rows, selected, fork, planned, onSelect }: Props): ReactElement {
+/** How each kind of provenance is drawn: the surer, the more of a line. */
+const dashes: Record<RunEdge["kind"], string | undefined> = {
+  tool_call_id: undefined,
+  link: "12 4",
+  history: "7 4",
+  digest: "2 3",
+  text: "1 6",
+};
+
+/** The steps as a graph: what is inside what, what follows what, and at the right what fed what. */
+export default function StepGraph({ run, rows, selected, fork, planned, onSelect }: Props): ReactElement {
   const scheme = useComputedColorScheme("light");
   const graph = useMemo(() => layout(rows), [rows]);
   const nodes = useMemo<StepFlowNode[]>(
@@ -47,17 +61,22 @@ export default function StepGraph({ rows, selected, fork, planned, onSelect }: P
       })),
     [graph, selected, fork, planned],
   );
+  const known = useQuery({ ...edgesQuery(run, spanOf(graph.nodes)), enabled: graph.nodes.length > 0 });
+  const fed = useMemo(() => provenance(known.data ?? [], graph.nodes), [known.data, graph]);
   const edges = useMemo<Edge[]>(
-    () =>
-      graph.edges.map(({ from, to, kind }) => ({
+    () => [
+      ...graph.edges.map(({ from, to, kind }) => ({
         id: `${from}-${to}`,
         source: String(from),
         target: String(to),
         type: "smoothstep",
+        sourceHandle: "after",
         targetHandle: kind,
-        ...(kind === "inside" && { style: { strokeDasharray: "4 3" } }),
+        focusable: false,
       })),
-    [graph],
+      ...fed.map((edge) => fedEdge(edge, selected)),
+    ],
+    [graph, fed, selected],
   );
   return (
     <div className={classes.graph}>
@@ -67,6 +86,8 @@ export default function StepGraph({ rows, selected, fork, planned, onSelect }: P
           Fold or filter steps to bring others in.
         </p>
       )}
+      <Legend kinds={STRENGTH.filter((kind) => fed.some((edge) => edge.kind === kind))} />
+      {known.error && <p className={classes.note}>What fed what could not be read: {known.error.message}</p>}
       <div className={classes.flow}>
         <ReactFlow
           nodes={nodes}
@@ -92,6 +113,43 @@ export default function StepGraph({ rows, selected, fork, planned, onSelect }: P
   );
 }
 
+function fedEdge({ producer, consumer, kind }: RunEdge, selected: number | null): Edge {
+  const near = producer === selected || consumer === selected;
+  return {
+    id: `fed-${producer}-${consumer}`,
+    source: String(producer),
+    target: String(consumer),
+    sourceHandle: "gives",
+    targetHandle: "takes",
+    type: "default",
+    focusable: false,
+    zIndex: near ? 2 : 1,
+    markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: near ? "var(--accent)" : "var(--live)" },
+    ariaLabel: `Step ${producer} fed step ${consumer}: ${edgeWords[kind]}`,
+    style: {
+      stroke: near ? "var(--accent)" : "var(--live)",
+      strokeWidth: near ? 2 : 1.25,
+      ...(dashes[kind] !== undefined && { strokeDasharray: dashes[kind] }),
+    },
+  };
+}
+
+function Legend({ kinds }: { kinds: readonly RunEdge["kind"][] }): ReactElement | null {
+  if (kinds.length === 0) return null;
+  return (
+    <ul className={classes.legend} aria-label="Lines at the right: how it is known what fed what">
+      {kinds.map((kind) => (
+        <li key={kind}>
+          <svg width="26" height="6" aria-hidden>
+            <line x1="0" x2="26" y1="3" y2="3" stroke="currentColor" strokeWidth="1.5" strokeDasharray={dashes[kind]} />
+          </svg>
+          {edgeWords[kind]}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function StepNode({ data, selected }: NodeProps<StepFlowNode>): ReactElement {
   const { step } = data.row;
   const mark = data.planned ? actionMark[data.planned.action] : markOf(step);
@@ -112,6 +170,21 @@ function StepNode({ data, selected }: NodeProps<StepFlowNode>): ReactElement {
         <small className="ellipsis">{step.summary || step.type}</small>
       </span>
       <Handle
+        id="takes"
+        type="target"
+        position={Position.Right}
+        className={`${classes.handle} ${classes.upper}`}
+        isConnectable={false}
+      />
+      <Handle
+        id="gives"
+        type="source"
+        position={Position.Right}
+        className={`${classes.handle} ${classes.lower}`}
+        isConnectable={false}
+      />
+      <Handle
+        id="after"
         type="source"
         position={Position.Bottom}
         className={`${classes.handle} ${classes.near}`}

@@ -25,6 +25,7 @@ import {
 const StepGraph = lazy(() => import("./StepGraph"));
 
 interface Props {
+  run: string;
   steps: StepSummary[];
   /** The other steps are still on their way. */
   partial: boolean;
@@ -146,7 +147,14 @@ export function StepsPanel(props: Props): ReactElement {
         />
       ) : (
         <Suspense fallback={<p className={classes.note}>Loading the graph…</p>}>
-          <StepGraph rows={rows} selected={selected} fork={fork} planned={props.planned} onSelect={onSelect} />
+          <StepGraph
+            run={props.run}
+            rows={rows}
+            selected={selected}
+            fork={fork}
+            planned={props.planned}
+            onSelect={onSelect}
+          />
         </Suspense>
       )}
       <div className={`${classes.foot} muted`} aria-hidden>

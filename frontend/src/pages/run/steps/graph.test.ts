@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { aStep } from "@/testing/factories";
-import { layout, NODE_LIMIT } from "./graph";
+import { layout, NODE_LIMIT, provenance, spanOf } from "./graph";
 import { indexSteps, noFilter, visibleRows } from "./tree";
 
 const rowsOf = (steps: ReturnType<typeof aStep>[]) => visibleRows(indexSteps(steps), new Set(), noFilter);
@@ -19,4 +19,16 @@ test("a long run is cut and says by how much", () => {
   const rows = rowsOf(Array.from({ length: NODE_LIMIT + 7 }, (_, at) => aStep({ sequence_no: at + 1 })));
   expect(layout(rows)).toMatchObject({ hidden: 7 });
   expect(layout(rows).nodes).toHaveLength(NODE_LIMIT);
+});
+
+test("provenance is drawn between steps in sight, once for each pair, by what is known best", () => {
+  const { nodes } = layout(rowsOf([2, 3, 5].map((sequence_no) => aStep({ sequence_no }))));
+  const edges = [
+    { producer: 2, consumer: 3, kind: "text" as const },
+    { producer: 2, consumer: 3, kind: "tool_call_id" as const },
+    { producer: 2, consumer: 4, kind: "digest" as const },
+    { producer: 3, consumer: 5, kind: "history" as const },
+  ];
+  expect(provenance(edges, nodes)).toEqual([edges[1], edges[3]]);
+  expect(spanOf(nodes)).toEqual({ first: 2, last: 5 });
 });

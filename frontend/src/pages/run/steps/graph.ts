@@ -1,4 +1,5 @@
 // The visible rows of the tree as nodes and edges: indented by depth, time downwards.
+import type { RunEdge } from "@/api/schema";
 import type { Node } from "./tree";
 
 /** More than this is neither readable nor quick. */
@@ -16,6 +17,28 @@ export interface GraphEdge {
   /** A step inside another, or the next one beside it. */
   kind: "inside" | "next";
 }
+/** The steps between which provenance is drawn. */
+export function spanOf(nodes: readonly GraphNode[]): { first: number; last: number } {
+  const numbers = nodes.map(({ sequenceNo }) => sequenceNo);
+  return numbers.length === 0 ? { first: 1, last: 0 } : { first: Math.min(...numbers), last: Math.max(...numbers) };
+}
+
+/** The edges between steps in sight, one for each pair: the first is the one that is known best. */
+export function provenance(edges: readonly RunEdge[], nodes: readonly GraphNode[]): RunEdge[] {
+  const present = new Set(nodes.map(({ sequenceNo }) => sequenceNo));
+  const best = new Map<string, RunEdge>();
+  for (const edge of edges) {
+    if (!present.has(edge.producer) || !present.has(edge.consumer)) continue;
+    const pair = `${edge.producer}-${edge.consumer}`;
+    const before = best.get(pair);
+    if (!before || STRENGTH.indexOf(edge.kind) < STRENGTH.indexOf(before.kind)) best.set(pair, edge);
+  }
+  return [...best.values()];
+}
+
+/** How an edge is known, the surest first. */
+export const STRENGTH: readonly RunEdge["kind"][] = ["tool_call_id", "link", "history", "digest", "text"];
+
 const COLUMN = 64;
 const ROW = 58;
 
