@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cockpit.demo import loading, model_server, provider
+from cockpit.demo.local_model import MODELS
 from cockpit.demo.record import RECORDINGS, record
 from cockpit.demo.scenarios import APP, REFUND, SCENARIOS, Scenario
 from diffing.queries import report
@@ -24,7 +25,10 @@ from traces.vocabulary import Label, RunStatus, StepStatus, StepType
 
 
 @pytest.fixture
-def local_model() -> Iterator[None]:
+def local_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Asked for before a worker: one in a process of its own reaches the model as any other provider."""
+    served = {"protocol": "openai", "base_url": model_server.start(), "models": list(MODELS)}
+    monkeypatch.setenv("FORKPOINT_PROVIDERS", json.dumps({provider.NAME: served}))
     yield
     providers.close()
     provider.stop()
@@ -78,7 +82,7 @@ def test_the_recordings_are_small_and_hold_nothing_of_the_machine_they_were_made
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(worker: None, local_model: None) -> None:
+def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(local_model: None, worker: None) -> None:
     view = ended(loading.put_in_store())
     assert view.status == "completed_mixed", view.error
     source = Run.objects.get(id=view.source_run)
@@ -103,7 +107,7 @@ def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(worker: Non
 
 
 @pytest.mark.django_db(transaction=True)
-def test_loading_again_changes_nothing_and_takes_up_what_was_left(worker: None, local_model: None) -> None:
+def test_loading_again_changes_nothing_and_takes_up_what_was_left(local_model: None, worker: None) -> None:
     first = ended(loading.put_in_store())
     ReplaySession.objects.filter(id=first.id).update(diff_id=None)  # as if stopped before the diff was made
     again = ended(loading.put_in_store())
