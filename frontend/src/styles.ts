@@ -27,6 +27,8 @@ import "@mantine/core/styles/Menu.layer.css";
 import "@mantine/core/styles/Notification.layer.css";
 import "@mantine/core/styles/NumberInput.layer.css";
 import "@mantine/core/styles/PasswordInput.layer.css";
+import "@mantine/core/styles/Pill.layer.css";
+import "@mantine/core/styles/PillsInput.layer.css";
 import "@mantine/core/styles/Progress.layer.css";
 import "@mantine/core/styles/SegmentedControl.layer.css";
 import "@mantine/core/styles/Skeleton.layer.css";

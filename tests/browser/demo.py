@@ -18,6 +18,7 @@ class Demo:
         self.session = self._finished_session()
         self.failed_run = self.session["source_run"]
         self._shared = self._share()
+        self.experiment = self._experiment()
 
     def path(self, screen: str) -> str:
         diff, fork = self.session["diff"], self.session["fork_sequence_no"]
@@ -32,6 +33,9 @@ class Demo:
             "compare": "/compare",
             "tools": "/tools",
             "share": self._shared,
+            "experiments": "/experiments",
+            "new experiment": f"/experiments/new?run={self.failed_run}&step={fork}",
+            "experiment": f"/experiments/{self.experiment}",
             "login": "/login",
         }
         return paths.get(screen, "/")
@@ -60,6 +64,29 @@ class Demo:
                     return found
             time.sleep(0.2)
         raise AssertionError("the demo's replay was not there in time")
+
+    def _experiment(self) -> str:
+        """Both models of the demo, each with and without the sentence that mends the run."""
+        models = [
+            {"name": name, "overrides": [{"match": {"type": "model"}, "model": {"model": name}}]}
+            for name in ("desk-small-1", "desk-large-1")
+        ]
+        told = self.session["overrides"]["overrides"]
+        sparse = [{"match": {"type": "model"}, "prompt": {"system": entry["prompt"]["system"]}} for entry in told]
+        prompts = [{"name": "as recorded"}, {"name": "units told", "overrides": sparse}]
+        axes = [{"name": "model", "values": models}, {"name": "prompt", "values": prompts}]
+        body = {
+            "run": self.failed_run, "fork_step": self.session["fork_sequence_no"], "axes": axes, "name": "Units",
+            "checks": [{"kind": "contains", "text": "42.00 EUR"}],
+        }  # fmt: skip
+        experiment: str = self.ask("/experiments", body)["id"]
+        until = time.monotonic() + LOADED_LIMIT_S
+        while time.monotonic() < until:
+            rows = self.ask(f"/experiments/{experiment}")["results"]
+            if all(row["ars"] is not None for row in rows):
+                return experiment
+            time.sleep(0.2)
+        raise AssertionError("the experiment did not end in time")
 
     def _share(self) -> str:
         url: str = self.ask(f"/diffs/{self.session['diff']}/shares", {"expires_in_s": 3600})["url"]

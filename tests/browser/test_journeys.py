@@ -150,3 +150,29 @@ def test_a_tool_is_reviewed_by_mouse_by_key_and_by_file(open_cockpit: OpenCockpi
     expect(decision.get_by_role("button", name="Safe")).to_have_attribute("aria-pressed", "true")
     decision.get_by_role("button", name="Safe").click()
     expect(decision).to_contain_text("not reviewed")
+
+
+def test_from_a_fork_to_an_experiment_and_the_diff_of_two_rows(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit(demo.path("fork"))
+    page = cockpit.page
+    page.get_by_role("link", name="Experiment…").click()
+    page.wait_for_url(re.compile("/experiments/new"))
+    cockpit.button("Add a prompt").click()
+    prompt = page.get_by_label("Text of prompt 2")
+    prompt.fill(f"{prompt.input_value()}\n\n{CENTS}")
+    cockpit.button("Add a check").click()
+    page.get_by_label("What check 1 looks for").fill("42.00 EUR")
+    price = page.get_by_role("region", name="Price")
+    expect(price).to_contain_text("4 combinations")
+    expect(price).not_to_contain_text("Planning")
+    cockpit.button(re.compile("^Start 4 replays")).click()
+    expect(page.get_by_role("status").first).to_contain_text("Done", timeout=30_000)
+
+    results = page.get_by_role("region", name="Results")
+    small = results.get_by_role("row").filter(has_text="desk-small-1")
+    expect(small.filter(has_text="as recorded")).to_contain_text("0/1")
+    expect(small.filter(has_text="prompt 2")).to_contain_text("1/1")
+    for row in ("as recorded", "prompt 2"):
+        small.filter(has_text=row).get_by_role("checkbox").check()
+    cockpit.page.get_by_role("link", name="Diff the two").click()
+    expect(page.get_by_label("Verdict")).to_contain_text(re.compile("prompt", re.I))

@@ -9,7 +9,7 @@ from tests.browser.demo import Demo
 
 SCREENS = (
     "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "share",
-    "login", "help", "palette",
+    "experiments", "new experiment", "experiment", "login", "help", "palette",
 )  # fmt: skip
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 

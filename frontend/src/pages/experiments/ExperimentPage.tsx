@@ -68,7 +68,8 @@ function Header({ view, chosen }: { view: ExperimentView; chosen: readonly numbe
           <ExperimentState experiment={view} />
           <span className="muted num">
             {counted(view.cells, "cell")} × {counted(view.samples, "sample")} · {count(view.live_calls)}
-            {limit === null ? "" : ` of ${count(limit)}`} live calls · {money(view.cost_usd)}
+            {limit === null ? "" : ` of ${count(limit)}`} live calls ·{" "}
+            {view.cost_usd === null ? "cost unknown" : money(view.cost_usd)}
           </span>
         </div>
         {view.status === "running" && (

@@ -198,9 +198,9 @@ function Settings({ row }: { row: ExperimentRowView }): ReactElement {
       <Link {...paths.replay(row.session)} className={list.name}>
         {cellName(row.settings)}
       </Link>
-      <span className={list.sub}>
+      <span className={`${list.sub} ${classes.answer}`} title={row.answer || undefined}>
         sample {row.sample}
-        {row.answer && <span title={row.answer}> · {row.answer.slice(0, 90)}</span>}
+        {row.answer && ` · ${row.answer.slice(0, 300)}`}
       </span>
       {row.error && <span className={`${list.sub} failed`}>{row.error}</span>}
     </>
@@ -239,7 +239,7 @@ function toolChanges(row: ExperimentRowView): number | undefined {
 function Tools({ row }: { row: ExperimentRowView }): ReactElement {
   if (row.new_tools === null) return <>–</>;
   const words = [row.new_tools > 0 && `${row.new_tools} new`, !!row.unused_tools && `${row.unused_tools} unused`];
-  return <>{words.filter(Boolean).join(", ") || "same"}</>;
+  return <span className={classes.tools}>{words.filter(Boolean).join(", ") || "same"}</span>;
 }
 
 function Links({ row }: { row: ExperimentRowView }): ReactElement {
