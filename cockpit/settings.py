@@ -46,14 +46,15 @@ def _secret_key() -> str:
     return path.read_text()
 
 
-def _providers() -> dict[str, dict[str, Any]]:
-    text = env.str("FORKPOINT_PROVIDERS", default="{}")
+def _by_name(variable: str, what: str) -> dict[str, dict[str, Any]]:
+    """JSON: an object of objects, which whoever uses them checks further."""
+    text = env.str(variable, default="{}")
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise ImproperlyConfigured(f"FORKPOINT_PROVIDERS is not JSON ({error}).") from error
+        raise ImproperlyConfigured(f"{variable} is not JSON ({error}).") from error
     if not isinstance(value, dict) or not all(isinstance(item, dict) for item in value.values()):
-        raise ImproperlyConfigured("FORKPOINT_PROVIDERS must be an object of providers by name.")
+        raise ImproperlyConfigured(f"{variable} must be an object of {what} by name.")
     return value
 
 
@@ -112,7 +113,8 @@ def _check_shape() -> None:
 
 _check_shape()
 PORT = _port()
-PROVIDERS = _providers()
+PROVIDERS = _by_name("FORKPOINT_PROVIDERS", "providers")
+TOOLS = _by_name("FORKPOINT_TOOLS", "tools")
 EMBEDDED = not REDIS_URL
 SECRET_KEY = _secret_key()
 DEBUG = False

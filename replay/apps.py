@@ -1,6 +1,12 @@
 from django.apps import AppConfig
 
+from replay import tools
+
 
 class ReplayConfig(AppConfig):
     name = "replay"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """A tool that is configured wrongly is said at start, not in the middle of a replay."""
+        tools.configured()

@@ -7,7 +7,7 @@ from uuid import UUID
 from replay.models import ReplaySession
 from replay.resolvers import PLACEHOLDER
 from replay.saving import Saver
-from replay.world import Answer, Call, Closed, label_key
+from replay.world import LIVE_REASONS, Answer, Call, Closed, label_key
 from traces import store, summaries
 from traces.json_types import JSONObject, JSONValue
 from traces.models import Step
@@ -62,7 +62,7 @@ def answer_of_row(step: Step, output: JSONValue) -> Answer:
     """The answer that a committed step holds, for a walk that begins again."""
     placeholder = step.reason == Reason.POLICY_FALLBACK or _is_placeholder(output)
     return Answer(
-        action="live" if step.reason == Reason.LIVE_MODEL else _ACTIONS[step.label], label=Label(step.label),
+        action="live" if step.reason in LIVE_REASONS else _ACTIONS[step.label], label=Label(step.label),
         reason=Reason(step.reason), output=output, output_ref=step.output_ref, status=StepStatus(step.status),
         known=not placeholder, detail=step.detail, note=str(step.detail.get("note", "")),
     )  # fmt: skip

@@ -7,9 +7,10 @@ and proxies from the environment are not used, because a proxy would resolve the
 
 import ipaddress
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import anyio.to_thread
 import httpcore2
 import httpx2
 
@@ -97,6 +98,36 @@ class _GuardedBackend(httpcore2.SyncBackend):
             raise httpcore2.ConnectError(f"{destination.host}: {error.strerror}") from error
 
 
+class _GuardedAsyncBackend(httpcore2.AnyIOBackend):
+    """The same for code that runs in an event loop."""
+
+    def __init__(self, destinations: Iterable[Destination]) -> None:
+        self._allowed = {destination.host.lower(): destination for destination in destinations}
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        destination = self._allowed.get(host.lower())
+        if destination is None:
+            raise EgressRefused(host, "it is not a configured host")
+        failure: Exception = EgressRefused(host, "it has no address")
+        try:
+            resolved = await anyio.to_thread.run_sync(addresses, destination, port)
+        except socket.gaierror as error:
+            raise httpcore2.ConnectError(f"{destination.host}: {error.strerror}") from error
+        for address in resolved:
+            try:
+                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+
 class _GuardedTransport(httpx2.HTTPTransport):
     """The ordinary transport over a connection pool that asks before it connects."""
 
@@ -118,6 +149,24 @@ def client(destinations: Iterable[Destination], *, connect_s: float, read_s: flo
     return httpx2.Client(
         transport=_GuardedTransport(destinations),
         timeout=httpx2.Timeout(read_s, connect=connect_s),
+        follow_redirects=False,
+        trust_env=False,
+    )
+
+
+def async_client(
+    destinations: Iterable[Destination], *, connect_s: float, headers: Mapping[str, str]
+) -> httpx2.AsyncClient:
+    """The same for an event loop; who uses it sees to the time that answers take."""
+    context = httpx2.create_ssl_context(trust_env=False)
+    transport = httpx2.AsyncHTTPTransport(verify=context, trust_env=False)
+    transport._pool = httpcore2.AsyncConnectionPool(
+        ssl_context=context, network_backend=_GuardedAsyncBackend(destinations)
+    )
+    return httpx2.AsyncClient(
+        transport=transport,
+        headers=dict(headers),
+        timeout=httpx2.Timeout(None, connect=connect_s),
         follow_redirects=False,
         trust_env=False,
     )

@@ -7,12 +7,12 @@ crash the walk begins again and finds its committed steps and finished live call
 import time
 from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NoReturn
 from uuid import UUID
 
 from django.db import transaction
 
-from replay import cache, containers, derived, livecalls, log, preflight, tool_queries, wording
+from replay import cache, containers, derived, livecalls, livetools, log, preflight, tool_queries, tools, wording
 from replay.loading import Payloads
 from replay.models import ReplaySession
 from replay.policy import Policy
@@ -21,6 +21,7 @@ from replay.saving import Saver
 from replay.schemas import OperatorQuestion, StepsResolved
 from replay.walk import Walk
 from replay.world import (
+    LIVE_REASONS,
     Answer,
     Call,
     Closed,
@@ -115,9 +116,15 @@ class Execution:
 
     def tool(self, name: str) -> Standing:
         """As decided now: a review that was taken back holds at once."""
-        return Standing(safe=tool_queries.standing(name))
+        configured = tools.configured().get(name)
+        return Standing(safe=tool_queries.standing(name), executor="" if configured is None else configured.place)
 
-    def ask(self, call: Call) -> OperatorAnswer | None:
+    def live_tool(self, call: Call, executor: str) -> Answer | None:
+        self.flush()
+        self.check_cancelled()
+        return livetools.answer(self.calls, tools.configured()[call.called], call)
+
+    def ask(self, call: Call, why: str = "which no recording answers") -> OperatorAnswer | None:
         """The operator's stored answer; without one the session begins to wait."""
         given = self.session.answers.get(str(call.no))
         if given is not None:
@@ -125,7 +132,7 @@ class Execution:
                 fallback=given["action"] == "fallback", output=given.get("output"), status=StepStatus(given["status"])
             )
         self.flush()
-        text = f"Step {call.no} calls {call.called}, which no recording answers: what does it return?"
+        text = f"Step {call.no} calls {call.called}, {why}: what does it return?"
         question = OperatorQuestion(sequence_no=call.no, tool_name=call.called, arguments=call.input, text=text)
         with transaction.atomic():
             self._update(
@@ -138,7 +145,7 @@ class Execution:
         row = self.committed.get(no)
         if row is None:
             return None
-        if row.status == StepStatus.ERROR and row.output_ref == "" and row.reason == Reason.LIVE_MODEL:
+        if row.status == StepStatus.ERROR and row.output_ref == "" and row.reason in LIVE_REASONS:
             raise Stopped(str(row.detail.get("code", "provider_error")), row.error, step=no, finished=True)
         return derived.answer_of_row(row, self.payload(row.output_ref) if row.output_ref else None)
 
@@ -202,7 +209,7 @@ class Execution:
             )  # fmt: skip
             log.say(self.session.id, "session")
 
-    def fail_step(self, row: StepRow, stopped: Stopped) -> None:
+    def fail_step(self, row: StepRow, stopped: Stopped) -> NoReturn:
         """Write the step that failed, so that the run shows where and why."""
         self.counts[row.label] += 1
         with transaction.atomic():

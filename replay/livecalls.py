@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from django.db import transaction
 
@@ -78,16 +78,17 @@ class LiveCalls:
             spent = f"the budget allows ${budget.max_cost_usd:g}, and ${float(self.spent):.4f} is spent"
             raise Stopped("budget_cost", spent, step=call.no)
 
-    def _intend(self, call: Call, provider: str, number: int) -> Attempt:
+    def _intend(self, call: Call, provider: str, number: int, *, kind: str = "model") -> Attempt:
         """Store that the call goes out, before it does."""
+        doing = f"asking {provider} for {call.model}" if kind == "model" else f"running {call.called}"
         with transaction.atomic():
             attempt = Attempt.objects.create(
-                session=self.session, sequence_no=call.no, attempt=number, kind="model", provider=provider,
-                model=call.model, signature=call.signature, started_at=datetime.now(UTC),
+                session=self.session, sequence_no=call.no, attempt=number, kind=kind,
+                provider=provider[:80], model=call.model, signature=call.signature, started_at=datetime.now(UTC),
             )  # fmt: skip
             if number == 1:
                 self.calls += 1
-            self.execution._update(live_calls=self.calls, current=f"step {call.no}: asking {provider} for {call.model}")
+            self.execution._update(live_calls=self.calls, current=f"step {call.no}: {doing}"[:300])
             log.say(self.session.id, _changed(attempt), "session")
             if number == 1 and self.experiment is not None:
                 progress.take_call(self.experiment, call.no)
@@ -151,12 +152,14 @@ class LiveCalls:
             return None
         return error.retry_after_s if error.retry_after_s is not None else back_off(retries, failures)
 
-    def _give_up(self, call: Call, error: "providers.ProviderError", failures: int) -> None:
+    def _give_up(
+        self, call: Call, error: "providers.ProviderError", failures: int, reason: Reason = Reason.LIVE_MODEL
+    ) -> NoReturn:
         tried = "" if failures == 1 else f" after {failures} attempts"
         stopped = Stopped(error.code, f"step {call.no}: {error}{tried}", step=call.no)
         detail = {"code": error.code, "attempts": failures}
         failed = Answer(
-            action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, status=StepStatus.ERROR, error=str(error),
+            action="live", label=Label.SIMULATED, reason=reason, status=StepStatus.ERROR, error=str(error),
             detail=detail, retries=failures - 1,  # type: ignore[arg-type]  # a JSON object
         )  # fmt: skip
         self.execution.fail_step(derived.row(call, failed, self.session.source_run_id, self.execution.save), stopped)
@@ -228,7 +231,8 @@ def _restored(attempt: Attempt) -> Answer:
 
 def view_of(attempt: Attempt) -> AttemptView:
     return AttemptView(
-        id=attempt.id, sequence_no=attempt.sequence_no, attempt=attempt.attempt, kind="model",
+        id=attempt.id, sequence_no=attempt.sequence_no, attempt=attempt.attempt,
+        kind="tool" if attempt.kind == "tool" else "model",
         status=attempt.status, error=attempt.error, started_at=attempt.started_at,
         duration_ms=attempt.duration_ms, retry_at=attempt.retry_at,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pydantic
 
-from replay import cache, planning, pricing, providers, tool_queries
+from replay import cache, planning, pricing, providers, tool_queries, tools
 from replay.edits import AppliedProfile, apply_profile
 from replay.graph import Graph
 from replay.loading import Payloads, load_first_model, load_graph
@@ -122,8 +122,12 @@ class _Tools:
     def _decided(self) -> dict[str, bool | None]:
         return tool_queries.standings()
 
+    @cached_property
+    def _executors(self) -> dict[str, str]:
+        return tools.executors()
+
     def __call__(self, name: str) -> Standing:
-        return Standing(safe=self._decided.get(name))
+        return Standing(safe=self._decided.get(name), executor=self._executors.get(name, ""))
 
 
 def provider_name(provider: str, model: str, override: str | None) -> str | None:

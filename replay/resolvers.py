@@ -11,7 +11,7 @@ from replay.policy import Policy
 from replay.prompts import render
 from replay.side_effects import blocked_message, suggest
 from replay.wording import sentence
-from replay.world import Answer, Call, Hit, World, label_key
+from replay.world import Answer, Call, Hit, OperatorAnswer, World, label_key
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import Label, Reason, StepStatus, StepType
@@ -148,7 +148,7 @@ class Resolvers:
         standing = self.world.tool(call.called)
         if standing.safe is None:
             self.unreviewed.append(call)
-        return None
+        return self.world.live_tool(call, standing.executor) if standing.safe and standing.executor else None
 
     def _forbidden(self, tool: str) -> str:
         """Why the policy's lists keep a tool from running; empty when they do not."""
@@ -167,12 +167,7 @@ class Resolvers:
                 action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, known=False, note=note,
                 output=placeholder(call, note),
             )  # fmt: skip
-        if said.fallback:
-            return None
-        return Answer(
-            action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, output=said.output,
-            status=said.status, detail={"asked": True},
-        )  # fmt: skip
+        return operator_said(said)
 
     def _blocked(self, call: Call) -> Answer | None:
         """A blocklisted call is denied; a tool that is no safe one by review is answered with a message."""
@@ -230,6 +225,16 @@ def from_cache(hit: Hit, call: Call) -> Answer:
     return Answer(
         action="cache", label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, output=hit.output,
         output_ref=hit.output_ref, status=hit.status, detail={"matched": hit.where},
+    )  # fmt: skip
+
+
+def operator_said(said: OperatorAnswer) -> Answer | None:
+    """What the operator answered when asked; None: to go on as the policy says."""
+    if said.fallback:
+        return None
+    return Answer(
+        action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, output=said.output,
+        status=said.status, detail={"asked": True},
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from replay import tool_queries, tool_services
+from replay import tool_queries, tool_services, tools
 from replay.schemas import ToolChoices, ToolList
 from traces.responses import PROBLEMS
 
@@ -23,14 +23,14 @@ class ToolsView(APIView):
     @extend_schema(operation_id="list_tools", responses={200: ToolList, **PROBLEMS})
     def get(self, request: Request) -> Response:
         """Every tool seen in a run or configured, those that nobody reviewed first."""
-        return Response(tool_queries.listing({}))
+        return Response(tool_queries.listing(tools.executors()))
 
     @extend_schema(operation_id="decide_tools", request=ToolChoices, responses={200: ToolList, **PROBLEMS})
     def put(self, request: Request) -> Response:
         """Decide whether tools are safe to run in replays. Tools that are not named keep their decision."""
         given = ToolChoices.model_validate(request.data)
         tool_services.decide({choice.name: choice.safe for choice in given.decisions}, by=_caller(request))
-        return Response(tool_queries.listing({}))
+        return Response(tool_queries.listing(tools.executors()))
 
 
 class _Text(BaseParser):
@@ -61,7 +61,7 @@ class ToolFileView(APIView):
     @extend_schema(operation_id="export_tools", responses={(200, _YAML): str, **PROBLEMS})
     def get(self, request: Request) -> HttpResponse:
         """The decisions as a `side_effects.yaml`; `done` is true when every tool was reviewed."""
-        response = HttpResponse(tool_services.export_file({}), content_type=f"{_YAML}; charset=utf-8")
+        response = HttpResponse(tool_services.export_file(tools.executors()), content_type=f"{_YAML}; charset=utf-8")
         response["Content-Disposition"] = 'attachment; filename="side_effects.yaml"'
         return response
 
@@ -70,7 +70,7 @@ class ToolFileView(APIView):
         """Take over the decisions of a `side_effects.yaml`. With `done: false` nothing becomes safe."""
         text: Any = request.data or b""  # without a body the framework makes up an empty form
         tool_services.import_file(text, by=_caller(request))
-        return Response(tool_queries.listing({}))
+        return Response(tool_queries.listing(tools.executors()))
 
 
 def _caller(request: Request) -> str:

@@ -123,6 +123,9 @@ class World(Protocol):
     def tool(self, name: str) -> Standing:
         """Whether a tool may run, and what would run it."""
 
+    def live_tool(self, call: Call, executor: str) -> Answer | None:
+        """Run the tool; in a plan the answer stays unknown. None: the operator leaves the answer to the policy."""
+
     def ask(self, call: Call) -> OperatorAnswer | None:
         """Ask the operator for a tool's answer; None in a plan. Raises when the session has to wait for it."""
 

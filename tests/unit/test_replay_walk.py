@@ -50,6 +50,9 @@ class MemoryWorld:
     def tool(self, name: str) -> Standing:
         return UNREVIEWED
 
+    def live_tool(self, call: Call, executor: str) -> Answer | None:
+        raise AssertionError(f"{call.called} is not reviewed and must not run")
+
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
 
