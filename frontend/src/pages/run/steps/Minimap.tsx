@@ -26,8 +26,8 @@ export function Minimap(props: Props): ReactElement {
   const scheme = useComputedColorScheme("light");
 
   useEffect(() => {
-    if (canvas.current && height > 0) draw(canvas.current, { rows, selected, fork, planned }, height);
-  }, [rows, selected, fork, planned, height, scheme]);
+    if (canvas.current && height > 0) draw(canvas.current, { rows, fork, planned }, height);
+  }, [rows, fork, planned, height, scheme]);
 
   const jump = (event: PointerEvent<HTMLDivElement>) => {
     if (event.type === "pointermove" && event.buttons === 0) return;
@@ -37,21 +37,20 @@ export function Minimap(props: Props): ReactElement {
   };
   // A short run fills only the top: its bands do not grow beyond a readable height.
   const filled = Math.min(height, rows.length * BAND);
+  // The selection is no part of the drawing: to move it costs nothing.
+  const chosen = rows.findIndex((row) => row.step.sequence_no === selected);
   const place = (index: number) => (filled * index) / Math.max(1, rows.length);
   return (
     <div ref={ref} className={classes.minimap} aria-hidden onPointerDown={jump} onPointerMove={jump}>
       <canvas ref={canvas} />
+      {chosen >= 0 && <i className={classes.chosen} style={{ top: place(chosen) }} />}
       <i className={classes.window} style={{ top: place(first), height: place(last - first + 1) }} />
     </div>
   );
 }
 
 /** One band a row, or one a pixel where there are more rows than pixels; what matters is drawn last. */
-function draw(
-  canvas: HTMLCanvasElement,
-  world: Pick<Props, "rows" | "selected" | "fork" | "planned">,
-  height: number,
-): void {
+function draw(canvas: HTMLCanvasElement, world: Pick<Props, "rows" | "fork" | "planned">, height: number): void {
   const { rows, planned } = world;
   const scale = window.devicePixelRatio || 1;
   canvas.width = WIDTH * scale;
@@ -60,7 +59,12 @@ function draw(
   if (!context) return;
   context.scale(scale, scale);
   const style = getComputedStyle(canvas);
-  const color = (name: string) => style.getPropertyValue(`--map-${name}`).trim() || style.color;
+  const colors = new Map<string, string>();
+  const color = (name: string): string => {
+    const known = colors.get(name) ?? (style.getPropertyValue(`--map-${name}`).trim() || style.color);
+    colors.set(name, known);
+    return known;
+  };
   const band = Math.min(BAND, height / rows.length);
   const thick = Math.max(1, band - (band > 3 ? 1 : 0));
   const paint = (index: number, fill: string, left: number, width: number, tall = thick) => {
@@ -84,6 +88,5 @@ function draw(
   rows.forEach((row, index) => {
     if (isFailed(row.step.status)) paint(index, color("failed"), 1, WIDTH - 2, Math.max(2, thick));
     if (row.step.sequence_no === world.fork) paint(index, color("accent"), 0, WIDTH, 2);
-    if (row.step.sequence_no === world.selected) paint(index, color("accent"), 0, 3, Math.max(3, thick));
   });
 }

@@ -1,12 +1,14 @@
 import { useComputedColorScheme } from "@mantine/core";
 import {
   Background,
+  BaseEdge,
   Controls,
   Handle,
   MarkerType,
   Position,
   ReactFlow,
   type Edge,
+  type EdgeProps,
   type Node as FlowNode,
   type NodeProps,
 } from "@xyflow/react";
@@ -93,6 +95,7 @@ export default function StepGraph({ run, rows, selected, fork, planned, onSelect
           nodes={nodes}
           edges={edges}
           nodeTypes={nodeTypes}
+          edgeTypes={edgeTypes}
           colorMode={scheme}
           onNodeClick={(_, node) => onSelect(Number(node.id))}
           onNodesChange={(changes) => {
@@ -121,7 +124,7 @@ function fedEdge({ producer, consumer, kind }: RunEdge, selected: number | null)
     target: String(consumer),
     sourceHandle: "gives",
     targetHandle: "takes",
-    type: "default",
+    type: "fed",
     focusable: false,
     zIndex: near ? 2 : 1,
     markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: near ? "var(--accent)" : "var(--live)" },
@@ -194,3 +197,11 @@ function StepNode({ data, selected }: NodeProps<StepFlowNode>): ReactElement {
   );
 }
 const nodeTypes = { step: StepNode };
+
+/** An arc at the right of the column, the further the longer, so that lines of neighbours lie apart. */
+function FedEdge({ sourceX, sourceY, targetX, targetY, style, markerEnd }: EdgeProps): ReactElement {
+  const right = Math.max(sourceX, targetX) + 18 + Math.min(120, Math.abs(targetY - sourceY) * 0.3);
+  const path = `M${sourceX},${sourceY} C${right},${sourceY} ${right},${targetY} ${targetX},${targetY}`;
+  return <BaseEdge path={path} {...(style && { style })} {...(markerEnd && { markerEnd })} />;
+}
+const edgeTypes = { fed: FedEdge };

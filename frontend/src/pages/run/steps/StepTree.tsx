@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useEffectEvent, useRef, type ReactElement } from "react";
+import { useCallback, useEffect, useEffectEvent, useRef, type ReactElement } from "react";
 import type { PlannedStep } from "@/api/schema";
 import { Minimap } from "./Minimap";
 import { scrollTo } from "./reveal";
@@ -37,11 +37,13 @@ export function StepTree(props: Props): ReactElement {
   const { rows, selected } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = window.matchMedia("(pointer: coarse)").matches ? 40 : 28;
+  // A new function would make the list measure all rows again, at each key press.
+  const keyOf = useCallback((index: number) => rows[index]?.step.sequence_no ?? index, [rows]);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    getItemKey: (index) => rows[index]?.step.sequence_no ?? index,
+    getItemKey: keyOf,
     overscan: 8,
   });
   const reveal = useEffectEvent(() => {
