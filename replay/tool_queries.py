@@ -81,7 +81,7 @@ def _called() -> dict[str, _Seen]:
         Step.objects.filter(type=StepType.TOOL)
         .values("tool_name", "name", "run__app")
         .annotate(
-            calls=Count("id", filter=Q(run__source_run=None)), at=Max("run__created_at"),
+            calls=Count("run_id", filter=Q(run__source_run=None)), at=Max("run__created_at"),
             last=Max(Cast("run_id", CharField())),
         )
         .order_by()

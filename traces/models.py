@@ -128,7 +128,9 @@ class Step(models.Model):
             models.Index(fields=["signature"], name="step_signature"),
             models.Index(fields=["external_id"], name="step_external"),  # permalinks by span id
             # which tools there are and how often each was called: read from the index alone
-            models.Index(fields=["tool_name", "name", "run"], name="step_tools", condition=models.Q(type="tool")),
+            models.Index(
+                fields=["type", "tool_name", "name", "run"], name="step_tools", condition=models.Q(type="tool")
+            ),
         )
 
     def __str__(self) -> str:

@@ -12,6 +12,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddIndex(
             model_name='step',
-            index=models.Index(condition=models.Q(('type', 'tool')), fields=['tool_name', 'name', 'run'], name='step_tools'),
+            index=models.Index(condition=models.Q(('type', 'tool')), fields=['type', 'tool_name', 'name', 'run'], name='step_tools'),
         ),
     ]
