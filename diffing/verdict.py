@@ -16,13 +16,13 @@ from traces.vocabulary import StepType
 _NAMED: Final = 3  # rivals named in a sentence
 _LISTED: Final = 20
 _RULES: Final[Mapping[str, str]] = {
-    "prompt": "rule 1 of 4: a prompt change that alters the model's request",
-    "upstream": "rule 1 of 4: what the user said is part of the model's request",
-    "retrieval": "rule 2 of 4: a retrieval change that enters the model's context",
-    "tool": "rule 3 of 4: a tool's answer that a later step consumed",
-    "model": "rule 4 of 4: another model configuration with the same input",
-    "structure": "no rule names it: a step that only one run has",
-    "output": "no rule names it: another answer to the same request",
+    "prompt": "The change is in the prompt, and so in what the model was asked (rule 1 of 4, prompt)",
+    "upstream": "What the user said is part of what the model was asked (rule 1 of 4, prompt)",
+    "retrieval": "The change is in the documents that the model was given (rule 2 of 4, retrieval)",
+    "tool": "A later step used what the tool answered (rule 3 of 4, tool)",
+    "model": "The model or its settings changed, what it was asked did not (rule 4 of 4, model)",
+    "structure": "Only one of the runs has this step; none of the four rules names a cause for that",
+    "output": "The same request got another answer; none of the four rules names a cause for that",
 }
 
 
@@ -173,7 +173,7 @@ class Case:
         return Cause(
             category=atom.category,
             title=phrase(atom),
-            description=f"At {wording.step_name(atom.pair)}{also}. {wording.capital(_RULES[atom.category])}.",
+            description=f"At {wording.step_name(atom.pair)}{also}. {_RULES[atom.category]}.",
             base=step_ref(atom.pair.base),
             candidate=step_ref(atom.pair.candidate),
         )
@@ -189,7 +189,7 @@ class Case:
         found = self.found
         said = []
         if found.primary and found.verdict == "cause":
-            said.append(f"{wording.capital(_RULES[found.primary.category])}.")
+            said.append(f"{_RULES[found.primary.category]}.")
         if found.primary and found.primary.sampled:
             said.append(
                 f"The request of {wording.step_name(found.primary.pair)} is the same in both runs; its answer is not."
