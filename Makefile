@@ -49,7 +49,7 @@ setup: .make/python .make/frontend ## the environment in .venv and the browser i
 	@touch $@
 
 .make/npm: frontend/package-lock.json frontend/package.json .make/node
-	cd frontend && ../$(NODE) npm ci --no-progress --loglevel=error
+	cd frontend && ../$(NODE) npm ci --prefer-offline --no-progress --loglevel=error
 	@touch $@
 
 .make/frontend: .make/npm .make/python $(FRONTEND)
@@ -78,15 +78,18 @@ test: check test-unit test-integration test-browser test-semantic ## everything:
 test-unit: .make/dev
 	$(BIN)/pytest tests/unit -q
 
+# Both shapes wait for processes and timers more than they work: side by side they take little longer than one.
 test-integration: .make/dev
-	$(BIN)/pytest tests/integration -q --shape=embedded
-	$(BIN)/pytest tests/integration -q --shape=distributed
+	@$(BIN)/pytest tests/integration -q --shape=distributed -o cache_dir=.make/pytest-distributed > .make/distributed.log 2>&1 & \
+	other=$$!; status=0; \
+	$(BIN)/pytest tests/integration -q --shape=embedded || status=$$?; \
+	wait $$other || status=$$?; cat .make/distributed.log; exit $$status
 
 test-browser: .make/chromium .make/frontend
 	$(BIN)/pytest tests/browser -q
 
 test-semantic: .make/semantic
-	$(SEMANTIC)/bin/python -m pytest tests/unit tests/integration -q --semantic -k "semantic or similarity or diff"
+	$(SEMANTIC)/bin/python -m pytest tests/unit tests/integration -q --semantic -k "semantic or similarity or test_diffing.py"
 
 bench: .make/dev .make/frontend ## measure against the bars of the design
 	$(BIN)/python -m tests.bench

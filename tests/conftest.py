@@ -2,17 +2,29 @@
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 from django.db import connection
 from pytest_django import Settings
 
+# No deadline: how long an example takes says more about the machine. `--hypothesis-profile nightly` looks further.
+hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
+hypothesis.settings.register_profile("nightly", max_examples=2000, deadline=None)
+hypothesis.settings.load_profile("quick")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "own_store: works on a SQLite store of its own, whatever the shape; runs once")
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of the semantic extra run where it is installed, in a run of their own."""
-    if not config.getoption("--semantic"):
-        semantic = [item for item in items if item.get_closest_marker("semantic")]
-        config.hook.pytest_deselected(items=semantic)
-        items[:] = [item for item in items if item not in semantic]
+    """Tests of the semantic extra run where it is installed, those with a store of their own in one shape only."""
+    left_out = set() if config.getoption("--semantic") else {"semantic"}
+    if config.getoption("--shape") == "distributed":
+        left_out.add("own_store")
+    deselected = [item for item in items if any(item.get_closest_marker(name) for name in left_out)]
+    config.hook.pytest_deselected(items=deselected)
+    items[:] = [item for item in items if item not in deselected]
 
 
 @pytest.fixture(autouse=True)

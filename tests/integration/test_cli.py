@@ -14,6 +14,7 @@ import pytest
 from cockpit.demo.record import RECORDINGS
 from cockpit.demo.scenarios import REFUND
 
+pytestmark = pytest.mark.own_store
 FAILED = RECORDINGS / f"{REFUND}.jsonl"
 MENDED = "You are the order desk. Today is 2026-11-20. Totals are in cents. Answer in one sentence."
 OVERRIDES = {"overrides": [{"match": {"type": "model"}, "prompt": {"system": MENDED}}]}

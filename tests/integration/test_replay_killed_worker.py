@@ -14,6 +14,9 @@ import pytest
 from tests import replay_process
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
 
+pytestmark = pytest.mark.own_store
+KILLS = 2
+
 
 class Desk:
     """A model that answers with the number of the question, and can be made to hang on one of them."""
@@ -104,13 +107,13 @@ def test_workers_killed_at_random_lose_no_step_and_repeat_no_finished_call(
     desk.pause_s = 0.05
     chance = random.Random(7)
     kills = 0
-    while replay_process.status(env) in {"pending", "running"} and kills < 4:
+    while replay_process.status(env) in {"pending", "running"} and kills < KILLS:
         worker = replay_process.start("work", env)
         asked = len(server.seen)
         until = time.monotonic() + 30
         while len(server.seen) == asked and time.monotonic() < until:
             time.sleep(0.005)
-        time.sleep(chance.uniform(0.0, 0.25))
+        time.sleep(chance.uniform(0.0, 0.15))
         worker.kill()
         worker.wait()
         kills += 1
