@@ -18,7 +18,7 @@ import { useRows } from "@/components/useRows";
 import { score } from "@/pages/diff/deltas";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
-import { cellName, passShare, tokensOf } from "./results";
+import { cellName, measured, passShare, tokensOf } from "./results";
 import { rowWords } from "./words";
 import classes from "./Experiments.module.css";
 import list from "@/components/ListPage.module.css";
@@ -94,7 +94,7 @@ const all = [
   figure("ars", "ARS", (row) => row.ars, score),
   figure("similarity", "Similarity", (row) => row.output_similarity, score),
   figure("tokens", "Tokens", tokensOf, tokens),
-  figure("cost", "Cost", (row) => row.cost_usd, money),
+  figure("cost", "Cost", (row) => measured(row, "cost"), money),
   figure("latency", "Latency", (row) => row.latency_ms, duration),
   column(
     "tools",

@@ -17,7 +17,8 @@ export type Measure = "cost" | "tokens" | "latency";
 export const measureTitle: Record<Measure, string> = { cost: "Cost", tokens: "Tokens", latency: "Latency" };
 
 export function measured(row: ExperimentRowView, measure: Measure): number | null {
-  if (measure === "cost") return row.cost_usd;
+  // Before its first call a row has cost nothing, which says nothing.
+  if (measure === "cost") return row.live_calls === 0 && !row.status.startsWith("completed") ? null : row.cost_usd;
   return measure === "latency" ? row.latency_ms : tokensOf(row);
 }
 
