@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 from typing import Final
 
 SHINGLE: Final = 6  # words in a row that two texts hardly share by chance
@@ -40,7 +40,7 @@ class TextIndex:
 
     def add(self, text: str, producer: int, path: str) -> None:
         self._values[text.strip()] = (producer, path)
-        self._shingles.update(dict.fromkeys(_shingles(text), (producer, path)))
+        self._shingles.update(zip(_shingles(text), repeat((producer, path)), strict=False))
 
     def find(self, text: str) -> Iterator[Found]:
         """The producer of an equal text, else those that share a run of words, in the order of the text."""

@@ -1,7 +1,6 @@
 """JSON from hostile files: every refusal names the place."""
 
 import json
-import re
 from typing import Final
 
 import orjson
@@ -12,7 +11,6 @@ from traces.importers.problems import BadFile
 from traces.json_types import JSONObject, JSONValue
 
 MAX_DEPTH: Final = 100  # of a file; leaves room under the store's own limit for what wraps a value
-_MANY_DIGITS: Final = re.compile(rb"[0-9]{19,}")
 _NINETEEN: Final = b"0" * 19
 _DIGITS_ALIKE: Final = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))
 _BEFORE_NUMBERS: Final = frozenset(b" \t\r\n:,[-")
@@ -26,7 +24,7 @@ def json_value(data: bytes) -> JSONValue:
         raise BadFile("the file is empty", "byte 0")
     value = _loads(data)
     _check_depth(value, 0)
-    if _NINETEEN in data.translate(_DIGITS_ALIKE) and _may_be_beyond_64_bits(data):
+    if _may_be_beyond_64_bits(data):
         _check_integers(data)
     return value
 
@@ -136,8 +134,11 @@ def _checked(value: JSONValue, depth: int, key: str) -> None:
 
 def _may_be_beyond_64_bits(data: bytes) -> bool:
     """Whether many digits stand where a number may: not in a fraction, and in few texts."""
-    starts = (found.start() for found in _MANY_DIGITS.finditer(data))
-    return any(start == 0 or data[start - 1] in _BEFORE_NUMBERS for start in starts)
+    alike = data.translate(_DIGITS_ALIKE)
+    start = alike.find(_NINETEEN)
+    while start > 0 and data[start - 1] not in _BEFORE_NUMBERS:
+        start = alike.find(_NINETEEN, start + len(_NINETEEN))
+    return start >= 0
 
 
 def _check_integers(data: bytes) -> None:
