@@ -91,8 +91,8 @@ test-browser: .make/chromium .make/frontend
 test-semantic: .make/semantic
 	$(SEMANTIC)/bin/python -m pytest tests/unit tests/integration -q --semantic -k "semantic or similarity or test_diffing.py"
 
-bench: .make/dev .make/frontend ## measure against the bars of the design
-	$(BIN)/python -m tests.bench
+bench: .make/dev ## measure against the bars of the design; FULL=--full with the longest runs
+	$(BIN)/python -m tests.bench $(FULL)
 
 # ---- checks
 

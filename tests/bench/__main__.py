@@ -1,4 +1,7 @@
-"""`make bench`: every case in one process, on a database of its own, one table."""
+"""`make bench`: every case in one process, on a database of its own, one table.
+
+`python -m tests.bench [--full] [part of a name]`; the cases that take minutes run with `--full` only.
+"""
 
 import os
 import sys
@@ -7,7 +10,7 @@ import time
 from tests.services.processes import scratch_folder
 
 
-def main(chosen: str) -> None:
+def main(chosen: str, *, full: bool) -> None:
     os.environ["FORKPOINT_HOME"] = str(scratch_folder("fp-bench-"))
     os.environ["DJANGO_SETTINGS_MODULE"] = "cockpit.settings"
     import django
@@ -29,7 +32,7 @@ def main(chosen: str) -> None:
     call_command("migrate", verbosity=0)
     table = Table("what", "measured", "bar", "ratio", "verdict", title=f"{os.cpu_count()} cores, SQLite")
     for case in CASES:
-        if chosen not in case.what:
+        if chosen not in case.what or (case.takes_minutes and not full):
             continue
         began = time.perf_counter()
         measured = case.measure()
@@ -40,4 +43,5 @@ def main(chosen: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "")
+    given = [each for each in sys.argv[1:] if each != "--full"]
+    main(given[0] if given else "", full="--full" in sys.argv)
