@@ -54,6 +54,7 @@ function Choice({ run, onChoose }: { run: RunSummary; onChoose: (run: string) =>
       <b>{run.name}</b>
       <span className="muted">
         {[run.app, counted(run.steps, "step"), ago(run.started_at ?? run.created_at)].filter(Boolean).join(" · ")}
+        {run.errors > 0 && ` · ${counted(run.errors, "error")}`}
         {run.fork_sequence_no !== null && ` · fork from step ${run.fork_sequence_no}`}
       </span>
       <code className={classes.id} title={run.external_id}>
