@@ -176,3 +176,15 @@ def test_from_a_fork_to_an_experiment_and_the_diff_of_two_rows(open_cockpit: Ope
         small.filter(has_text=row).get_by_role("checkbox").check()
     cockpit.page.get_by_role("link", name="Diff the two").click()
     expect(page.get_by_label("Verdict")).to_contain_text(re.compile("prompt", re.I))
+
+
+def test_a_fork_that_would_run_tools_leads_to_their_review(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    fork = demo.session["fork_sequence_no"]
+    cockpit = open_cockpit(f"/runs/{demo.failed_run}?step={fork}&fork={fork}")
+    panel = cockpit.page.get_by_role("region", name="Fork")
+    panel.get_by_text("Policy", exact=True).click()
+    panel.get_by_role("switch", name="Reviewed tools may run").check()
+    panel.get_by_text("is asked again").click()
+    expect(panel).to_contain_text("nobody has reviewed")
+    panel.get_by_role("link", name="To the tools").click()
+    expect(cockpit.page.get_by_role("heading", name="Tools", exact=True)).to_be_visible()

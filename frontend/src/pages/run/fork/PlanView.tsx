@@ -1,10 +1,12 @@
 import { Loader, Tooltip } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Determinism, Plan, PlanRefusal } from "@/api/schema";
 import { LabelBar } from "@/components/LabelBar";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, reasonInWords } from "@/components/labels";
 import { counted } from "@/components/format";
+import { paths } from "@/paths";
 import classes from "./Fork.module.css";
 import { Blocked, Note, Refused, Warnings } from "./Remarks";
 import type { Fork } from "./useFork";
@@ -60,6 +62,7 @@ function Outlook({
       {orphans.map((refusal) => (
         <Refused key={refusal.code + refusal.where + refusal.detail}>
           {sentence(refusal.detail)}
+          {refusal.code === "tool_review_required" && <Link {...paths.tools()}> To the tools</Link>}
           {refusal.step !== null && <StepLink step={refusal.step} onSelect={onSelect} />}
         </Refused>
       ))}

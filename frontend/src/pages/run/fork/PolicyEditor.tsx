@@ -9,6 +9,11 @@ type Change = (policy: SparsePolicy) => void;
 /** The basics of the policy; what is not set here keeps the server's defaults. */
 export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onChange: Change }): ReactElement {
   const live = policy.allow?.includes("model") ?? true;
+  const tools = policy.allow?.includes("tool") ?? false;
+  const allow = (kind: "model" | "tool", allowed: boolean) => {
+    const others = (policy.allow ?? ["model"]).filter((each) => each !== kind);
+    onChange({ ...policy, allow: allowed ? [...others, kind] : others });
+  };
   const budget = policy.budget ?? {};
   const setBudget = (change: SparsePolicy["budget"]) => {
     const next = Object.fromEntries(Object.entries({ ...budget, ...change }).filter(([, value]) => value != null));
@@ -19,14 +24,23 @@ export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onCha
     <details className={classes.policy}>
       <summary>
         <IconChevronRight size={13} aria-hidden /> <b>Policy</b>{" "}
-        <span className="muted ellipsis">{words(policy, live)}</span>
+        <span className="muted ellipsis">{words(policy, live, tools)}</span>
       </summary>
       <div className={classes.policyBody}>
         <Switch
           checked={live}
-          onChange={(event) => onChange({ ...policy, allow: event.currentTarget.checked ? ["model"] : [] })}
+          onChange={(event) => allow("model", event.currentTarget.checked)}
           label="Models may be called"
-          description="Tools are never called; their answers come from recordings or from you."
+        />
+        <Switch
+          checked={tools}
+          onChange={(event) => allow("tool", event.currentTarget.checked)}
+          label="Reviewed tools may run"
+          description={
+            tools
+              ? "Those that were reviewed as safe and are configured to run; any other is answered from recordings."
+              : "No tool runs; their answers come from recordings or from you."
+          }
         />
         <Choice
           label="A recorded answer that still fits"
@@ -76,9 +90,10 @@ export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onCha
   );
 }
 
-function words(policy: SparsePolicy, live: boolean): string {
+function words(policy: SparsePolicy, live: boolean, tools: boolean): string {
   return [
-    live ? "models may be called" : "nothing goes live",
+    live ? "models may be called" : !tools && "nothing goes live",
+    tools && "reviewed tools may run",
     policy.order === "reexecute" && "asks again",
     policy.fallback === "fail" && "no placeholders",
     policy.strict && "strict",
