@@ -120,8 +120,14 @@ def _messages_of_object(value: JSONObject, role: str) -> list[JSONObject]:
         calls.append(tool_call(value["function_call"]))
     if said_by == "tool" and not isinstance(value.get("parts"), list) and not _has_results(value.get("content")):
         return [_tool_message(value, extra)]
-    content = value["parts"] if isinstance(value.get("parts"), list) else first(value, "content", "text")
-    return _split(said_by, content, extra, calls)
+    return _split(said_by, _said_content(value), extra, calls)
+
+
+def _said_content(value: JSONObject) -> JSONValue:
+    """An empty text is something said; only what is absent is nothing."""
+    if isinstance(value.get("parts"), list):
+        return value["parts"]
+    return value["content"] if value.get("content") is not None else value.get("text")
 
 
 def _type(block: JSONValue) -> str:
