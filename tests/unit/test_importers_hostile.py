@@ -7,6 +7,7 @@ import json
 import random
 import sqlite3
 from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 
 import orjson
@@ -36,6 +37,11 @@ seeds = st.integers(0, 2**32)
 fuzzing = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+def odd(random_: random.Random) -> Any:
+    """A copy: the same list put in twice could be put into itself."""
+    return deepcopy(random_.choice(ODD_VALUES))
+
+
 def mutated(value: JSONValue, random_: random.Random, count: int) -> JSONValue:
     """A copy of `value` with some of its parts replaced, removed, doubled or moved."""
     copy: JSONValue = json.loads(json.dumps(value))
@@ -46,11 +52,11 @@ def mutated(value: JSONValue, random_: random.Random, count: int) -> JSONValue:
         elif isinstance(holder, list) and isinstance(key, int) and key < len(holder):
             match random_.randrange(4):
                 case 0:
-                    holder[key] = random_.choice(ODD_VALUES)
+                    holder[key] = odd(random_)
                 case 1:
                     del holder[key]
                 case 2:
-                    holder.append(holder[key])
+                    holder.append(deepcopy(holder[key]))
                 case _:
                     random_.shuffle(holder)
     return copy
@@ -59,7 +65,7 @@ def mutated(value: JSONValue, random_: random.Random, count: int) -> JSONValue:
 def mutate_object(holder: dict[str, JSONValue], key: str, random_: random.Random) -> None:
     match random_.randrange(4):
         case 0 | 1:
-            holder[key] = random_.choice(ODD_VALUES)
+            holder[key] = odd(random_)
         case 2:
             holder.pop(key, None)
         case _:
