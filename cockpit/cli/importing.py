@@ -23,7 +23,7 @@ def run(
     paths: list[Path], *, app: str | None, format: str | None, json: bool, url: str | None, token: str | None
 ) -> Exit:
     """Import and say what came of it; nothing imported although there was something is bad input."""
-    files = list(_walked(paths))
+    files = _once(_walked(paths))
     with connected(url, token) as api:
         report = imported(api, files, app=app, format=format)
     if json:
@@ -81,6 +81,14 @@ def _walked(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
         else:
             raise Failure(f"there is no file {path}", exit=Exit.BAD_INPUT, code="validation_error")
+
+
+def _once(files: Iterable[Path]) -> list[Path]:
+    """Each file once, as it was first named: a shell's `**/*` names the folders beside what is in them."""
+    named: dict[Path, Path] = {}
+    for file in files:
+        named.setdefault(file.resolve(), file)
+    return list(named.values())
 
 
 def _hidden(path: Path) -> bool:

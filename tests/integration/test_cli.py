@@ -149,6 +149,8 @@ def test_a_bad_file_is_skipped_with_its_path_and_reason(forkpoint: Warm, tmp_pat
     [skipped] = said.json["skipped"]
     assert skipped["path"] == str(tmp_path / "inner" / "bad.json")
     assert skipped["reason"]
+    twice = forkpoint("import", tmp_path, tmp_path / "good.json", tmp_path / "inner", "--json").json
+    assert (len(twice["runs"]), len(twice["skipped"])) == (1, 1)
     assert forkpoint("import", tmp_path / "inner").code == 2
     assert forkpoint("import", tmp_path / "missing").code == 2
 
