@@ -12,12 +12,6 @@ from tests.services import chromium
 from tests.services.processes import scratch_folder
 from tests.services.server import Server
 
-# No sandbox: continuous integration runs as root, and the pages are our own.
-_ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-)  # fmt: skip
-
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
@@ -31,7 +25,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium.path(), args=list(_ARGUMENTS))
+        launched = playwright.chromium.launch(executable_path=chromium.path(), args=list(chromium.ARGUMENTS))
         yield launched
         launched.close()
 
