@@ -213,7 +213,7 @@ def test_every_file_of_a_folder_imports_or_is_refused_with_a_place() -> None:
         assert run.steps
     for skipped in report.skipped:
         assert skipped.reason
-        assert skipped.where or "only scores" in skipped.reason
+        assert skipped.where
 
 
 def test_the_callers_file_stays_open() -> None:

@@ -112,7 +112,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 
 def _refuse_scores(trace_id: str, sources: Sequence[Source]) -> None:
-    problem = BadFile(f"only scores, of trace {trace_id}: import them together with that trace")
+    problem = BadFile(f"only scores, of trace {trace_id}: import them together with that trace", "/")
     for source in sources:
         if trace_id.encode() in source.data:
             source.skipped.append(problem)
