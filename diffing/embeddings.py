@@ -11,6 +11,7 @@ from typing import Final, Protocol, cast
 
 from diffing.text import tokens
 
+MODEL: Final = "all-MiniLM-L6-v2"
 Vector = list[float]
 _CHUNK: Final = 300  # tokens of ours; the model reads 256 of its own, so a longer text is embedded in chunks
 _BATCH: Final = 32

@@ -48,3 +48,13 @@ class ShareLink(models.Model):
 
     def __str__(self) -> str:
         return f"share {self.id} of {self.diff_id}"
+
+
+class Cosine(models.Model):
+    """What two texts were found to have in common by their embeddings; costs a model's run to find again."""
+
+    key = models.CharField(primary_key=True, max_length=64, help_text="digest of the embedding model and both texts")
+    cosine = models.FloatField()
+
+    def __str__(self) -> str:
+        return f"{self.key[:12]} {self.cosine:.4f}"

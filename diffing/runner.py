@@ -9,6 +9,7 @@ from uuid import UUID
 import zstandard
 
 from diffing import queries
+from diffing.cosines import StoredCosines
 from diffing.models import DiffReport, DiffStatus
 from diffing.report import report
 from diffing.schemas import DiffOptions
@@ -46,7 +47,7 @@ def _made(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
         base=queries.side(row.base, links=True),
         candidate=queries.side(row.candidate, links=True),
         options=options,
-        measure=measure(lexical=options.similarity == "lexical"),
+        measure=measure(lexical=options.similarity == "lexical", memory=StoredCosines()),
         load=store.available,
     )
     return made, zstandard.ZstdCompressor(level=_LEVEL).compress(made.model_dump_json().encode())

@@ -5,12 +5,13 @@ is installed, else the difflib ratio, else the overlap of words where the texts 
 character by character or say the same in another order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple, Protocol
 
 from diffing import embeddings
 from diffing.text import normalise, words
+from traces.canonical import digest
 
 _MATCHED: Final = 4_000_000  # product of lengths that difflib may match: 50 ms at most
 _LONG: Final = 80  # characters; shorter texts are never called reordered
@@ -31,6 +32,14 @@ class Measure(Protocol):
     name: str
 
     def compare(self, pairs: Sequence[Pair]) -> list[Likeness]: ...
+
+
+class Memory(Protocol):
+    """Cosines that were computed before, by the key of their pair of texts."""
+
+    def load(self, keys: Sequence[str]) -> Mapping[str, float]: ...
+
+    def save(self, cosines: Mapping[str, float]) -> None: ...
 
 
 class Lexical:
@@ -59,22 +68,36 @@ class Lexical:
 
 
 class Embedded:
-    """With the extra: cosine of sentence embeddings, each distinct text encoded once."""
+    """With the extra: cosine of sentence embeddings; a pair that `memory` knows is not embedded again."""
 
     name = "embeddings"
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
 
     def compare(self, pairs: Sequence[Pair]) -> list[Likeness]:
         texts = [(normalise(base), normalise(candidate)) for base, candidate in pairs]
         known = [settled(base, candidate) for base, candidate in texts]
-        open_pairs = [pair for pair, likeness in zip(texts, known, strict=True) if likeness is None]
-        vectors = embeddings.encode(sorted({text for pair in open_pairs for text in pair}))
-        cosines = iter([embeddings.cosine(vectors[base], vectors[candidate]) for base, candidate in open_pairs])
-        return [likeness or Likeness(next(cosines), "embeddings") for likeness in known]
+        keys = {pair: _pair_key(pair) for pair, likeness in zip(texts, known, strict=True) if likeness is None}
+        cosines = self._cosines(keys)
+        return [
+            likeness or Likeness(cosines[keys[pair]], "embeddings")
+            for pair, likeness in zip(texts, known, strict=True)
+        ]  # fmt: skip
+
+    def _cosines(self, keys: Mapping[Pair, str]) -> dict[str, float]:
+        """The cosine of each pair by its key; new ones are remembered."""
+        cosines = dict(self._memory.load(list(keys.values())))
+        unknown = {key: pair for pair, key in keys.items() if key not in cosines}
+        vectors = embeddings.encode(sorted({text for pair in unknown.values() for text in pair}))
+        found = {key: embeddings.cosine(vectors[one], vectors[other]) for key, (one, other) in unknown.items()}
+        self._memory.save(found)
+        return {**cosines, **found}
 
 
-def measure(*, lexical: bool) -> Measure:
+def measure(*, lexical: bool, memory: Memory) -> Measure:
     """The best measure there is, or the one without embeddings."""
-    return Lexical() if lexical or not embeddings.installed() else Embedded()
+    return Lexical() if lexical or not embeddings.installed() else Embedded(memory)
 
 
 def settled(base: str, candidate: str) -> Likeness | None:
@@ -82,6 +105,11 @@ def settled(base: str, candidate: str) -> Likeness | None:
     if base == candidate:
         return Likeness(1.0, "identical")
     return Likeness(0.0, "empty") if not base or not candidate else None
+
+
+def _pair_key(pair: Pair) -> str:
+    """The same for both orders of two texts, because the cosine is."""
+    return digest([embeddings.MODEL, *sorted(pair)])
 
 
 def word_overlap(base: str, candidate: str) -> float:

@@ -206,6 +206,21 @@ class TestWithEmbeddings:
         assert self.ask(django_capture_on_commit_callbacks, base, candidate).status_code == 200
         assert len(self.queued) == 1
 
+    def test_the_swapped_report_needs_no_embedding(
+        self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+        first, swapped = (
+            self.ask(django_capture_on_commit_callbacks, *sides).json()["id"]
+            for sides in ((base, candidate), (candidate, base))
+        )
+        tasks.compute(first)
+        monkeypatch.setattr(embeddings, "encode", lambda texts: {text: 1 / 0 for text in texts})
+        tasks.compute(swapped)
+        scores = [Client().get(f"/api/v1/diffs/{diff}").json()["scores"] for diff in (first, swapped)]
+        assert scores[0]["output_similarity"] == scores[1]["output_similarity"]
+        assert {score["similarity_method"] for score in scores} == {"embeddings"}
+
     def test_a_failure_is_told_and_asking_again_tries_again(
         self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -1,5 +1,6 @@
 """Which method judges two texts, and what it says."""
 
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
 import pytest
@@ -69,15 +70,25 @@ def test_similarities_are_read_as_documented(score: float, words: str) -> None:
     assert reading(score) == words
 
 
+class Remembered(dict[str, float]):
+    """A memory for the length of one test."""
+
+    def load(self, keys: Sequence[str]) -> Mapping[str, float]:
+        return {key: self[key] for key in keys if key in self}
+
+    def save(self, cosines: Mapping[str, float]) -> None:
+        self.update(cosines)
+
+
 def test_without_the_extra_the_measure_is_lexical(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embeddings, "installed", lambda: False)
-    assert measure(lexical=False).name == "difflib"
+    assert measure(lexical=False, memory=Remembered()).name == "difflib"
 
 
 def test_with_the_extra_it_can_be_declined(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embeddings, "installed", lambda: True)
-    assert measure(lexical=True).name == "difflib"
-    assert measure(lexical=False).name == "embeddings"
+    assert measure(lexical=True, memory=Remembered()).name == "difflib"
+    assert measure(lexical=False, memory=Remembered()).name == "embeddings"
 
 
 def test_each_distinct_text_is_encoded_once_and_long_ones_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +105,7 @@ def test_each_distinct_text_is_encoded_once_and_long_ones_in_chunks(monkeypatch:
 
     monkeypatch.setattr(embeddings, "_model", Counting)
     long = "word " * 400
-    found = Embedded().compare([("a", "b"), ("a", "b refund"), ("a", "a"), (long, "b")])
+    found = Embedded(Remembered()).compare([("a", "b"), ("a", "b refund"), ("a", "a"), (long, "b")])
     assert [one.method for one in found] == ["embeddings", "embeddings", "identical", "embeddings"]
     assert found[0].score == pytest.approx(1.0)
     assert found[1].score == pytest.approx(0.5**0.5)
@@ -102,9 +113,24 @@ def test_each_distinct_text_is_encoded_once_and_long_ones_in_chunks(monkeypatch:
     assert max(map(len, seen)) < len(long)
 
 
+def test_a_pair_is_embedded_once_whichever_text_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[str] = []
+
+    def encode(texts: Sequence[str]) -> dict[str, list[float]]:
+        encoded.extend(texts)
+        return {text: [1.0, len(text)] for text in texts}
+
+    monkeypatch.setattr(embeddings, "encode", encode)
+    memory = Remembered()
+    first = Embedded(memory).compare([("a refund", "the money back")])
+    again = Embedded(memory).compare([("the money back", "a refund"), ("a refund", "a voucher")])
+    assert again[0] == first[0]
+    assert encoded == ["a refund", "the money back", "a refund", "a voucher"]
+
+
 @pytest.mark.semantic
 def test_the_packaged_model_sees_a_paraphrase() -> None:
-    paraphrase, other = Embedded().compare(
+    paraphrase, other = Embedded(Remembered()).compare(
         [
             ("Paris is the capital of France.", "The capital of France is Paris."),
             ("Paris is the capital of France.", "The kettle boils in the kitchen."),
@@ -118,7 +144,7 @@ def test_the_packaged_model_sees_a_paraphrase() -> None:
 @pytest.mark.semantic
 def test_texts_that_differ_after_the_models_window_are_not_the_same() -> None:
     shared = "The order was shipped on time and arrived in good condition. " * 40
-    found = Embedded().compare(
+    found = Embedded(Remembered()).compare(
         [(shared, shared + "The customer was furious and asked for all of the money back. " * 8)]
     )
     assert found[0].score < 0.999
