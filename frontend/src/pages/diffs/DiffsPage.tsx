@@ -1,4 +1,4 @@
-import { Button, Skeleton } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
@@ -7,11 +7,9 @@ import type { ReactElement } from "react";
 import { diffsQuery } from "@/api/diffs";
 import type { DiffSummary } from "@/api/schema";
 import { EmptyState } from "@/components/EmptyState";
-import { ErrorState } from "@/components/ErrorState";
 import { ago, moment } from "@/components/format";
-import { ListPage } from "@/components/ListPage";
+import { ListPage, Loaded, RowTable } from "@/components/ListPage";
 import { StateChip } from "@/components/StateChip";
-import { useRows } from "@/components/useRows";
 import { score } from "@/pages/diff/deltas";
 import { candidateName, CONFIDENCE } from "@/pages/diff/words";
 import { paths } from "@/paths";
@@ -22,7 +20,7 @@ import list from "@/components/ListPage.module.css";
 export function DiffsPage(): ReactElement {
   useDocumentTitle("Diffs");
   const navigate = useNavigate();
-  const { data, error, refetch } = useQuery(diffsQuery);
+  const listing = useQuery(diffsQuery);
   useShortcuts("Diffs", [{ keys: "c", does: "Compare two runs", run: () => void navigate(paths.compare()) }]);
   return (
     <ListPage
@@ -34,63 +32,47 @@ export function DiffsPage(): ReactElement {
         </Button>
       }
     >
-      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Skeleton height={240} radius="md" />}
-      {data && <Diffs diffs={data.diffs} />}
+      <Loaded listing={listing}>
+        {({ diffs }) => (
+          <RowTable
+            name="Diffs"
+            columns={COLUMNS}
+            rows={diffs}
+            empty={<Nothing />}
+            onOpen={(diff) => void navigate(paths.diff(diff.id))}
+          >
+            {(diff) => <Cells diff={diff} />}
+          </RowTable>
+        )}
+      </Loaded>
     </ListPage>
   );
 }
 
-function Diffs({ diffs }: { diffs: readonly DiffSummary[] }): ReactElement {
-  const navigate = useNavigate();
-  const { selected, body } = useRows("Diffs", diffs.length, (index) => {
-    const diff = diffs[index];
-    if (diff) void navigate(paths.diff(diff.id));
-  });
-  if (diffs.length === 0) {
-    return (
-      <EmptyState
-        icon={<IconArrowsDiff size={28} stroke={1.5} />}
-        title="Nothing has been compared yet"
-        action={<Link {...paths.compare()}>Compare two runs</Link>}
-      >
-        Replay a run with a change and open its diff, or compare any two recordings.
-      </EmptyState>
-    );
-  }
+const COLUMNS = [
+  { title: "Base and candidate" },
+  { title: "Verdict", className: list.wide },
+  { title: "Confidence" },
+  { title: "ARS", className: list.figure },
+  { title: "Made", className: list.figure },
+];
+
+function Nothing(): ReactElement {
   return (
-    <div className={list.scroll}>
-      <table className={list.table}>
-        <thead>
-          <tr>
-            <th scope="col">Base and candidate</th>
-            <th scope="col" className={list.wide}>
-              Verdict
-            </th>
-            <th scope="col">Confidence</th>
-            <th scope="col" className={list.figure}>
-              ARS
-            </th>
-            <th scope="col" className={list.figure}>
-              Made
-            </th>
-          </tr>
-        </thead>
-        <tbody ref={body}>
-          {diffs.map((diff, index) => (
-            <Row key={diff.id} diff={diff} isSelected={index === selected} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <EmptyState
+      icon={<IconArrowsDiff size={28} stroke={1.5} />}
+      title="Nothing has been compared yet"
+      action={<Link {...paths.compare()}>Compare two runs</Link>}
+    >
+      Replay a run with a change and open its diff, or compare any two recordings.
+    </EmptyState>
   );
 }
 
-function Row(props: { diff: DiffSummary; isSelected: boolean }): ReactElement {
-  const { diff } = props;
+function Cells({ diff }: { diff: DiffSummary }): ReactElement {
   const confidence = diff.confidence && CONFIDENCE[diff.confidence];
   return (
-    <tr data-selected={props.isSelected}>
+    <>
       <th scope="row">
         <Link {...paths.diff(diff.id)} className={list.name}>
           {diff.base.name}
@@ -109,6 +91,6 @@ function Row(props: { diff: DiffSummary; isSelected: boolean }): ReactElement {
       <td className={list.figure} title={moment(diff.created_at)}>
         {ago(diff.created_at)}
       </td>
-    </tr>
+    </>
   );
 }

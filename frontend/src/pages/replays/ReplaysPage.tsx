@@ -1,4 +1,3 @@
-import { Skeleton } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
@@ -8,12 +7,10 @@ import { useLive } from "@/api/live";
 import { sessionsQuery } from "@/api/replays";
 import type { SessionView } from "@/api/schema";
 import { EmptyState } from "@/components/EmptyState";
-import { ErrorState } from "@/components/ErrorState";
 import { ago, count, money, moment } from "@/components/format";
 import { LabelBar } from "@/components/LabelBar";
-import { ListPage } from "@/components/ListPage";
+import { ListPage, Loaded, RowTable } from "@/components/ListPage";
 import { StateChip } from "@/components/StateChip";
-import { useRows } from "@/components/useRows";
 import { isOver } from "@/pages/session/live";
 import { statusWords, type Tone } from "@/pages/session/progress";
 import { paths } from "@/paths";
@@ -24,67 +21,49 @@ export function ReplaysPage(): ReactElement {
   useDocumentTitle("Replays");
   const client = useQueryClient();
   useLive({ runs: 1 }, () => void client.invalidateQueries({ queryKey: sessionsQuery.queryKey }));
-  const { data, error, refetch } = useQuery({
+  const navigate = useNavigate();
+  const listing = useQuery({
     ...sessionsQuery,
     refetchInterval: (query) => (query.state.data?.sessions.some((session) => !isOver(session)) ? 1000 : false),
   });
   return (
     <ListPage title="Replays" note="A replay runs a recording again from a step on, with what you changed there.">
-      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Skeleton height={240} radius="md" />}
-      {data && <Sessions sessions={data.sessions} />}
+      <Loaded listing={listing}>
+        {({ sessions }) => (
+          <RowTable
+            name="Replays"
+            columns={COLUMNS}
+            rows={sessions}
+            empty={<Nothing />}
+            onOpen={(session) => void navigate(paths.replay(session.id))}
+          >
+            {(session) => <Cells session={session} />}
+          </RowTable>
+        )}
+      </Loaded>
     </ListPage>
   );
 }
 
-function Sessions({ sessions }: { sessions: readonly SessionView[] }): ReactElement {
-  const navigate = useNavigate();
-  const { selected, body } = useRows("Replays", sessions.length, (index) => {
-    const session = sessions[index];
-    if (session) void navigate(paths.replay(session.id));
-  });
-  if (sessions.length === 0) {
-    return (
-      <EmptyState
-        icon={<IconGitFork size={28} stroke={1.5} />}
-        title="Nothing has been replayed yet"
-        action={<Link {...paths.runs()}>To the runs</Link>}
-      >
-        Open a run, pick the step where it went wrong, press <b>f</b>, change one thing and replay.
-      </EmptyState>
-    );
-  }
+const COLUMNS = [
+  { title: "Replay of" },
+  { title: "State" },
+  { title: "Labels", className: list.bar },
+  { title: "Steps", className: list.figure },
+  { title: "Live calls", className: list.figure },
+  { title: "Cost", className: list.figure },
+  { title: "Started", className: list.figure },
+];
+
+function Nothing(): ReactElement {
   return (
-    <div className={list.scroll}>
-      <table className={list.table}>
-        <thead>
-          <tr>
-            <th scope="col">Replay of</th>
-            <th scope="col">State</th>
-            <th scope="col" className={list.bar}>
-              Labels
-            </th>
-            <th scope="col" className={list.figure}>
-              Steps
-            </th>
-            <th scope="col" className={list.figure}>
-              Live calls
-            </th>
-            <th scope="col" className={list.figure}>
-              Cost
-            </th>
-            <th scope="col" className={list.figure}>
-              Started
-            </th>
-          </tr>
-        </thead>
-        <tbody ref={body}>
-          {sessions.map((session, index) => (
-            <Row key={session.id} session={session} isSelected={index === selected} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <EmptyState
+      icon={<IconGitFork size={28} stroke={1.5} />}
+      title="Nothing has been replayed yet"
+      action={<Link {...paths.runs()}>To the runs</Link>}
+    >
+      Open a run, pick the step where it went wrong, press <b>f</b>, change one thing and replay.
+    </EmptyState>
   );
 }
 
@@ -98,11 +77,10 @@ const MARK: Record<Tone, "exact" | "cached" | "simulated" | "failed" | "live" | 
   failed: "failed",
 };
 
-function Row(props: { session: SessionView; isSelected: boolean }): ReactElement {
-  const { session } = props;
+function Cells({ session }: { session: SessionView }): ReactElement {
   const words = statusWords(session.status);
   return (
-    <tr data-selected={props.isSelected}>
+    <>
       <th scope="row">
         <Link {...paths.replay(session.id)} className={list.name}>
           {session.source_name}
@@ -127,6 +105,6 @@ function Row(props: { session: SessionView; isSelected: boolean }): ReactElement
       <td className={list.figure} title={moment(session.created_at)}>
         {ago(session.created_at)}
       </td>
-    </tr>
+    </>
   );
 }
