@@ -1,0 +1,134 @@
+"""What the evidence ladder asks of the world, in the ladder's own words. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+from uuid import UUID
+
+from diffing.evidence_schemas import Certificate, EvidenceQuestion, ProbeOutcome
+from diffing.schemas import Category, StepRef
+
+Side = Literal["base", "candidate"]
+Atoms = frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Atom:
+    """One change between base and candidate that can be made or left out on its own.
+
+    `rank` is the prior: what is smaller is tried first. It orders the search and breaks ties, and is no evidence.
+    An atom that `requires` others has no meaning without them. `why_not` says why no replay can apply it.
+    """
+
+    id: str
+    category: Category
+    title: str
+    description: str = ""
+    rank: tuple[float, ...] = ()
+    parent: str | None = None
+    requires: frozenset[str] = frozenset()
+    why_not: str = ""
+    certificate: Certificate | None = None
+    base: StepRef | None = None
+    candidate: StepRef | None = None
+
+    @property
+    def testable(self) -> bool:
+        return not self.why_not
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A step of the candidate between cause and answer whose output differs from its counterpart's.
+
+    `text` says what it did otherwise, `number` is the candidate's.
+    """
+
+    number: int
+    step: StepRef
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """One probe: a run with the changes in `applied` and no others.
+
+    `side` says which recording is replayed and answers first: `base` with the changes applied, or `candidate` with
+    all others reverted. A part of an atom stands in `applied` in the atom's place; the whole atom is all its parts.
+    `clamp` is a stage of the candidate that answers as in the base. `repeat` from 1 on samples the side anew: no
+    recorded answer of a model is used, and each number is another sample.
+    """
+
+    applied: Atoms
+    side: Side = "base"
+    clamp: int | None = None
+    repeat: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """What one probe may still spend; None: no limit."""
+
+    live_calls: int | None = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What came of a probe. `missing` names what had to run and could not, for `needs_live` and `failed`."""
+
+    outcome: ProbeOutcome
+    said: str = ""
+    missing: str = ""
+    executed_steps: int = 0
+    cached_calls: int = 0
+    live_calls: int = 0
+    cost_usd: float | None = 0.0
+    run: UUID | None = None
+
+    @property
+    def settled(self) -> bool:
+        return self.outcome in {"candidate", "base", "other"}
+
+
+class Lab(Protocol):
+    """Makes probes. The same ask again gives the same answer."""
+
+    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        """Replay; what the allowance forbids ends in `needs_live`."""
+
+    def parts(self, atom: Atom) -> Sequence[Atom]:
+        """The parts into which an atom can be divided, in order; none where it is one thing."""
+
+    def stages(self, cause: Atoms) -> Sequence[Stage]:
+        """The steps between a cause and the answer, in order, without the one that gives the answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What is to be explained.
+
+    `differs` is false where both runs have the same outcome already. `sampled`: an answer that differs was drawn
+    from a model, so that chance could have made the difference. `live_cost_usd` and `live_calls` are what one
+    replay of the whole is expected to take, for estimates.
+    """
+
+    question: EvidenceQuestion
+    atoms: Sequence[Atom]
+    differs: bool = True
+    sampled: bool = False
+    features: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    live_calls: int = 0
+    live_cost_usd: float | None = None
+    names: dict[str, str] = field(default_factory=dict)  # the outcomes of "base" and "candidate" in words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """Where a proof stops. Live calls are of all probes and repeats together; None: no limit."""
+
+    probes: int = 200
+    live_calls: int | None = 0
+    cost_usd: float | None = None
+    repeats: int = 10  # of each side, at most
