@@ -17,7 +17,6 @@ from diffing.schemas import FoundBy
 from diffing.sides import CONTAINERS, SideStep
 from traces.vocabulary import StepType
 
-_ASKED_WITHIN: Final = 50  # steps: one answer seldom asks for more calls
 _MOVABLE: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 
 
@@ -102,8 +101,7 @@ class _Alignment:
         inside = set(right)
         settled = [(i, self.partner[i]) for i in left if self.partner.get(i) in inside]
         for i_part, j_part in _between(left, right, increasing(settled)):
-            open_left = [i for i in i_part if i not in self.partner]
-            open_right = [j for j in j_part if j not in self.taken]
+            open_left, open_right = self._open(i_part, j_part)
             if open_left and open_right:
                 self._segment(open_left, open_right)
 
@@ -132,6 +130,7 @@ class _Alignment:
         self, left: list[int], right: list[int], key: "Key", found_by: FoundBy, confidence: float
     ) -> list[tuple[list[int], list[int]]]:
         """Pair what the key names once on both sides; answer with the stretches between those pairs."""
+        left, right = self._open(left, right)
         pairs = unique_pairs([key(self.left[i]) for i in left], [key(self.right[j]) for j in right])
         named = [(left[i], right[j]) for i, j in pairs]
         chain = increasing(named)
@@ -140,20 +139,23 @@ class _Alignment:
             moved = (i, j) not in kept
             if not moved or found_by == "signature":
                 self._add(Match(i, j, found_by, confidence, moved))
+                self._asked_for(i, j, moved=moved)
         return [part for part in _between(left, right, chain) if part[0] and part[1]]
 
     def _fill(self, left: list[int], right: list[int]) -> None:
         """What lies between anchors: by type and name where that says enough, else by what the steps say."""
         parts = [(left, right)]
         while parts:  # what a pair cuts off may hold another only one
-            i_part, j_part = parts.pop()
-            i_part = [i for i in i_part if i not in self.partner]
-            j_part = [j for j in j_part if j not in self.taken]
+            i_part, j_part = self._open(*parts.pop())
             if i_part and j_part and (chain := self._only_ones(i_part, j_part)):
                 parts += _between(i_part, j_part, chain)
                 continue
             for i, j in gaps.align(i_part, j_part, self._likeness, (self._exact, self._kind)):
                 self._add(Match(i, j, "similarity", round(self._likeness(i, j), 3)))
+
+    def _open(self, left: Sequence[int], right: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Those of two stretches that have no partner yet."""
+        return [i for i in left if i not in self.partner], [j for j in right if j not in self.taken]
 
     def _only_ones(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
         """Pair the only step of its type and name on both sides; containers must be alike as well."""
@@ -180,13 +182,14 @@ class _Alignment:
             if places and step.signature:
                 j = places.pop()
                 self._add(Match(i, j, "signature", 0.9, moved=True))
-                self._asked_elsewhere(i, j)
+                self._asked_for(i, j, moved=True)
 
-    def _asked_elsewhere(self, i: int, j: int) -> None:
-        asker = _asker(self.left, i), _asker(self.right, j)
+    def _asked_for(self, i: int, j: int, *, moved: bool) -> None:
+        """The models that asked for the same call correspond, whatever else they had been told before."""
+        asker = self.subtrees[0].askers.get(i), self.subtrees[1].askers.get(j)
         if asker[0] is None or asker[1] is None or asker[0] in self.partner or asker[1] in self.taken:
             return
-        self._add(Match(asker[0], asker[1], "sequence", 0.7, moved=True))
+        self._add(Match(asker[0], asker[1], "sequence", 0.7 if moved else 0.95, moved))
 
     def _add_ordered(self, pairs: list[tuple[int, int]], found_by: FoundBy, sure: Callable[[int, int], float]) -> None:
         kept = set(increasing(pairs))
@@ -201,7 +204,7 @@ class _Alignment:
             self.moved.add(match.base)
 
     def _likeness(self, i: int, j: int) -> float:
-        return likeness(self.left[i], self.right[j], self.subtrees[0].content(i), self.subtrees[1].content(j))
+        return likeness(self.subtrees[0].look(i), self.subtrees[1].look(j))
 
     def _exact(self, index: int, right: bool) -> Hashable:
         return call_key((self.right if right else self.left)[index])
@@ -221,16 +224,6 @@ def _outer_model(children: Sequence[int], steps: Sequence[SideStep], backwards: 
     return next((index for index in ordered if steps[index].type == StepType.MODEL), None)
 
 
-def _asker(steps: Sequence[SideStep], call: int) -> int | None:
-    """The model step that asked for a call: the last one before it under the same parent."""
-    for index in range(call - 1, max(-1, call - _ASKED_WITHIN), -1):
-        if steps[index].parent_no != steps[call].parent_no:
-            return None
-        if steps[index].type == StepType.MODEL:
-            return index
-    return None
-
-
 Key = Callable[[SideStep], Hashable]
 
 
@@ -239,6 +232,11 @@ def _whole(step: SideStep) -> Hashable:
 
 
 def _call(step: SideStep) -> Hashable:
+    """The same call; of a model this says little, for what it asks or says is what it is there for."""
+    return _request(step) if step.type != StepType.MODEL else None
+
+
+def _request(step: SideStep) -> Hashable:
     return call_key(step) if step.signature or step.input_ref else None
 
 
@@ -252,6 +250,7 @@ _LEVELS: Final[tuple[tuple[Key, FoundBy, float], ...]] = (
     (_whole, "signature", 1.0),
     (_call, "signature", 0.98),
     (_answer, "sequence", 0.95),
+    (_request, "signature", 0.9),
 )
 
 

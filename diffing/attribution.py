@@ -116,7 +116,11 @@ def _atoms(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
     for pair in comparison.acting:
         if not pair.differs:
             continue
-        for atom in _own(pair, facets.get(pair.place, ()), pair.place in tainted, _fed(pair, flow, changed)):
+        if pair.place in comparison.resampled:
+            own: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, sampled=True),)
+        else:
+            own = _own(pair, facets.get(pair.place, ()), pair.place in tainted, _fed(pair, flow, changed))
+        for atom in own:
             key = _identity(atom)
             known = found.get(key)
             found[key] = replace(known, places=(*known.places, pair.place)) if known else atom
@@ -135,6 +139,8 @@ def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
 
 def _identity(atom: Atom) -> str:
     facet = atom.facet
+    if facet is None and atom.sampled:
+        return "sampled"  # what comes of another answer may be another answer again
     if facet is None or facet.part == "output":
         return f"{atom.pair.place} {facet.kind if facet else ''}"
     if facet.messages:

@@ -7,6 +7,7 @@ from typing import Final
 
 from diffing import alignment
 from diffing.alignment import Match
+from diffing.anchors import unique_pairs
 from diffing.schemas import FoundBy, Relation
 from diffing.sides import CONTAINERS, Side, SideStep
 from traces.vocabulary import Reason, StepType
@@ -97,6 +98,18 @@ class Comparison:
                 return max(paired or found, key=lambda pair: pair.step.sequence_no)
         return self.pairs[-1] if self.pairs else None
 
+    @cached_property
+    def resampled(self) -> frozenset[int]:
+        """The places of model steps that made one request on both sides and are not paired, for it was answered
+        differently: each corresponds to the step that asked for the same call, or to none."""
+        sides = (self.base.steps, self.candidate.steps)
+        requests = [[_request(step) for step in steps] for steps in sides]
+        found = [
+            (self.places[0][sides[0][i].sequence_no], self.places[1][sides[1][j].sequence_no])
+            for i, j in unique_pairs(*requests)
+        ]
+        return frozenset(place for pair in found if pair[0] != pair[1] for place in pair)
+
     def refined(self, changes: Mapping[int, Collection[str]]) -> "Comparison":
         """With the content changes of opened pairs as their payloads show them, by place."""
         pairs = [_refined(pair, changes[pair.place]) if pair.place in changes else pair for pair in self.pairs]
@@ -108,6 +121,10 @@ class Comparison:
         sources = {self.base.run.source_run, self.candidate.run.source_run} - {None}
         related = self.base.run.source_run == self.candidate.run.source_run
         return bool(sources) and (related or bool(sources & {self.base.run.id, self.candidate.run.id}))
+
+
+def _request(step: SideStep) -> str | None:
+    return (step.signature or None) if step.type == StepType.MODEL else None
 
 
 def _refined(pair: Pair, found: Collection[str]) -> Pair:

@@ -1,19 +1,30 @@
 """How alike two steps are before any payload is opened: from their rows, their one-line summaries, their children."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 from rapidfuzz.distance import Indel
 
 from diffing.sides import SideStep
 from diffing.text import words
+from traces.vocabulary import StepType
 
 Content = Mapping[Hashable, int]
 _NOTHING: Content = {}
 
 
+class Look(NamedTuple):
+    """What a step is compared by: its row, what it said, and which calls it holds."""
+
+    step: SideStep
+    said: str
+    content: Content
+
+
 class Subtrees:
-    """The tree over a sequence of steps, and what each container holds."""
+    """The tree over a sequence of steps, what each container holds, and which calls each model step asked for."""
 
     def __init__(self, steps: Sequence[SideStep]) -> None:
         self._steps = steps
@@ -22,41 +33,70 @@ class Subtrees:
         self._children: dict[int | None, list[int]] = {}
         for index, parent in enumerate(self._parents):
             self._children.setdefault(parent, []).append(index)
-        self._contents: dict[int, Content] = {}
+        self._looks: dict[int, Look] = {}
 
     def children(self, parent: int | None) -> list[int]:
         return self._children.get(parent, [])
 
-    def content(self, index: int) -> Content:
-        """The tool calls right under a container; counted when first asked for."""
-        if index not in self._children:
-            return _NOTHING
-        if index not in self._contents:
-            self._contents[index] = _content(self._steps[child] for child in self._children[index])
-        return self._contents[index]
+    def look(self, index: int) -> Look:
+        """Worked out when first asked for; a model step that asked for calls is known by them."""
+        if index not in self._looks:
+            step = self._steps[index]
+            children = self._children.get(index)
+            content = _content(self._steps[child] for child in children) if children else _NOTHING
+            said = " ".join(self._steps[call].summary for call in self.asked.get(index, ()))
+            self._looks[index] = Look(step, said or step.summary, content)
+        return self._looks[index]
+
+    @cached_property
+    def asked(self) -> Mapping[int, Sequence[int]]:
+        """The tool steps that each model step asked for: its next siblings up to one of another type."""
+        found: dict[int, list[int]] = {}
+        for call, model in self.askers.items():
+            found.setdefault(model, []).append(call)
+        return found
+
+    @cached_property
+    def askers(self) -> Mapping[int, int]:
+        """By tool step: the model step that asked for it."""
+        return dict(pair for siblings in self._children.values() for pair in _asked(siblings, self._steps))
 
 
-def likeness(left: SideStep, right: SideStep, left_content: Content, right_content: Content) -> float:
+def likeness(left: Look, right: Look) -> float:
     """From 0 to 1; 0 for steps of different kinds, which never correspond."""
-    if left.type != right.type or left.tool_name != right.tool_name:
+    one, other = left.step, right.step
+    if one.type != other.type or one.tool_name != other.tool_name:
         return 0.0
-    if left.input_ref == right.input_ref and left.output_ref == right.output_ref:
+    if one.input_ref == other.input_ref and one.output_ref == other.output_ref:
         return 1.0
     said = _said(left, right)
-    if not left_content and not right_content:
+    if not left.content and not right.content:
         return said
-    return 0.55 * said + 0.45 * _shared(left_content, right_content)
+    return 0.55 * said + 0.45 * _shared(left.content, right.content)
 
 
-def _said(left: SideStep, right: SideStep) -> float:
-    """Agreement of name and summary; the same call or the same answer counts whatever the summary says."""
-    name = 1.0 if left.role == right.role else 0.0
-    text = _text(left.summary, right.summary)
-    if left.input_ref and left.input_ref == right.input_ref:
+def _said(left: Look, right: Look) -> float:
+    """Agreement of name and of what was said; the same call or the same answer counts whatever was said."""
+    one, other = left.step, right.step
+    name = 1.0 if one.role == other.role else 0.0
+    text = _text(left.said, right.said)
+    if one.input_ref and one.input_ref == other.input_ref:
         text = max(text, 0.9)
-    elif left.output_ref and left.output_ref == right.output_ref:
+    elif one.output_ref and one.output_ref == other.output_ref:
         text = max(text, 0.8)
     return 0.1 * name + 0.9 * text
+
+
+def _asked(siblings: Sequence[int], steps: Sequence[SideStep]) -> Iterator[tuple[int, int]]:
+    """Tool steps among siblings, each with the model step that they follow without another type between."""
+    model = None
+    for index in siblings:
+        if steps[index].type == StepType.MODEL:
+            model = index
+        elif steps[index].type != StepType.TOOL:
+            model = None
+        elif model is not None:
+            yield index, model
 
 
 def _text(left: str, right: str) -> float:

@@ -96,9 +96,9 @@ class Case:
 
     def _sampled(self) -> str:
         assert self.found.primary is not None  # a verdict of noise names the step that answered anew
-        pair = self.found.primary.pair
+        pairs = [self.comparison.pairs[place] for place in self.found.primary.places]
         said = effects.told(self.comparison, self.facets, self._ahead(self.found.primary))
-        number = pair.base.sequence_no if pair.base else pair.step.sequence_no
+        number = min((pair.base.sequence_no for pair in pairs if pair.base), default=pairs[0].step.sequence_no)
         return (
             f"Nothing recorded differs before step {number}, where the model answered the same request differently, "
             f"which {said}; that is the model's own randomness, or something that was not recorded."
@@ -248,10 +248,10 @@ class Case:
 
 def phrase(atom: Atom) -> str:
     """The change as what somebody did, to begin a sentence with."""
-    if atom.facet is None:
-        return _alone(atom.pair)
     if atom.sampled:
         return f"Another answer of the model to the same request at {wording.step_name(atom.pair)}"
+    if atom.facet is None:
+        return _alone(atom.pair)
     return wording.cause(atom.facet)
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from diffing.alignment import Match, align
 from diffing.sides import SideStep
-from tests.comparing import Given, Store, answered, asked, model, said, side_of, system, tool, user
+from tests.bench.attribution import editing, transcripts
+from tests.comparing import Given, Store, asked, model, said, side_of, tool, user
 from traces.ids import new_id
-from traces.json_types import JSONObject
 from traces.vocabulary import StepType
 
 LOOKUPS = ("get_order", "get_user", "get_product", "list_orders", "cancel_order", "issue_refund")
@@ -187,82 +187,20 @@ def test_a_run_is_aligned_with_itself_step_by_step(base: Sequence[SideStep]) -> 
     assert [(m.base, m.candidate) for m in align(base, copy)] == [(n, n) for n in range(len(base))]
 
 
-def conversation(rng: random.Random) -> list[Given]:
-    """A customer-service run: turns, lookups, answers, with the whole history in every request."""
-    given = [Given(type=StepType.AGENT, name="agent")]
-    history: list[JSONObject] = [system("You are the order desk.")]
-    for turn in range(rng.randint(4, 9)):
-        message = user(f"{rng.choice(TOPICS)} {rng.randint(100, 999)}")
-        history.append(message)
-        given.append(Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [message]}))
-        parent = len(given)
-        for _ in range(rng.randint(0, 3)):
-            name, number, key = rng.choice(LOOKUPS), rng.randint(1000, 1400), f"c{turn}-{rng.random()}"
-            given.append(replace(model(history, asked(key, name, id=number)), parent=parent))
-            history += [asked(key, name, id=number), answered(key, {"id": number})]
-            given.append(replace(tool(name, key, {"id": number}, {"id": number, "ok": True}), parent=parent))
-        answer = said(f"Concerning {rng.choice(TOPICS)} {rng.randint(10, 99)}: done for {rng.randint(1000, 9999)}.")
-        given.append(replace(model(history, answer), parent=parent))
-        history.append(answer)
-    return given
-
-
-def edited(steps: Sequence[SideStep], rng: random.Random) -> tuple[list[SideStep], dict[int, int]]:
-    """The same run after some edits, and where each surviving step went; every id and all later history is new."""
-    kept: list[tuple[int, SideStep]] = []
-    for index, step in enumerate(steps):
-        leaf = step.type in {StepType.TOOL, StepType.MODEL}
-        roll = rng.random()
-        if leaf and roll < 0.05:
-            continue
-        if step.type == StepType.TOOL and roll < 0.10:
-            step = step._replace(input_ref=f"other{index}", signature=f"other{index}", summary=f"{step.name}(other)")
-        elif step.type == StepType.MODEL and kept:
-            step = step._replace(input_ref=f"history{index}", signature=f"history{index}")
-            if roll < 0.5:
-                step = step._replace(output_ref=f"said{index}", summary=paraphrased(step.summary, rng))
-        kept.append((index, step))
-        if step.type == StepType.TOOL and roll > 0.95:  # a loop: the same call again
-            kept.append((-1, step))
-        elif leaf and roll > 0.90:
-            kept.append(
-                (
-                    -1,
-                    step._replace(
-                        name="new",
-                        tool_name="new_tool" if step.tool_name else "",
-                        signature=f"new{index}",
-                        input_ref=f"n{index}",
-                        output_ref=f"m{index}",
-                        summary="something else",
-                    ),
-                )
-            )
-    numbers = {steps[index].sequence_no: place + 1 for place, (index, _) in enumerate(kept) if index >= 0}
-    result = [
-        step._replace(id=new_id(), origin=new_id(), sequence_no=place + 1, parent_no=numbers.get(step.parent_no or 0))
-        for place, (_, step) in enumerate(kept)
-    ]
-    return result, {index: place for place, (index, _) in enumerate(kept) if index >= 0}
-
-
-def paraphrased(text: str, rng: random.Random) -> str:
-    words = [word for word in text.split() if rng.random() > 0.2]
-    return " ".join([*words, *rng.sample(["indeed", "of course", "well", "now", "then"], 2)])
-
-
 def f1(found: Sequence[Match], truth: dict[int, int]) -> float:
     right = sum(truth.get(m.base) == m.candidate for m in found)
     return 2 * right / (len(found) + len(truth))
 
 
-def test_edits_of_real_like_runs_are_found_again() -> None:
+def test_edits_of_whole_conversations_are_found_again() -> None:
     scores = []
-    for seed in range(60):
+    for seed in range(80):
         rng = random.Random(seed)
-        steps = steps_of(conversation(rng))
-        candidate, truth = edited(steps, rng)
-        scores.append(f1(align(steps, candidate), truth))
+        messages = transcripts.generated(seed)
+        script = editing.edited(messages, rng.choices(list(editing.EDITS), k=rng.randint(1, 6)), rng)
+        base, candidate = transcripts.recorded(messages), transcripts.recorded([given for _, given in script.messages])
+        found = align(transcripts.side(base).steps, transcripts.side(candidate).steps)
+        scores.append(f1(found, editing.truth(base, candidate, script)))
     assert sum(scores) / len(scores) >= 0.98
     assert min(scores) >= 0.9
 

@@ -160,6 +160,27 @@ def test_another_answer_to_the_same_request_is_noise() -> None:
     assert "four times unchanged" in found.cheapest_experiment
 
 
+def looked_up(orders: tuple[str, ...], final: str) -> list[Given]:
+    """Orders looked up one after another."""
+    history, given = [system("Compare orders."), user("Which of A-1 and A-2 is the better one?")], [agent()]
+    for order in orders:
+        call, result = asked(f"c-{order}", "get_order", order_id=order), {"id": order}
+        given += [model(history, call), tool("get_order", f"c-{order}", {"order_id": order}, dict(result))]
+        history = [*history, call, answered(f"c-{order}", dict(result))]
+    return [*given, model(history, said(final)), output(final)]
+
+
+@pytest.mark.parametrize("orders", [("A-2", "A-1"), ("A-2",)])
+def test_another_answer_to_the_same_request_is_noise_though_it_asks_for_what_was_asked_later(
+    orders: tuple[str, ...],
+) -> None:
+    found = diff_of(
+        looked_up(("A-1", "A-2"), "Both are fine."), looked_up(orders, "A-2 is the better one.")
+    ).attribution
+    assert (found.verdict, found.confidence) == ("noise", "noise")
+    assert "Nothing recorded differs before step 2" in found.sentence
+
+
 def test_what_cannot_reach_the_answer_is_ruled_out_with_its_reason() -> None:
     side_call = tool("get_weather", "c9", {"city": "Bern"}, {"sky": "cloudy and rather grey"})
     other = replace(side_call, output={"sky": "a bright and cloudless blue"}, reason=Reason.OPERATOR_OVERRIDE)

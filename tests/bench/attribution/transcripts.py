@@ -1,0 +1,153 @@
+"""Transcripts for the aligner: a generator of customer-service talks, and the recordings of a data folder."""
+
+import gzip
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from diffing.sides import Link as SideLink
+from diffing.sides import RunFacts, Side, SideStep
+from tests.comparing import Store
+from traces.ids import new_id
+from traces.importers import chat
+from traces.importers.source import Source
+from traces.json_types import JSONObject, JSONValue
+from traces.parts import Splitter
+from traces.provenance import StepFacts, find_edges
+from traces.recording import RecordedRun, RecordedStep
+from traces.signatures import signature
+from traces.summaries import summarize
+
+MULTI: Final = "tau2_retail_multi.jsonl.gz"
+REPEATS: Final = "tau_airline_gpt4o_4x.jsonl.gz"
+LABELLED: Final = "agentrx_tau_retail.jsonl.gz"
+
+_LOOKUPS: Final = {
+    "get_user": "user_id", "get_order": "order_id", "get_product": "product_id", "track_parcel": "parcel_id",
+}  # fmt: skip
+_WRITES: Final = ("cancel_order", "exchange_items", "issue_refund", "change_address")
+_ASKS: Final = (
+    "Where is my order {}? It should have been here on {}.",
+    "I would like to exchange the {} that came with order {}.",
+    "Please cancel the {} and send the money to my card ending in {}.",
+    "The {} arrived broken, can I have a new one instead? The number is {}.",
+    "Can you send parcel {} to my office in {} instead?",
+    "Thanks. While we are at it, how many kinds of {} do you have below {} euros?",
+)
+_ANSWERS: Final = (
+    "I have looked it up: {} is {} and should be with you on {}.",
+    "Before I go on, please confirm that you want me to change {} to {} at no cost. It will be done by {}.",
+    "That is done. {} now says {}, and you will hear from us before {}.",
+    "I am sorry about {}. I can offer you {}, or a refund until {}.",
+    "There are {} of them; the cheapest, {}, is in stock since {}.",
+)
+_THINGS: Final = [
+    "keyboard",
+    "lamp",
+    "kettle",
+    "backpack",
+    "tablet",
+    "jacket",
+    "puzzle",
+    "camera",
+    "bicycle",
+    "bottle",
+    "skateboard",
+]
+_STATES: Final = ["on its way", "with the carrier", "delivered", "waiting for payment", "returned", "lost"]
+_DAYS: Final = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+
+
+def generated(seed: int) -> list[JSONObject]:
+    """A talk of some turns: questions, look-ups, perhaps a write, an answer to each question."""
+    rng = random.Random(seed)
+    messages: list[JSONObject] = [{"role": "system", "content": "You are the order desk. One tool call at a time."}]
+    for turn in range(rng.randint(4, 10)):
+        ask = rng.choice(_ASKS).format(rng.choice(_THINGS), rng.randint(100, 9999))
+        messages.append({"role": "user", "content": ask})
+        for number in range(rng.choice((0, 1, 1, 2, 3))):
+            messages += exchange(rng, f"call_{seed}_{turn}_{number}")
+        answer = rng.choice(_ANSWERS).format(
+            f"{rng.choice(_THINGS)} {rng.randint(100, 999)}", rng.choice(_STATES), rng.choice(_DAYS)
+        )
+        messages.append({"role": "assistant", "content": answer})
+    return messages
+
+
+def exchange(rng: random.Random, call_id: str) -> list[JSONObject]:
+    """One tool call and its answer."""
+    if rng.random() < 0.15:
+        name = rng.choice(_WRITES)
+        arguments = {"order_id": f"#W{rng.randint(1000, 1060)}", "reason": rng.choice(_STATES)}
+    else:
+        name = rng.choice(list(_LOOKUPS))
+        arguments = {_LOOKUPS[name]: f"{rng.randint(1000, 1060)}"}
+    call: JSONObject = {"id": call_id, "name": name, "arguments": dict(arguments)}
+    result = orjson.dumps({**arguments, "state": rng.choice(_STATES), "total": rng.randint(5, 900)}).decode()
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": result, "tool_call_id": call_id, "name": name},
+    ]
+
+
+def rows(folder: Path, name: str) -> Iterator[JSONObject]:
+    """The recordings of one file, as they stand there."""
+    with gzip.open(folder / name, "rb") as lines:
+        for line in lines:
+            yield orjson.loads(line)
+
+
+def messages_of(row: JSONObject) -> list[JSONObject]:
+    given = row["messages"]
+    assert isinstance(given, list)
+    return [message for message in given if isinstance(message, dict)]
+
+
+def recorded(messages: list[JSONObject]) -> RecordedRun:
+    """A transcript as the importer reads it."""
+    body: JSONObject = {"run_id": "run", "model": "m", "messages": list[JSONValue](messages)}
+    [run] = chat.parse(Source(name="run", data=orjson.dumps(body)))
+    return run
+
+
+def side(run: RecordedRun, store: Store | None = None, *, links: bool = False) -> Side:
+    """A recording as the diff sees a stored one; `links` also looks for its provenance."""
+    numbers = {step.key: number for number, step in enumerate(run.steps, 1)}
+    splitter = Splitter()
+    steps = [_step(step, numbers, splitter) for step in run.steps]
+    if store is not None:
+        for step, given in zip(steps, run.steps, strict=True):
+            store.values |= {step.input_ref: given.input, step.output_ref: given.output}
+    facts = RunFacts(id=new_id(), name=run.name, app=run.app, status=run.status, source=run.source)
+    return Side(run=facts, steps=steps, links=_links(run, numbers) if links else ())
+
+
+def _links(run: RecordedRun, numbers: dict[str, int]) -> list[SideLink]:
+    facts = [
+        StepFacts(no=numbers[step.key], type=step.type, input=step.input, output=step.output, call_id=step.call_id)
+        for step in run.steps
+    ]
+    edges = find_edges(facts, Splitter())
+    return [SideLink(edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.evidence) for edge in edges]
+
+
+def _step(step: RecordedStep, numbers: dict[str, int], splitter: Splitter) -> SideStep:
+    key = new_id()
+    return SideStep(
+        id=key, sequence_no=numbers[step.key], parent_no=None if step.parent is None else numbers[step.parent],
+        type=step.type, name=step.name, status=step.status, label="live", reason="",
+        signature=signature(
+            type=step.type, name=step.name, input=step.input, provider=step.provider, model=step.model,
+            tool_name=step.tool_name, digest_of=splitter.digest,
+        ),
+        input_ref="" if step.input is None else splitter.split(step.input),
+        output_ref="" if step.output is None else splitter.split(step.output),
+        summary=summarize(
+            type=step.type, name=step.name, tool_name=step.tool_name, input=step.input, output=step.output
+        ),
+        error=step.error, provider=step.provider, model=step.model, tool_name=step.tool_name, call_id=step.call_id,
+        tokens_in=step.tokens_in, tokens_out=step.tokens_out, cost_usd=None, duration_ms=None, origin=key,
+    )  # fmt: skip
