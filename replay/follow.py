@@ -9,13 +9,15 @@ from replay.control import ReplayControl, ToolSpec
 from replay.edits import NO_EDITS, edit_slots, edited_parameters, with_system
 from replay.graph import Node
 from replay.history import Followed
-from replay.loops import Loop
+from replay.hooks import turns
+from replay.hooks.points import said_in, stop_text, stopped
+from replay.loops import Loop, spoken_to
 from replay.matching import Match, RecordedCalls
 from replay.rebuild import Change, Slots, answer_of, calls_of, flat, rendered, with_recorded_calls
 from replay.world import Answer, Call, Diverged, Event, Gone, Resolved, label_key
 from traces.json_types import JSONObject, JSONValue
 from traces.signatures import signature
-from traces.vocabulary import EdgeKind, Label, Reason, StepStatus, StepType
+from traces.vocabulary import Label, Reason, StepStatus, StepType
 
 if TYPE_CHECKING:
     from replay.walk import Walk
@@ -52,12 +54,28 @@ class Follower:
             message = answer_of(self.output)
             self.tail.append(message)
             for asked in calls_of(message):
-                yield from self._tool(asked)
-            if not calls_of(message) or (yield from self._limited()):
+                if not self._is_stopped():
+                    yield from self._tool(asked)
+            self.walk.points.turn_ended(self.walk.next_no - 1)
+            if not calls_of(message) or self._is_stopped() or (yield from self._limited()):
                 break
             if not (yield from self._model()):
                 break
+        yield from self._stopped()
         yield from self._leave()
+
+    def _is_stopped(self) -> bool:
+        return self.loop.parent in self.walk.points.stops
+
+    def _stopped(self) -> Iterator[Event]:
+        """A hook ended the loop: what it says stands for the last answer."""
+        if (outcome := self.walk.points.stops.pop(self.loop.parent, None)) is not None:
+            yield Diverged(text=f"{stop_text(outcome)}; its loop ends after step {self.walk.next_no - 1}.")
+            self.final = stopped(outcome)
+            self.output = self.final.output
+            self.tail.append(answer_of(self.output))
+            if self.call.node is not None:
+                self.walk.settle(self.call.node, self.final)
 
     def _learn(self) -> None:
         """The turn's calls so far, and the recorded calls that may answer new ones."""
@@ -103,8 +121,14 @@ class Follower:
         return None
 
     def _tool(self, asked: JSONObject) -> Iterator[Event]:
-        call, match = self._tool_call(asked)
-        answer = self._resolved(call, match)
+        points, operator = self.walk.points, self._operator_answers(asked)
+        name, call_id = str(asked.get("name", "")), str(asked.get("id") or "")
+        verdict = None if operator else points.before_tool(self.walk.next_no, name, asked.get("arguments"), call_id)
+        call, match = self._tool_call(asked if verdict is None else {**asked, "arguments": verdict.arguments})
+        answer = (verdict and verdict.denied()) or self._resolved(call, match)
+        if verdict is not None:
+            answer = verdict.on(answer)
+            points.after_tool(self.loop.parent, call, answer)
         source = answer.source or (call.node if answer.label is not None else None)
         if source is not None and source.no not in self.used and source.type is StepType.TOOL:
             self.used.add(source.no)
@@ -118,6 +142,13 @@ class Follower:
         if answer.reason is not Reason.DUPLICATE_SUPPRESSED:
             self._outcome(call.called, call.input, answer.status, call.no)
         self.tail.append(self._tool_message(call, answer, source))
+
+    def _operator_answers(self, asked: JSONObject) -> bool:
+        """Whether the operator gave this call's answer, so that it is not made."""
+        tool = str(asked.get("name", ""))
+        match = self.recorded.exact(tool, asked.get("arguments"))
+        edits = self.walk.profile.of(match.call) if match else self.walk.profile.of_new(type=StepType.TOOL, name=tool)
+        return edits.tool is not None or edits.output is not None
 
     def _said_of_new(self, call: Call) -> str:
         """How a call that no recorded one answers differs from the one in its place, if there is one."""
@@ -193,10 +224,17 @@ class Follower:
         """Ask the model with what its calls returned; false when that ends the loop."""
         node = self._next_recorded()
         self.turns += 1
+        points = self.walk.points
+        points.turn_started(self.loop.parent, 0 if node is None else turns.number(self.walk, node), self.walk.next_no)
+        if self._is_stopped():
+            return False
+        added = points.take(self.loop.parent)
+        self.tail.extend(one.message for one in added)
         call = self._recorded_model(node) if node is not None else self._new_model()
         if self.start.no in self.walk.histories.unknowable:
             call = self.walk.guess(call)
-        answer = self.walk.resolvers.resolve(call)
+        answer = said_in(self.walk.resolvers.resolve(call), added)
+        points.answered(call, answer)
         if node is not None:
             answer = self.walk._aligned(node, answer)
             self.walk.settle(node, answer)
@@ -220,13 +258,7 @@ class Follower:
 
     def _spoken_to(self, model: Node) -> bool:
         """Whether a message that is neither an answer nor a tool's result came before this call."""
-        messages = _messages(self.walk.world.payload(model.input_ref) if model.input_ref else None)
-        history = next(
-            (link for link in self.walk.graph.links.get(model.no, ()) if link.kind is EdgeKind.HISTORY), None
-        )
-        place = history.consumer_path.removeprefix("/messages/") if history else ""
-        said = messages[int(place) + 1 :] if place.isdecimal() else []
-        return any(isinstance(message, dict) and message.get("role") != "tool" for message in said)
+        return spoken_to(self.walk.graph, model, self.walk.recorded_input(model))
 
     def _recorded_model(self, node: Node) -> Call:
         walk = self.walk

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from replay.graph import Graph, Node
+from traces.json_types import JSONObject
 from traces.vocabulary import EdgeKind, StepType
 
 _BETWEEN: Final = frozenset({StepType.MODEL, StepType.TOOL})
@@ -76,6 +77,16 @@ def extends(graph: Graph, earlier: Node, later: Node) -> bool:
     """Whether the recording shows that `later` continues the messages of `earlier`."""
     links = graph.links.get(later.no, ())
     return any(link.producer == earlier.no and link.kind is EdgeKind.HISTORY for link in links)
+
+
+def spoken_to(graph: Graph, model: Node, input: JSONObject) -> bool:
+    """Whether a message that is neither an answer nor a tool's result came before this call."""
+    given = input.get("messages")
+    messages = given if isinstance(given, list) else []
+    history = next((link for link in graph.links.get(model.no, ()) if link.kind is EdgeKind.HISTORY), None)
+    place = history.consumer_path.removeprefix("/messages/") if history else ""
+    said = messages[int(place) + 1 :] if place.isdecimal() else []
+    return any(isinstance(message, dict) and message.get("role") != "tool" for message in said)
 
 
 def _said(graph: Graph, loop: Loop) -> str:

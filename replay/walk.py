@@ -11,10 +11,14 @@ from replay.edits import NO_EDITS, AppliedProfile, Edits, edit_slots, edited_par
 from replay.follow import Follower
 from replay.graph import CONTAINERS, Graph, Link, Node
 from replay.history import Histories
+from replay.hooks import turns
+from replay.hooks.points import Points, said_in, with_added
+from replay.hooks.types import NO_HOOKS, Hooks
 from replay.loops import Recognition, recognise
 from replay.policy import Policy
 from replay.rebuild import Change, Slots, answer_of, calls_of, flat, rebuilt_slots, rebuilt_value, replaced_in
 from replay.resolvers import Resolvers
+from replay.wording import UNFOLLOWED
 from replay.world import Answer, Call, Closed, Diverged, Event, Kept, Resolved, World
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
@@ -28,12 +32,15 @@ _SEVERITY = {Label.EXACT: 0, Label.CACHED: 1, Label.SIMULATED: 2}
 class Walk:
     """One replay's walk; `run` says everything that happens, in order."""
 
-    def __init__(self, graph: Graph, profile: AppliedProfile, policy: Policy, world: World) -> None:
+    def __init__(
+        self, graph: Graph, profile: AppliedProfile, policy: Policy, world: World, hooks: Hooks = NO_HOOKS
+    ) -> None:
         self.graph = graph
         self.profile = profile
         self.policy = policy
         self.world = world
         self.resolvers = Resolvers(policy, world)
+        self.points = Points(hooks)
         self.histories = Histories(world)
         self.splitter = Splitter()  # knows each message of a conversation once
         self.changes: dict[int, Change] = {}
@@ -48,12 +55,14 @@ class Walk:
         nodes = self.graph.nodes
         at = kept = 0
         while at < len(nodes):
+            turns.end(self, nodes[at])
             if not self._touched(nodes[at]):
                 at += 1
                 continue
             yield from self._keep(nodes[kept:at])
             following = yield from self._step(nodes[at])
             at = kept = at + 1 if following is None else self._index_after(at, following)
+        turns.end(self, None)
         yield from self._keep(nodes[kept:])
         yield from self._closed()
 
@@ -91,8 +100,16 @@ class Walk:
     def _step(self, node: Node) -> Generator[Event, None, int | None]:
         """Resolve one source step; returns the number of the last step that following its answer has dealt with."""
         if node.type is StepType.MODEL:
-            return (yield from self._model(node))
-        call = self._rebuilt_call(node)
+            if node.parent not in self.points.stops:
+                self.points.turn_started(node.parent, turns.number(self, node), self.next_no)
+            if node.parent not in self.points.stops:
+                return (yield from self._model(node))
+        if node.parent in self.points.stops and node.type in turns.LOOPED:
+            return (yield from turns.stop(self, node))
+        if node.type is StepType.TOOL:
+            yield from turns.tool(self, node)
+            return None
+        call = self.rebuilt_call(node)
         answer = self._derived(call) if node.type not in _CALLED else self.resolvers.resolve(call)
         yield Resolved(call=call, answer=answer)
         self.settle(node, answer)
@@ -104,15 +121,18 @@ class Walk:
         if unknowable and edits.output is None:
             yield self._guessed(node, edits)
             return None
-        recorded = self._recorded_input(node)
-        plain, edited = self._messages(node, recorded, edits)
+        recorded = self.recorded_input(node)
+        plain, edited = self.messages(node, recorded, edits)
+        added = self.points.take(node.parent)
+        plain, edited = with_added(plain, added), with_added(edited, added)
         input = edited_parameters(
             {**recorded, "messages": flat(edited)} if "messages" in recorded else recorded, edits.model
         )
         call = self.model_call(node, input, recorded, edits)
         if unknowable:
             call = self.guess(call)
-        answer = self._aligned(node, self.resolvers.resolve(call))
+        answer = said_in(self._aligned(node, self.resolvers.resolve(call)), added)
+        self.points.answered(call, answer)
         yield Resolved(call=call, answer=answer)
         self.settle(node, answer)
         self.histories.rebuilt(node, plain, edited)
@@ -120,9 +140,7 @@ class Walk:
             return None
         loop = self.recognition(node)
         if loop.loop is None:
-            yield Diverged(
-                text=f"Step {node.no} asks for other tools than recorded, which is not followed. {loop.said}."
-            )
+            yield Diverged(text=f"Step {node.no} asks for other tools than recorded, {UNFOLLOWED}. {loop.said}.")
             return None
         follower = Follower(self, loop.loop, node, call, edited, answer)
         yield from follower.run()
@@ -161,6 +179,8 @@ class Walk:
             return True
         if self.policy.order == "reexecute" and _LIVE_KINDS.get(node.type) in self.policy.allow:
             return True
+        if node.type in turns.LOOPED and self.points.waits(node.parent, model=node.type is StepType.MODEL):
+            return True
         return any(
             link.producer in self.changes or (link.kind is EdgeKind.HISTORY and self.histories.has(link.producer))
             for link in self.graph.links.get(node.no, ())
@@ -187,7 +207,7 @@ class Walk:
         links = self.graph.links.get(node.no, ())
         return [(link, self.changes[link.producer]) for link in links if link.producer in self.changes]
 
-    def _messages(self, node: Node, recorded: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
+    def messages(self, node: Node, recorded: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
         """The rebuilt messages before and after this step's own edits."""
         given = recorded.get("messages")
         messages = given if isinstance(given, list) else []
@@ -199,11 +219,11 @@ class Walk:
             edited = with_system_slots(edited, str(edits.prompt["system"]))
         return plain, edited
 
-    def _recorded_input(self, node: Node) -> JSONObject:
+    def recorded_input(self, node: Node) -> JSONObject:
         value = self.world.payload(node.input_ref) if node.input_ref else None
         return value if isinstance(value, dict) else {}
 
-    def _rebuilt_call(self, node: Node) -> Call:
+    def rebuilt_call(self, node: Node) -> Call:
         recorded = self.world.payload(node.input_ref) if node.input_ref else None
         edits = self.profile.of(node)
         input = rebuilt_value(recorded, self._incoming(node))

@@ -27,6 +27,8 @@ _BECAME: Final[Mapping[str, str]] = {
     Reason.LIVE_RETRIEVAL: "was answered live",
     Reason.SIDE_EFFECT_BLOCKED: "was blocked, because the tool may have side effects",
     Reason.DUPLICATE_SUPPRESSED: "was not made again, because the same call had succeeded in this turn",
+    Reason.DENIED: "was denied by a hook",
+    Reason.STOPPED: "was replaced by what a hook said when it stopped the agent",
     Reason.POLICY_FALLBACK: "got a placeholder, because nothing could answer it",
 }
 

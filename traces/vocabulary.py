@@ -64,6 +64,8 @@ class Reason(StrEnum):
     SIDE_EFFECT_BLOCKED = "side_effect_blocked"
     DUPLICATE_SUPPRESSED = "duplicate_suppressed"
     POLICY_FALLBACK = "simulation_policy_fallback"
+    DENIED = "denied"
+    STOPPED = "stopped"
 
 
 class EdgeKind(StrEnum):
