@@ -5,9 +5,12 @@ is installed, else the difflib ratio, else the overlap of words where the texts 
 character by character or say the same in another order.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple, Protocol
+
+from rapidfuzz.distance import LCSseq
 
 from diffing import embeddings
 from diffing.text import normalise, words
@@ -63,8 +66,8 @@ class Lexical:
             return overlap
         self._budget -= cost
         matched = Likeness(SequenceMatcher(None, base, candidate, autojunk=False).ratio(), "difflib")
-        reordered = min(len(base), len(candidate)) >= _LONG and overlap.score > matched.score
-        return overlap if reordered else matched
+        better = min(len(base), len(candidate)) >= _LONG and overlap.score > matched.score
+        return overlap if better and reordered(base, candidate) else matched
 
 
 class Embedded:
@@ -116,6 +119,12 @@ def word_overlap(base: str, candidate: str) -> float:
     """Jaccard on the sets of words."""
     left, right = set(words(base)), set(words(candidate))
     return len(left & right) / len(left | right) if left | right else 0.0
+
+
+def reordered(base: str, candidate: str) -> bool:
+    """Whether words that both texts have stand in another order: one that was put in or taken out moves none."""
+    left, right = words(base), words(candidate)
+    return LCSseq.similarity(left, right) < (Counter(left) & Counter(right)).total()
 
 
 def reading(score: float) -> str:
