@@ -31,6 +31,20 @@ def _port() -> int:
     return int(text)
 
 
+def _takeover_s() -> float:
+    text = env.str("FORKPOINT_TAKEOVER_S", default="15")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 1 <= seconds <= 3600:  # NaN is in no range
+        raise ImproperlyConfigured(
+            f"FORKPOINT_TAKEOVER_S is {text!r}: set it to the seconds of silence, from 1 to 3600, after which a "
+            "worker is taken for dead."
+        )
+    return seconds
+
+
 def _secret_key() -> str:
     """The given key, else one made once and kept in the home folder, readable by its owner only."""
     given: str = env.str("FORKPOINT_SECRET_KEY", default="")
@@ -113,8 +127,10 @@ def _check_shape() -> None:
 
 _check_shape()
 PORT = _port()
+TAKEOVER_S = _takeover_s()
 PROVIDERS = _by_name("FORKPOINT_PROVIDERS", "providers")
 TOOLS = _by_name("FORKPOINT_TOOLS", "tools")
+RETRIEVERS = _by_name("FORKPOINT_RETRIEVERS", "retrievers")
 EMBEDDED = not REDIS_URL
 SECRET_KEY = _secret_key()
 DEBUG = False
@@ -190,8 +206,6 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# Distributed, a worker that died is known by the heartbeat that it leaves behind.
-CELERY_BEAT_SCHEDULE = {"requeue-unfinished": {"task": "cockpit.tasks.requeue_unfinished", "schedule": 15.0}}
 
 LOGGING = logs.config(_log_level())
 logs.configure()

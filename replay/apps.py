@@ -1,6 +1,6 @@
 from django.apps import AppConfig
 
-from replay import tools
+from replay import retrieval, tools
 
 
 class ReplayConfig(AppConfig):
@@ -8,5 +8,6 @@ class ReplayConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """A tool that is configured wrongly is said at start, not in the middle of a replay."""
+        """A tool or retriever that is configured wrongly is said at start, not in the middle of a replay."""
         tools.configured()
+        retrieval.configured()

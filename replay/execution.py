@@ -12,7 +12,20 @@ from uuid import UUID
 
 from django.db import transaction
 
-from replay import cache, containers, derived, livecalls, livetools, log, preflight, tool_queries, tools, wording
+from replay import (
+    cache,
+    containers,
+    derived,
+    livecalls,
+    liveretrieval,
+    livetools,
+    log,
+    preflight,
+    retrieval,
+    tool_queries,
+    tools,
+    wording,
+)
 from replay.loading import Payloads
 from replay.models import ReplaySession
 from replay.policy import Policy
@@ -32,6 +45,7 @@ from replay.world import (
     Kept,
     OperatorAnswer,
     Resolved,
+    Serving,
     Standing,
     label_key,
 )
@@ -123,6 +137,14 @@ class Execution:
         self.flush()
         self.check_cancelled()
         return livetools.answer(self.calls, tools.configured()[call.called], call)
+
+    def retriever(self, call: Call) -> Serving:
+        return preflight.retriever(call)
+
+    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+        self.flush()
+        self.check_cancelled()
+        return liveretrieval.answer(self.calls, retrieval.configured()[serving.name], call)
 
     def ask(self, call: Call, why: str = "which no recording answers") -> OperatorAnswer | None:
         """The operator's stored answer; without one the session begins to wait."""

@@ -1,6 +1,7 @@
 """Live model calls of a session: intent before, outcome after, retries, budget, and text as it comes."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -38,30 +39,42 @@ class LiveCalls:
         self.deadline = None if limit is None else started + timedelta(seconds=limit)
 
     def answer(self, call: Call, provider: str) -> Answer:
-        """One call with its retries. A call that succeeded before a crash is not made again."""
+        """One model call with its retries."""
+
+        def ask(attempt: Attempt) -> Answer:
+            return self._ask(call, provider, attempt)
+
+        return self.repeatable(call, provider, ask, restored=_restored)
+
+    def repeatable(
+        self, call: Call, place: str, ask: Callable[[Attempt], Answer], *, restored: Callable[[Attempt], Answer],
+        kind: str = "model", reason: Reason = Reason.LIVE_MODEL,
+    ) -> Answer:  # fmt: skip
+        """A call that does no harm when it is made twice, with its retries.
+
+        One that succeeded before a crash is not made again.
+        """
         attempts = list(Attempt.objects.filter(session=self.session, sequence_no=call.no).order_by("attempt"))
         for attempt in attempts:
             if attempt.status == "succeeded":
-                return _restored(attempt)
+                return restored(attempt)
         self._abandon(attempts)
         number = len(attempts) + 1
         # Attempts that a crash cut off do not count against the policy: nobody knows their outcome.
         failures = sum(attempt.error_code != "interrupted" for attempt in attempts)
         while True:
             self._afford(call, first=number == 1)
-            attempt = self._intend(call, provider, number)
+            attempt = self._intend(call, place, number, kind=kind)
             try:
-                found = self._ask(call, provider, attempt)
+                return ask(attempt)
             except providers.ProviderError as error:
                 failures += 1
                 wait = self._wait_for(error, failures)
                 self._failed(attempt, error, wait)
                 if wait is None:
-                    self._give_up(call, error, failures)
-                self._sleep(wait or 0.0, call)
+                    self._give_up(call, error, failures, reason)
+                self._sleep(wait, call)
                 number += 1
-            else:
-                return found
 
     def check_deadline(self, step: int) -> None:
         if self.deadline is not None and datetime.now(UTC) > self.deadline:
@@ -80,7 +93,8 @@ class LiveCalls:
 
     def _intend(self, call: Call, provider: str, number: int, *, kind: str = "model") -> Attempt:
         """Store that the call goes out, before it does."""
-        doing = f"asking {provider} for {call.model}" if kind == "model" else f"running {call.called}"
+        doing = {"model": f"asking {provider} for {call.model}", "tool": f"running {call.called}",
+                 "retrieval": f"searching {provider}"}[kind]  # fmt: skip
         with transaction.atomic():
             attempt = Attempt.objects.create(
                 session=self.session, sequence_no=call.no, attempt=number, kind=kind,
@@ -100,30 +114,36 @@ class LiveCalls:
         try:
             found = providers.answer(asked, on_text=stream.text, cancelled=stream.cancelled)
         except providers.Cancelled as cancelled:
-            self._interrupted(attempt)
-            self.execution.check_cancelled()
-            self.check_deadline(call.no)
-            raise CancelRequested from cancelled
+            self.stopped(attempt, cancelled)
         stream.flush()
         return self._succeeded(attempt, found)
 
     def _succeeded(self, attempt: Attempt, found: "providers.ModelAnswer") -> Answer:
-        """Store the outcome, so that the call is never made again."""
         outcome: dict[str, Any] = {
             "output": found.output, "tokens_in": found.tokens_in, "tokens_out": found.tokens_out,
             "tokens_cached": found.tokens_cached, "cost_usd": None if found.cost_usd is None else str(found.cost_usd),
             "duration_ms": found.duration_ms, "served_model": found.served_model, "left_out": list(found.left_out),
         }  # fmt: skip
-        known = self.spent is not None and found.cost_usd is not None
-        self.spent = self.spent + found.cost_usd if known else None  # type: ignore[operator]  # both are known
-        attempt.status, attempt.outcome, attempt.duration_ms = "succeeded", outcome, found.duration_ms
+        self.store(attempt, outcome, found.duration_ms, found.cost_usd)
+        return _restored(attempt)
+
+    def store(self, attempt: Attempt, outcome: dict[str, Any], duration_ms: float, cost: Decimal | None) -> None:
+        """Store the outcome and what it cost, so that the call is never made again."""
+        self.spent = None if self.spent is None or cost is None else self.spent + cost
+        attempt.status, attempt.outcome, attempt.duration_ms = "succeeded", outcome, duration_ms
         with transaction.atomic():
             attempt.save()
             self.execution._update(cost_usd=self.spent)
             log.say(self.session.id, _changed(attempt))
-            if self.experiment is not None and found.cost_usd is not None:
-                progress.add_cost(self.experiment, found.cost_usd)
-        return _restored(attempt)
+            if self.experiment is not None and cost is not None:
+                progress.add_cost(self.experiment, cost)
+
+    def stopped(self, attempt: Attempt, cancelled: Exception) -> NoReturn:
+        """A call was given up in the middle; say for which reason."""
+        self._interrupted(attempt)
+        self.execution.check_cancelled()
+        self.check_deadline(attempt.sequence_no)
+        raise CancelRequested from cancelled
 
     def _failed(self, attempt: Attempt, error: "providers.ProviderError", wait: float | None) -> None:
         now = datetime.now(UTC)
@@ -173,16 +193,32 @@ class LiveCalls:
             self.check_deadline(call.no)
 
 
-class _Stream:
+class Watch:
+    """Whether a call that is under way should be given up, looked up now and then."""
+
+    def __init__(self, calls: LiveCalls) -> None:
+        self.calls = calls
+        self.looked_at = time.monotonic()
+
+    def cancelled(self) -> bool:
+        now = time.monotonic()
+        if now - self.looked_at < _LOOK_S:
+            return False
+        self.looked_at = now
+        row = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.calls.session.id)
+        late = self.calls.deadline is not None and datetime.now(UTC) > self.calls.deadline
+        return bool(row[0]) or row[1] != self.calls.execution.owner or late
+
+
+class _Stream(Watch):
     """Text of one attempt, told in pieces of a tenth of a second."""
 
     def __init__(self, calls: LiveCalls, step: int) -> None:
-        self.calls = calls
+        super().__init__(calls)
         self.step = step
         self.offset = 0
         self.waiting: list[str] = []
         self.told_at = 0.0
-        self.looked_at = time.monotonic()
 
     def text(self, piece: str) -> None:
         self.waiting.append(piece)
@@ -198,15 +234,6 @@ class _Stream:
         said = TextStreamed(seq=0, sequence_no=self.step, offset=self.offset, text=text)
         log.say(self.calls.session.id, said)
         self.offset += len(text)
-
-    def cancelled(self) -> bool:
-        now = time.monotonic()
-        if now - self.looked_at < _LOOK_S:
-            return False
-        self.looked_at = now
-        row = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.calls.session.id)
-        late = self.calls.deadline is not None and datetime.now(UTC) > self.calls.deadline
-        return bool(row[0]) or row[1] != self.calls.execution.owner or late
 
 
 def back_off(retries: Retries, failures: int) -> float:
@@ -232,8 +259,7 @@ def _restored(attempt: Attempt) -> Answer:
 def view_of(attempt: Attempt) -> AttemptView:
     return AttemptView(
         id=attempt.id, sequence_no=attempt.sequence_no, attempt=attempt.attempt,
-        kind="tool" if attempt.kind == "tool" else "model",
-        status=attempt.status, error=attempt.error, started_at=attempt.started_at,
+        kind=attempt.kind, status=attempt.status, error=attempt.error, started_at=attempt.started_at,
         duration_ms=attempt.duration_ms, retry_at=attempt.retry_at,
     )  # fmt: skip
 

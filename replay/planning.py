@@ -27,6 +27,7 @@ from replay.world import (
     Kept,
     OperatorAnswer,
     Resolved,
+    Serving,
     Standing,
 )
 from traces.json_types import JSONObject, JSONValue
@@ -37,6 +38,7 @@ from traces.vocabulary import Label, Reason, StepType
 _UNKNOWN: Final = "[Forkpoint] Known only after the live call."
 _NOTHING_TO_FOLLOW: Final = "Nothing to follow: every model answer is the recorded one"
 _EXACT: Final = str(Reason.SOURCE_OUTPUT_REUSED)
+_CHARACTERS_PER_TOKEN: Final = 4  # about, in English
 
 Price = Callable[[str, str, int | None, int | None], float | None]
 
@@ -50,6 +52,7 @@ class Sources:
     provider: Callable[[str, str, str | None], str | None]
     price: Price
     tool: Callable[[str], Standing] = lambda name: UNREVIEWED
+    retriever: Callable[[Call], Serving] = lambda call: Serving(why="no retriever is configured")
 
 
 @dataclass
@@ -86,6 +89,24 @@ class PlanWorld:
             action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, known=False, output=_UNKNOWN,
             note=f"runs through {executor}",
         )  # fmt: skip
+
+    def retriever(self, call: Call) -> Serving:
+        return self.sources.retriever(call)
+
+    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+        self.costs[call.no] = self._embedding_cost(call, serving)
+        return Answer(
+            action="live", label=Label.SIMULATED, reason=Reason.LIVE_RETRIEVAL, known=False,
+            output={"documents": [{"id": "forkpoint-unknown", "content": _UNKNOWN}]},
+            note=f"Asks retriever {serving.name}",
+        )  # fmt: skip
+
+    def _embedding_cost(self, call: Call, serving: Serving) -> float | None:
+        """What embedding the query costs; searching costs nothing by the token."""
+        if not serving.provider or not isinstance(call.input, dict):
+            return 0.0
+        tokens = 1 + len(str(call.input.get("query", ""))) // _CHARACTERS_PER_TOKEN
+        return self.sources.price(serving.provider, serving.model, tokens, 0)
 
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
@@ -246,8 +267,6 @@ def _warnings(steps: list[PlannedStep], policy: Policy, events: list[Event], cos
         found.append(sentence(f"{numbered(placeholders)} {gets}, because nothing can answer {them}."))
     if blocked:
         found.append(f"The replay will fail at step {blocked[0]}: nothing can answer it, and the policy says fail.")
-    if "retrieval" in policy.allow:
-        found.append("No retriever can be called live; recorded and cached answers are used.")
     return found
 
 

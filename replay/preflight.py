@@ -9,15 +9,16 @@ from uuid import UUID
 
 import pydantic
 
-from replay import cache, planning, pricing, providers, tool_queries, tools
+from replay import cache, planning, pricing, providers, retrieval, tool_queries, tools
 from replay.edits import AppliedProfile, apply_profile
 from replay.graph import Graph
 from replay.loading import Payloads, load_first_model, load_graph
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.problems import InvalidReplay
+from replay.retrieval.recorded import recorded_store
 from replay.schemas import Plan, PlanRefusal, ReplayRequest
-from replay.world import Hit, Standing
+from replay.world import Call, Hit, Serving, Standing
 from traces import queries
 from traces.canonical import escape_pointer
 from traces.json_types import JSONValue
@@ -112,7 +113,9 @@ def sources(run: Run, payloads: Payloads) -> planning.Sources:
     def cached(signature: str, exclude: Collection[UUID]) -> Hit | None:
         return cache.lookup(run.app, signature, exclude=exclude)
 
-    return planning.Sources(payload=payloads, cached=cached, provider=provider_name, price=_price, tool=_Tools())
+    return planning.Sources(
+        payload=payloads, cached=cached, provider=provider_name, price=_price, tool=_Tools(), retriever=retriever,
+    )  # fmt: skip
 
 
 class _Tools:
@@ -134,6 +137,16 @@ def provider_name(provider: str, model: str, override: str | None) -> str | None
     """The name of the provider that answers calls of this provider and model, if one does."""
     found = providers.provider_for(provider, model, override)
     return None if found is None else found.name
+
+
+def retriever(call: Call) -> Serving:
+    """The configured retriever that answers this retrieval live, or why none does."""
+    profile = call.edits.retrieval.get("embedding_profile")
+    node = call.node
+    return retrieval.serving(
+        call.name, call.input, profile if isinstance(profile, str) else None,
+        lambda: "" if node is None else recorded_store(node.id),
+    )  # fmt: skip
 
 
 def _price(provider: str, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:

@@ -136,8 +136,9 @@ class Resolvers:
             return None
         if kind == "tool":
             return self._live_tool(call)
-        if kind != "model":
-            return None
+        if kind == "retrieval":
+            serving = self.world.retriever(call)
+            return self.world.live_retrieval(call, serving) if serving.name else None
         provider = self.world.provider(call.provider, call.model, call.override_provider)
         return None if provider is None else self.world.live(call, provider)
 
@@ -208,8 +209,10 @@ class Resolvers:
             return f"no configured provider serves {call.model or 'this model'}"
         if call.type is StepType.TOOL:
             return f"no recorded or cached answer to this tool call, and {self._not_live(call.called)}"
-        if call.type in _KINDS:
-            return f"no recorded or cached answer to this {call.type} call, and none goes live"
+        if call.type is StepType.RETRIEVAL:
+            allowed = "retrieval" in self.policy.allow
+            why = self.world.retriever(call).why if allowed else "the policy allows no live retrieval"
+            return f"no recorded or cached answer to this query, and {why}"
         return f"a {call.type} step cannot be computed from a changed input"
 
     def _not_live(self, tool: str) -> str:

@@ -103,6 +103,19 @@ class Standing:
 UNREVIEWED: Final = Standing()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """The retriever that answers a retrieval live. Without a `name` nothing does, and `why` says so.
+
+    `provider` and `model` are those that embed the query for money, where some do.
+    """
+
+    name: str = ""
+    why: str = ""
+    provider: str = ""
+    model: str = ""
+
+
 class World(Protocol):
     """Recorded payloads, caches, providers and live calls. `planning`: no live answer will become known."""
 
@@ -125,6 +138,12 @@ class World(Protocol):
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         """Run the tool; in a plan the answer stays unknown. None: the operator leaves the answer to the policy."""
+
+    def retriever(self, call: Call) -> Serving:
+        """The configured retriever that would answer, or why none does."""
+
+    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+        """Search again; in a plan the documents stay unknown."""
 
     def ask(self, call: Call) -> OperatorAnswer | None:
         """Ask the operator for a tool's answer; None in a plan. Raises when the session has to wait for it."""

@@ -16,13 +16,27 @@ from replay.planning import Sources, plan
 from replay.policy import Policy
 from replay.schemas import Plan
 from replay.walk import Walk
-from replay.world import UNREVIEWED, Answer, Call, Closed, Event, Gone, Hit, Kept, OperatorAnswer, Resolved, Standing
+from replay.world import (
+    UNREVIEWED,
+    Answer,
+    Call,
+    Closed,
+    Event,
+    Gone,
+    Hit,
+    Kept,
+    OperatorAnswer,
+    Resolved,
+    Serving,
+    Standing,
+)
 from tests.replay_runs import CONVERSATION, ORDERS, Asks, Says, graph_of, order_desk
 from traces.json_types import JSONObject, JSONValue
 from traces.recording import RecordedRun
 from traces.vocabulary import Label, Reason, StepType
 
 Model = Callable[[Call], JSONObject]
+Library = Callable[[Call], list[JSONValue]]
 
 
 @dataclass
@@ -31,6 +45,7 @@ class MemoryWorld:
 
     payloads: dict[str, JSONValue]
     model: Model | None = None
+    library: Library | None = None
     planning: bool = False
 
     def payload(self, ref: str) -> JSONValue:
@@ -52,6 +67,14 @@ class MemoryWorld:
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         raise AssertionError(f"{call.called} is not reviewed and must not run")
+
+    def retriever(self, call: Call) -> Serving:
+        return Serving(why="no retriever is configured") if self.library is None else Serving(name="library")
+
+    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+        assert self.library is not None
+        output: JSONValue = {"documents": self.library(call)}
+        return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_RETRIEVAL, output=output)
 
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
@@ -83,8 +106,8 @@ class Replay:
         )  # fmt: skip
         return plan(self.graph, self.profile, self.policy, sources)
 
-    def execute(self, model: Model | None = None) -> list[Event]:
-        world = MemoryWorld(payloads=self.payloads, model=model)
+    def execute(self, model: Model | None = None, library: Library | None = None) -> list[Event]:
+        world = MemoryWorld(payloads=self.payloads, model=model, library=library)
         return list(Walk(self.graph, self.profile, self.policy, world).run())
 
 
