@@ -14,7 +14,7 @@ import { OverrideChips } from "@/pages/run/fork/OverrideChips";
 import { readModelInput, systemPrompt } from "@/pages/run/step/content";
 import { paths } from "@/paths";
 import { AxesEditor } from "./AxesEditor";
-import { ChecksEditor } from "./ChecksEditor";
+import { ChecksEditor } from "@/components/checks/ChecksEditor";
 import { firstDraft, RECORDED, type MatrixDraft } from "./draft";
 import { Price } from "./Price";
 import classes from "./Experiments.module.css";
@@ -100,7 +100,13 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
             </section>
           )}
           <AxesEditor draft={draft} onChange={change} models={names} system={(input && systemPrompt(input)) ?? ""} />
-          <ChecksEditor draft={draft} onChange={change} />
+          <section className={`panel ${classes.card}`} aria-label="Checks">
+            <div className={classes.cardHead}>
+              <h2>Checks</h2>
+              <span className="muted grow">on the outcome of every row</span>
+            </div>
+            <ChecksEditor checks={draft.checks} onChange={(checks) => change({ ...draft, checks })} />
+          </section>
         </div>
         <Price run={run.id} fork={fork} base={base} draft={draft} onChange={change} />
       </div>

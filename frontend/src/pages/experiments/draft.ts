@@ -1,5 +1,6 @@
 // The matrix as it is being edited, and the request that it stands for.
 import type { SparseExperiment } from "@/api/experiments";
+import { checksOf, checksProblem, type CheckDraft } from "@/components/checks/draft";
 import { parseOverrides, type Draft, type SparseOverride } from "@/pages/run/fork/draft";
 
 export const RECORDED = "as recorded";
@@ -13,11 +14,6 @@ interface ValueDraft {
 export interface AxisDraft {
   kind: AxisKind;
   values: ValueDraft[];
-}
-export type CheckKind = "contains" | "not_contains" | "regex" | "json_schema";
-export interface CheckDraft {
-  kind: CheckKind;
-  text: string;
 }
 export interface MatrixDraft {
   name: string;
@@ -80,8 +76,7 @@ export function unfinished(draft: MatrixDraft): string | null {
       }
     }
   }
-  const bad = draft.checks.find((check) => check.kind === "json_schema" && schemaOf(check.text) === null);
-  return bad ? "A JSON schema is a JSON object." : null;
+  return checksProblem(draft.checks);
 }
 
 /** The body of a preview or start. Checks that say nothing yet, and axes without values, are left out. */
@@ -104,7 +99,7 @@ export function toExperiment(run: string, step: number, base: Draft, draft: Matr
         values: values.map(({ name, text }) => ({ name: name.trim(), overrides: overridesOf(kind, text) })),
       })),
     samples: draft.samples,
-    checks: draft.checks.filter(({ text }) => text.trim()).map(checkOf),
+    checks: checksOf(draft.checks),
     budget,
   };
 }
@@ -132,22 +127,6 @@ function overridesOf(kind: AxisKind, text: string | null): SparseOverride[] {
 export function modelOf(text: string): { provider: string | null; model: string } {
   const [, provider, model] = /^([\w.-]+): (.+)$/.exec(text.trim()) ?? [];
   return provider && model ? { provider, model: model.trim() } : { provider: null, model: text.trim() };
-}
-
-function checkOf({ kind, text }: CheckDraft): object {
-  if (kind === "regex") return { kind, pattern: text };
-  if (kind === "json_schema") return { kind, document: schemaOf(text) ?? {} };
-  return { kind, text };
-}
-
-function schemaOf(text: string): object | null {
-  if (!text.trim()) return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function isTemperature(text: string): boolean {

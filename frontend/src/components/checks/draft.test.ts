@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { checksOf, checksProblem } from "./draft";
+
+describe("checks", () => {
+  it("are sent in the words of the interface, without those that say nothing", () => {
+    expect(
+      checksOf([
+        { kind: "contains", text: "42 EUR" },
+        { kind: "regex", text: "" },
+        { kind: "tool_not_called", text: " refund_* " },
+        { kind: "status", text: "completed" },
+        { kind: "json_schema", text: '{"type": "object"}' },
+      ]),
+    ).toEqual([
+      { kind: "contains", text: "42 EUR" },
+      { kind: "tool_not_called", tool: "refund_*" },
+      { kind: "status", status: "completed" },
+      { kind: "json_schema", document: { type: "object" } },
+    ]);
+  });
+
+  it("say when a schema is none", () => {
+    expect(checksProblem([{ kind: "json_schema", text: "[1]" }])).toMatch(/JSON object/);
+    expect(checksProblem([{ kind: "json_schema", text: "{}" }])).toBeNull();
+  });
+});
