@@ -1,0 +1,83 @@
+"""How sure a finding is: by what was tested, row by row of one table, never by a feeling. Pure."""
+
+from dataclasses import dataclass
+
+from diffing.evidence_schemas import EvidenceVerdict, NoiseGate
+from diffing.schemas import Confidence
+from replay.proving.noise import ALPHA, STRICT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grounds:
+    """What the finding rests on.
+
+    `enough` and `needed` are of the primary set, null where not tested. `drawn`: a probe that decides got a new
+    answer from a model. `confirmed` is the larger of the adjusted p values of repeats of those probes, null without
+    repeats; `apart`: their effect lies outside of what unchanged repeats show. `finished`: the search came to its end.
+    """
+
+    verdict: EvidenceVerdict
+    gate: NoiseGate
+    enough: bool | None = None
+    needed: bool | None = None
+    drawn: bool = False
+    confirmed: float | None = None
+    apart: bool = False
+    finished: bool = True
+    left_by_certificates: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    confidence: Confidence
+    rule: str
+
+
+def level(grounds: Grounds) -> Level:
+    """The first row that fits."""
+    if grounds.verdict == "noise":
+        return Level(confidence="noise", rule="Unchanged repeats of both sides differ as much (noise gate).")
+    if grounds.verdict == "no_effect":
+        return Level(confidence="noise", rule="The outcome is the same in both runs.")
+    return _low(grounds) or _high(grounds) or _medium(grounds)
+
+
+def _low(grounds: Grounds) -> Level | None:
+    if not grounds.finished:
+        return Level(confidence="low", rule="The budget ran out before the search was done.")
+    if grounds.verdict == "inconclusive":
+        return Level(confidence="low", rule="Nothing but observation: no probe separates the changes.")
+    if grounds.gate.status == "not_run":
+        return Level(confidence="low", rule=f"Chance could not be ruled out: {grounds.gate.reason}.")
+    return None
+
+
+def _high(grounds: Grounds) -> Level | None:
+    if grounds.verdict != "single" or not grounds.enough or not grounds.needed or not _beyond_chance(grounds.gate):
+        return None
+    if not grounds.drawn:
+        said = "Enough and needed by replay, with recorded answers only"
+        repeats = f", and repeats rule out chance (p = {grounds.gate.p:.3g})" if grounds.gate.p is not None else ""
+        return Level(confidence="high", rule=f"{said}{repeats}.")
+    if grounds.confirmed is not None and grounds.confirmed < STRICT and grounds.apart:
+        said = f"Enough and needed over repeats (adjusted p = {grounds.confirmed:.3g} both ways)"
+        return Level(confidence="high", rule=f"{said}, beyond what unchanged repeats show.")
+    return None
+
+
+def _medium(grounds: Grounds) -> Level:
+    if grounds.verdict in {"joint", "over_determined"}:
+        kind = "A set of changes" if grounds.verdict == "joint" else "Several causes, each enough,"
+        return Level(confidence="medium", rule=f"{kind} found by replay.")
+    if grounds.left_by_certificates:
+        return Level(confidence="medium", rule="Certificates rule out every other change; it was not tested itself.")
+    if not (grounds.enough and grounds.needed):
+        way = "that it is enough" if grounds.enough else "that it is needed"
+        return Level(confidence="medium", rule=f"One direction only: replays show {way}.")
+    if grounds.gate.p is not None and not _beyond_chance(grounds.gate):
+        return Level(confidence="medium", rule=f"Repeats make chance unlikely (p = {grounds.gate.p:.3g} < {ALPHA:g}).")
+    return Level(confidence="medium", rule="Both ways by replay, but with new answers of a model that were drawn once.")
+
+
+def _beyond_chance(gate: NoiseGate) -> bool:
+    return gate.status == "not_needed" or (gate.status == "rejected" and gate.p is not None and gate.p < STRICT)

@@ -1,0 +1,138 @@
+"""The noise gate, and the repeats that confirm what was found: which samples to draw, and what they say. Pure."""
+
+from typing import Final
+
+from diffing.evidence_schemas import NoiseGate
+from replay.proving import noise
+from replay.proving.facts import NOTHING, Asked, Space
+from replay.proving.lab import Ask, Atoms, Seen, Side
+from replay.proving.search import Steps
+
+NOT_NEEDED: Final = NoiseGate(
+    status="not_needed", reason="every compared answer is recorded or computed, so nothing is left to chance",
+    base_flips=0, base_n=0, base_interval=None, candidate_flips=0, candidate_n=0, candidate_interval=None, p=None,
+)  # fmt: skip
+
+
+class Repeats:
+    """The repeats of one configuration, in order, as far as they were drawn."""
+
+    def __init__(self, space: Space, applied: Atoms, side: Side) -> None:
+        self.space, self.applied, self.side = space, applied, side
+
+    def ask(self, number: int) -> Ask:
+        return Ask(applied=self.applied, side=self.side, repeat=number)
+
+    def all(self) -> list[Seen]:
+        found: list[Seen] = []
+        while (seen := self.space.facts.seen(self.ask(len(found) + 1))) is not None:
+            found.append(seen)
+        return found
+
+    def outcomes(self) -> list[str]:
+        return [seen.outcome for seen in self.all() if seen.settled]
+
+    def problem(self) -> str:
+        """Why one of them says nothing; empty when all do."""
+        return next((seen.missing or "a repeat failed" for seen in self.all() if not seen.settled), "")
+
+    def draw(self, number: int) -> Steps[None]:
+        """Up to that number, unless one of them came to nothing: then the next would as well."""
+        while len(self.all()) < number and not self.problem():
+            yield Asked(ask=self.ask(len(self.all()) + 1), purpose="repeat")
+
+
+def sides(space: Space) -> tuple[Repeats, Repeats]:
+    return Repeats(space, NOTHING, "base"), Repeats(space, space.all, "candidate")
+
+
+def run(space: Space, most: int) -> Steps[None]:
+    """Repeat both sides until chance is ruled out, or is not, or the repeats are used up."""
+    base, candidate = sides(space)
+    number = min(noise.FIRST, most)
+    while most >= noise.FIRST:
+        for side in (base, candidate):
+            yield from side.draw(number)
+        over = base.problem() or candidate.problem() or number >= most
+        if over or noise.decide(base.outcomes(), candidate.outcomes(), most=most) != "go_on":
+            return
+        number += 1
+
+
+def verdict(space: Space, *, sampled: bool, most: int, finished: bool) -> NoiseGate:
+    """What the repeats drawn so far say; `finished`: no more will be drawn."""
+    if not sampled:
+        return NOT_NEEDED
+    base, candidate = sides(space)
+    drawn = base.outcomes(), candidate.outcomes()
+    decision = noise.decide(*drawn, most=max(min(map(len, drawn)), noise.FIRST) if finished else most)
+    flips = [sum(outcome != side for outcome in outcomes) for side, outcomes in zip(_NAMES, drawn, strict=True)]
+    enough = min(map(len, drawn)) >= noise.FIRST
+    status, reason = _status(decision, base.problem() or candidate.problem(), most, enough=enough)
+    return NoiseGate(
+        status="rejected" if status == "rejected" else "not_rejected" if status == "not_rejected" else "not_run",
+        reason=reason,
+        base_flips=flips[0], base_n=len(drawn[0]), base_interval=_interval(flips[0], len(drawn[0])),
+        candidate_flips=flips[1], candidate_n=len(drawn[1]), candidate_interval=_interval(flips[1], len(drawn[1])),
+        p=noise.exact_p(*drawn) if enough else None,
+    )  # fmt: skip
+
+
+def confirm(space: Space, cause: Atoms, most: int) -> Steps[None]:
+    """Repeat the base with only the cause, and the candidate without it, until both ways are clear."""
+    base, candidate = sides(space)
+    applied, reverted = confirming(space, cause)
+    if base.problem() or candidate.problem():
+        return
+    for number in range(noise.FIRST, most + 1):
+        for arm in (base, candidate, applied, reverted):
+            yield from arm.draw(number)
+        if any(arm.problem() for arm in (base, candidate, applied, reverted)):
+            return
+        if (confirmed(space, cause) or 1.0) < noise.STRICT:
+            return
+
+
+def confirming(space: Space, cause: Atoms) -> tuple[Repeats, Repeats]:
+    return Repeats(space, cause, "base"), Repeats(space, space.all - cause, "candidate")
+
+
+def confirmed(space: Space, cause: Atoms) -> float | None:
+    """The larger adjusted p of both ways; None where there are too few repeats."""
+    ways = _ways(space, cause)
+    if min(len(outcomes) for way in ways for outcomes in way) < noise.FIRST:
+        return None
+    return max(noise.holm([noise.exact_p(*way) for way in ways]))
+
+
+def apart(space: Space, cause: Atoms) -> bool:
+    """Whether both effects lie outside of what unchanged repeats show."""
+    return all(noise.apart(low, high) for low, high in _ways(space, cause))
+
+
+def _ways(space: Space, cause: Atoms) -> tuple[tuple[list[str], list[str]], tuple[list[str], list[str]]]:
+    """What lacks the cause beside what has it, once on the base and once on the candidate."""
+    base, candidate = sides(space)
+    applied, reverted = confirming(space, cause)
+    return (base.outcomes(), applied.outcomes()), (reverted.outcomes(), candidate.outcomes())
+
+
+_NAMES: Final = ("base", "candidate")
+
+
+def _status(decision: noise.Decision, problem: str, most: int, *, enough: bool) -> tuple[str, str]:
+    if decision == "rejected":
+        return "rejected", "unchanged repeats of the two sides differ from each other beyond chance"
+    if problem:
+        return "not_run", f"the runs cannot be repeated ({problem})"
+    if not enough:
+        return "not_run", f"it takes at least {noise.FIRST} unchanged repeats of each side" + (
+            f", and {most} are allowed" if most < noise.FIRST else ""
+        )
+    if decision == "not_rejected":
+        return "not_rejected", "unchanged repeats of the two sides do not differ beyond chance"
+    return "not_run", "the repeats are not done"
+
+
+def _interval(hits: int, n: int) -> tuple[float, float] | None:
+    return None if n == 0 else noise.clopper_pearson(hits, n)

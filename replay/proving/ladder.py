@@ -1,0 +1,207 @@
+"""The evidence ladder: chance, certificates, search, shares, parts, mediators. Pure.
+
+What it finds can be asked for after any probe, and only ever gets surer. It is driven from outside, one probe at a
+time, so that whoever drives it can store every answer, stop, and go on later with the answers that there are.
+"""
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from diffing.evidence_schemas import NoiseGate
+from replay.proving import gate, mediators, shares
+from replay.proving.facts import NOTHING, Asked, Facts, Space
+from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Lab, Seen, Stage
+from replay.proving.search import FACTORIAL, Steps, explain, factorial, proved_single
+
+StageName = Literal["noise", "search", "parts", "mediators", "shares", ""]
+_DEEPEST = 3  # levels of parts: a paragraph, its sentence, the words
+_SEED = 20_261  # of the permutations: the same proof asks the same probes
+_SAMPLED = 16  # changes up to which shares are sampled
+
+
+class Exhausted(Exception):
+    """No probe is left in the budget."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """A probe that was just made. `fresh` is false where an earlier answer did."""
+
+    stage: StageName
+    asked: Asked
+    seen: Seen
+
+
+@dataclass
+class Drilled:
+    """A divided atom: the space of its parts."""
+
+    atom: Atom
+    space: Space
+
+
+@dataclass
+class Ladder:
+    """One proof: `run` it; `findings` of it can be asked for at any time."""
+
+    case: Case
+    lab: Lab
+    budget: Budget
+    look_inside: bool = True
+    look_between: bool = True
+    facts: Facts = field(default_factory=Facts)
+    stage: StageName = ""
+    stopped: Literal["", "budget", "cancelled"] = ""
+    done: set[StageName] = field(default_factory=set)
+    drilled: list[Drilled] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+    sampled_shares: dict[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        ordered = sorted((atom for atom in self.case.atoms if atom.testable), key=lambda atom: (atom.rank, atom.id))
+        self.space = Space(facts=self.facts, atoms=ordered, one=self.case.one_space)
+        self.facts.recorded[Ask(applied=NOTHING, side="base")] = Seen(outcome="base")
+        self.facts.recorded[Ask(applied=self.space.all, side="candidate")] = Seen(outcome="candidate")
+
+    def run(self) -> Iterator[Made]:
+        """Make one probe after the other; each is stored in the facts before it is told."""
+        try:
+            yield from self._climb()
+        except Exhausted:
+            self.stopped = "budget"
+        self.stage = ""
+
+    def cancel(self) -> None:
+        self.stopped = "cancelled"
+
+    def noise(self) -> NoiseGate:
+        return gate.verdict(
+            self.space, sampled=self.case.sampled, most=self.budget.repeats, finished="noise" in self.done
+        )  # fmt: skip
+
+    def spent(self) -> tuple[int, float | None]:
+        """Live calls, and their cost; None: not known."""
+        seen = [probe.seen for probe in self.facts.probes.values()]
+        costs = [each.cost_usd for each in seen]
+        known = [cost for cost in costs if cost is not None]
+        return sum(each.live_calls for each in seen), sum(known) if len(known) == len(costs) else None
+
+    def made(self) -> int:
+        """Probes without the repeats."""
+        return sum(not ask.repeat for ask in self.facts.probes)
+
+    def repeats(self) -> int:
+        return sum(bool(ask.repeat) for ask in self.facts.probes)
+
+    def cause(self) -> Atoms:
+        """The smallest set that is enough, else what is needed; empty while nothing is found."""
+        if single := proved_single(self.space):
+            return frozenset({single})
+        sets = self.space.smallest()
+        if sets:
+            return sets[0]
+        return frozenset(atom.id for atom in self.space.atoms if self.space.needed(frozenset({atom.id})))
+
+    def _climb(self) -> Iterator[Made]:
+        if not self.case.differs or not self.space.atoms:
+            return
+        if self.case.sampled:
+            yield from self._drive("noise", gate.run(self.space, self.budget.repeats))
+        self.done.add("noise")
+        if self.noise().status == "not_rejected":
+            return
+        yield from self._drive("search", self._search())
+        if not self.space.smallest():
+            return
+        yield from self._drive("shares", self._shares())
+        if self.look_inside:
+            yield from self._drive("parts", self._parts())
+        if self.look_between:
+            yield from self._drive("mediators", self._mediators())
+
+    def _drive(self, stage: StageName, steps: Steps[None]) -> Iterator[Made]:
+        self.stage = stage
+        answer: Generator[Asked, Seen, None] = steps
+        try:
+            asked = next(answer)
+            while True:
+                seen = self._answer(asked)
+                yield Made(stage=stage, asked=asked, seen=seen)
+                asked = answer.send(seen)
+        except StopIteration:
+            self.done.add(stage)
+
+    def _answer(self, asked: Asked) -> Seen:
+        """What is known already, unless a live call may now tell more."""
+        allowance = Allowance() if asked.free else self._left()
+        known = self.facts.seen(asked.ask)
+        may_spend = allowance.live_calls != 0 and allowance.cost_usd != 0
+        if known is not None and (known.settled or not may_spend or known.live_calls):
+            return known
+        if known is None and not asked.ask.repeat and self.made() >= self.budget.probes:
+            raise Exhausted
+        seen = self.lab.probe(asked.ask, allowance)
+        self.facts.add(asked, seen)
+        return seen
+
+    def _left(self) -> Allowance:
+        calls, cost = self.spent()
+        most = self.budget
+        return Allowance(
+            live_calls=None if most.live_calls is None else max(0, most.live_calls - calls),
+            cost_usd=None if most.cost_usd is None else max(0.0, most.cost_usd - (cost or 0.0)),
+        )
+
+    def _search(self) -> Steps[None]:
+        yield from explain(self.space)
+        single = proved_single(self.space)
+        if single is not None and self.drawn(frozenset({single})) and len(self.space.atoms) > 1:
+            yield from gate.confirm(self.space, frozenset({single}), self.budget.repeats)
+
+    def drawn(self, cause: Atoms) -> bool:
+        """Whether a probe that decides about this cause needed a new answer."""
+        asks = self.space.ask(cause, "base"), self.space.ask(self.space.all - cause, "candidate")
+        return any(seen is not None and seen.live_calls for seen in map(self.facts.seen, asks))
+
+    def open(self) -> list[str]:
+        """The changes that no certificate rules out."""
+        return [atom.id for atom in self.space.atoms if atom.certificate is None]
+
+    def _shares(self) -> Steps[None]:
+        if proved_single(self.space):
+            return  # the whole is its share
+        atoms = self.open()
+        if len(atoms) <= FACTORIAL:
+            yield from factorial(self.space, atoms)
+        elif len(atoms) <= _SAMPLED:
+            self.sampled_shares = yield from shares.sample(self.space, atoms, _SEED)
+
+    def _parts(self) -> Steps[None]:
+        cause = self.cause()
+        by_id = {atom.id: atom for atom in self.space.atoms}
+        for name in sorted(cause):
+            outside = {"base": cause - {name}, "candidate": self.space.all - {name}}
+            yield from self._divide(by_id[name], outside["base"], outside["candidate"], _DEEPEST)
+
+    def _divide(self, atom: Atom, base: Atoms, candidate: Atoms, levels: int) -> Steps[None]:
+        """Find the part of an atom that did it, and divide that again."""
+        parts = [part for part in self.lab.parts(atom) if part.testable] if levels else []
+        if len(parts) < 2:
+            return
+        whole = frozenset(part.id for part in parts), atom.id
+        one = self.case.one_space and base == candidate
+        space = Space(
+            facts=self.facts, atoms=parts, one=one, context={"base": base, "candidate": candidate}, whole=whole
+        )
+        self.drilled.append(Drilled(atom=atom, space=space))
+        yield from explain(space)
+        single = proved_single(space)
+        part = next((part for part in parts if part.id == single), None)
+        if part is not None:
+            yield from self._divide(part, base, candidate | (whole[0] - {part.id}), levels - 1)
+
+    def _mediators(self) -> Steps[None]:
+        self.stages = list(self.lab.stages(self.cause()))
+        if self.stages:
+            yield from mediators.find(self.facts, self.stages, self.space.all)

@@ -1,0 +1,170 @@
+"""Findings in words: one sentence, what they rest on, and what would settle what is open. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from diffing.evidence_schemas import CheapestExperiment, EvidenceVerdict, NoiseGate
+from replay.proving.lab import Atom, Atoms, Seen
+from replay.proving.ladder import Ladder
+
+_NAMED: Final = 3
+_SETTLING: Final = 5  # repeats of each side: five against five, all different, have p = 0.008
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What the sentences are about."""
+
+    ladder: Ladder
+    kind: EvidenceVerdict
+    sets: tuple[Atoms, ...]
+    gate: NoiseGate
+
+
+def conclusion(told: Told) -> str:
+    """The finding in one sentence."""
+    match told.kind:
+        case "no_effect":
+            return "Both runs have the same outcome: nothing that changed had an effect on it."
+        case "noise":
+            return _noise(told.gate)
+        case "inconclusive":
+            return _inconclusive(told)
+        case "single":
+            return _single(told)
+        case "joint":
+            return _joint(told)
+        case "over_determined":
+            return _either(told)
+
+
+def outcomes(seen: Iterable[Seen]) -> str:
+    """What repeats came to, counted."""
+    words = {"base": "as the base", "candidate": "as the candidate", "other": "otherwise"}
+    counts = Counter(words.get(each.outcome, "without an answer") for each in seen)
+    return ", ".join(f"{count}x {word}" for word, count in counts.items())
+
+
+def assumptions(told: Told, *, drawn: bool) -> list[str]:
+    """What has to be true for the finding to be."""
+    found = []
+    if told.kind in {"single", "joint", "over_determined"} and not told.gate.base_n:
+        found.append("It holds for this run: answers that no change touches are the recorded ones, not new samples.")
+    if drawn:
+        found.append("A decisive probe drew a new answer from a model; another draw may differ.")
+    if told.gate.base_n:
+        found.append("The models answer today as they did when the runs were recorded.")
+    return found
+
+
+def cheapest(told: Told, *, sure: bool) -> CheapestExperiment | None:
+    """What would settle it, and for how much."""
+    if sure or not told.ladder.case.differs:
+        return None
+    if told.gate.status == "not_run":
+        text = f"Repeat both sides {_SETTLING} times unchanged, to rule out chance."
+        return _priced(told, text, 2 * _SETTLING)
+    open_ = [atom for atom in _chosen(told) if _unknown(told, atom)]
+    if not open_:
+        return None
+    names = _listed([_inner(atom.title) for atom in open_[:_NAMED]])
+    text = f"Replay the base with only this change, and the candidate without it: {names}."
+    return _priced(told, text, 2 * len(open_))
+
+
+def _chosen(told: Told) -> Sequence[Atom]:
+    """The changes that an experiment should be about: those found so far, else all."""
+    found = frozenset[str]().union(*told.sets)
+    atoms = told.ladder.space.atoms
+    return [atom for atom in atoms if atom.id in found] or [atom for atom in atoms if atom.certificate is None]
+
+
+def _unknown(told: Told, atom: Atom) -> bool:
+    space, alone = told.ladder.space, frozenset({atom.id})
+    return space.enough(space.with_required(alone)) is None or space.needed(alone) is None
+
+
+def _priced(told: Told, text: str, replays: int) -> CheapestExperiment:
+    case = told.ladder.case
+    cost = None if case.live_cost_usd is None else round(replays * case.live_cost_usd, 6)
+    return CheapestExperiment(text=text, replays=replays, live_calls=replays * case.live_calls, cost_usd=cost)
+
+
+def _noise(gate: NoiseGate) -> str:
+    p = "" if gate.p is None else f" (p = {gate.p:.2g})"
+    return (
+        f"The difference is within what chance makes{p}: repeated unchanged, the base came out otherwise "
+        f"{_times(gate.base_flips, gate.base_n)} and the candidate {_times(gate.candidate_flips, gate.candidate_n)}."
+    )
+
+
+def _times(flips: int, n: int) -> str:
+    return f"{flips} of {n} times"
+
+
+def _single(told: Told) -> str:
+    ladder = told.ladder
+    [atom] = _members(told, told.sets[0])
+    enough, needed = ladder.space.enough(told.sets[0]), ladder.space.needed(told.sets[0])
+    if enough and needed:
+        said = "made the difference: alone it gives the base the candidate's outcome, and without it that is gone."
+    elif enough:
+        said = "is enough for the difference; whether it is needed could not be tested."
+    elif needed:
+        said = "is needed for the difference; whether it is enough could not be tested."
+    else:
+        said = "is the only change that the recorded data flow leaves; no replay could test it."
+    return f"{atom.title} {said}"
+
+
+def _joint(told: Told) -> str:
+    names = _listed([atom.title if not at else _inner(atom.title) for at, atom in _numbered(told, told.sets[0])])
+    if told.ladder.space.enough(told.sets[0]):
+        return f"{names} made the difference only together: none of them is enough without the others."
+    verb = "is" if len(told.sets[0]) == 1 else "are"
+    return f"{names} {verb} needed for the difference, and not enough as far as could be tested."
+
+
+def _either(told: Told) -> str:
+    ways = [_listed([_inner(atom.title) for atom in _members(told, one)]) for one in told.sets[:_NAMED]]
+    if len(ways) == 1:
+        return f"{_capital(ways[0])} is enough for the difference, but without it something else is as well."
+    more = f", or {len(told.sets) - _NAMED} more sets" if len(told.sets) > _NAMED else ""
+    either = "; or ".join(ways)
+    return f"The difference has more causes than it needs, each of them enough: {either}{more}."
+
+
+def _inconclusive(told: Told) -> str:
+    ladder = told.ladder
+    if not ladder.space.atoms:
+        return "The outcomes differ, and no recorded change could be tested by a replay."
+    if told.gate.status == "not_run" and not ladder.made():
+        return f"Nothing is proved: {told.gate.reason}."
+    whole = ladder.space.enough(ladder.space.all)
+    if whole is False:
+        return "All known changes together do not make the difference: something that was not recorded did."
+    missing = next((p.seen.missing for p in ladder.facts.probes.values() if p.seen.missing), "")
+    why = f": {missing}" if missing else ""
+    return f"The replays cannot say which change made the difference{why}."
+
+
+def _numbered(told: Told, atoms: Atoms) -> list[tuple[int, Atom]]:
+    return list(enumerate(_members(told, atoms)))
+
+
+def _members(told: Told, atoms: Atoms) -> list[Atom]:
+    return [atom for atom in told.ladder.space.atoms if atom.id in atoms]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _inner(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
