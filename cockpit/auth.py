@@ -23,7 +23,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout", "access", "schema", "docs", "share/"))
 _ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "settings", "providers"))
 # Says what would happen and does nothing.
-_READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview"})
+_READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview", f"{API}/bisections/preview"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,9 @@ from cockpit import auth
 from cockpit.schemas import DiffTouched
 from diffing.models import DiffReport
 from replay import queries as replays
+from replay.bisecting import queries as bisections
 from replay.experiments import queries as experiments
-from replay.models import Experiment, ReplaySession
+from replay.models import Bisection, Experiment, ReplaySession
 from replay.schemas import RunsTouched
 from traces.models import Run, Step
 
@@ -78,6 +79,24 @@ class ExperimentFeed:
 
     def read(self, *, woken: bool) -> Sequence[BaseModel]:
         messages = experiments.messages_after(self._experiment, self._sent)
+        if messages:
+            self._sent = messages[-1].seq
+        return messages
+
+
+class BisectionFeed:
+    """A bisection as it is, after each of its changes."""
+
+    def __init__(self, bisection: UUID, after: int) -> None:
+        self.group = f"bisection.{bisection}"
+        self._bisection = bisection
+        self._sent = after
+
+    def exists(self) -> bool:
+        return Bisection.objects.filter(id=self._bisection).exists()
+
+    def read(self, *, woken: bool) -> Sequence[BaseModel]:
+        messages = bisections.changed_after(self._bisection, self._sent)
         if messages:
             self._sent = messages[-1].seq
         return messages
@@ -138,13 +157,15 @@ def feed_for(query: str) -> Feed:
             return ReplayFeed(UUID(session), after)
         case {"experiment": experiment, **rest} if not rest:
             return ExperimentFeed(UUID(experiment), after)
+        case {"bisection": bisection, **rest} if not rest:
+            return BisectionFeed(UUID(bisection), after)
         case {"run": run, **rest} if not rest:
             return RunFeed(UUID(run))
         case {"diff": diff, **rest} if not rest:
             return DiffFeed(UUID(diff))
         case {"runs": _, **rest} if not rest:
             return RunFeed(None)
-    raise ValueError("name one of run=, replay=, experiment=, diff= or runs=1")
+    raise ValueError("name one of run=, replay=, experiment=, bisection=, diff= or runs=1")
 
 
 class LiveConsumer(AsyncWebsocketConsumer):

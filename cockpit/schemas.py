@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import Field, RootModel
 
+from replay.bisecting.schemas import BisectionChanged
 from replay.experiments.schemas import ExperimentChanged, ExperimentRowChanged
 from replay.schemas import AttemptChanged, RunsTouched, SessionChanged, StepsResolved, TextStreamed
 from traces.schemas import Schema
@@ -54,7 +55,8 @@ class LiveMessage(
             | RunsTouched
             | DiffTouched
             | ExperimentChanged
-            | ExperimentRowChanged,
+            | ExperimentRowChanged
+            | BisectionChanged,
             Field(discriminator="type"),
         ]
     ]

@@ -174,3 +174,49 @@ class ExperimentRow(models.Model):
 
     def __str__(self) -> str:
         return f"row {self.number} of {self.experiment_id}"
+
+
+class Bisection(models.Model):
+    """A search for the step where a failing run committed itself. What is known is in its probes."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    run = models.ForeignKey(Run, models.PROTECT, related_name="bisections")
+    diff_id = models.UUIDField(null=True, help_text="the report from which it was asked for")
+    request = models.JSONField(help_text="as it was asked")
+    forks = models.JSONField(help_text="[sequence_no, type, name, cost of its answer or null], in order")
+    recorded = models.JSONField(help_text="what the checks say of the run itself")
+    status = models.CharField(max_length=9, default="running")
+    error = models.TextField(blank=True, help_text="why it failed, or stopped before its end")
+    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
+    request_digest = models.CharField(max_length=64)
+    last_seq = models.PositiveIntegerField(default=1, help_text="of its changes")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=["-created_at"], name="bisection_newest"),
+            models.Index(fields=["status"], name="bisection_running", condition=models.Q(status="running")),
+        )
+
+    def __str__(self) -> str:
+        return f"bisection {self.id} of {self.run_id}"
+
+
+class BisectionProbe(models.Model):
+    """One fork that answers afresh from one step on, and what the checks say of it."""
+
+    bisection = models.ForeignKey(Bisection, models.CASCADE, related_name="probes")
+    number = models.PositiveIntegerField(help_text="from 1, in the order in which they began")
+    place = models.PositiveIntegerField(help_text="index of the fork")
+    changed = models.BooleanField(help_text="carries the overrides")
+    sample = models.PositiveIntegerField()
+    session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="bisection_probe")
+    verdict = models.CharField(max_length=7, blank=True, help_text="empty: it has not ended, or was not judged yet")
+    detail = models.JSONField(default=dict, help_text="checks, the answer, placeholders, and why it is unclear")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["bisection", "number"], name="bisection_probe_identity"),)
+
+    def __str__(self) -> str:
+        return f"probe {self.number} of {self.bisection_id}"

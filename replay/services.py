@@ -7,14 +7,12 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from replay import log, ownership, preflight, queries, tasks
-from replay.graph import CONTAINERS
-from replay.models import OverrideProfile, ReplaySession
+from replay import log, ownership, preflight, queries, sessions, tasks
+from replay.models import ReplaySession
 from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import OperatorAnswer, Plan, PlanRefusal, ReplayRequest
 from traces import services as traces
 from traces.canonical import digest
-from traces.json_types import JSONObject
 from traces.vocabulary import RunStatus
 
 _FAILED_VALIDATION: Final = "failed_validation"
@@ -39,7 +37,7 @@ def launch(request: ReplayRequest, idempotency_key: str | None = None) -> Replay
         raise ReplayRefused(refusal)
     try:
         with transaction.atomic():
-            session = create(prepared, idempotency_key, asked)
+            session = sessions.create(prepared, idempotency_key, asked)
             if refusals:
                 _refuse(session, refusals[0])
             else:
@@ -107,24 +105,6 @@ def _known(key: str, asked: str) -> ReplaySession | None:
     if session is not None and session.request_digest != asked:
         raise SessionConflict(f"the idempotency key {key!r} was used for another request", where="Idempotency-Key")
     return session
-
-
-def create(prepared: preflight.Prepared, key: str | None = None, asked: str = "") -> ReplaySession:
-    """A pending session of what was planned; whoever makes it queues it."""
-    request, plan = prepared.request, prepared.plan
-    said: JSONObject = request.overrides.model_dump(mode="json", exclude_unset=True)
-    profile, _ = OverrideProfile.objects.get_or_create(digest=request.overrides.digest, defaults={"profile": said})
-    planned = {
-        str(step.sequence_no): [step.action, step.label, str(step.reason)]
-        for step in plan.steps
-        if step.action != "reuse" and step.type not in CONTAINERS
-    }
-    return ReplaySession.objects.create(
-        source_run=prepared.run, fork_sequence_no=prepared.fork, profile=profile,
-        policy=request.policy.model_dump(mode="json"), plan=plan.model_dump(mode="json", exclude={"steps"}),
-        planned=planned, planned_steps=sum(plan.actions.values()) - plan.actions["unreached"],
-        idempotency_key=key or None, request_digest=asked, cost_usd=0,
-    )  # fmt: skip
 
 
 def _is_strict(refusal: PlanRefusal) -> bool:

@@ -5,6 +5,7 @@ from uuid import UUID
 from celery import shared_task
 
 from replay import runner
+from replay.bisecting import progress as bisecting
 from replay.experiments import judging, progress
 
 
@@ -15,7 +16,8 @@ def execute(session_id: str) -> None:
         if runner.execute(UUID(session_id)):
             compare.delay(session_id)
     finally:
-        for waiting in progress.release_after(UUID(session_id)):
+        stopped = UUID(session_id)
+        for waiting in [*progress.release_after(stopped), *bisecting.advance_after(stopped)]:
             execute.delay(str(waiting))
 
 

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from replay import api, tool_api
+from replay.bisecting import api as bisecting
 from replay.experiments import api as experiments
 
 urlpatterns = [
@@ -15,6 +16,12 @@ urlpatterns = [
     path("experiments", experiments.ExperimentsView.as_view()),
     path("experiments/<str:id>", experiments.ExperimentDetailView.as_view()),
     path("experiments/<str:id>/cancel", experiments.ExperimentCancelView.as_view()),
+    path("bisections/preview", bisecting.BisectPreviewView.as_view()),
+    path("bisections", bisecting.BisectionsView.as_view()),
+    path("bisections/<str:id>", bisecting.BisectionDetailView.as_view()),
+    path("bisections/<str:id>/cancel", bisecting.BisectionCancelView.as_view()),
+    path("runs/<str:id>/bisect", bisecting.BisectRunView.as_view()),
+    path("diffs/<uuid:id>/bisect", bisecting.BisectDiffView.as_view()),
     path("providers", api.ProvidersView.as_view()),
     path("tools", tool_api.ToolsView.as_view()),
     path("tools.yaml", tool_api.ToolFileView.as_view()),

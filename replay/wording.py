@@ -10,6 +10,8 @@ from traces.vocabulary import Label, Reason
 
 _SHOWN: Final = 60
 _LISTED: Final = 5
+UNFOLLOWED: Final = "which is not followed"
+
 _PLANNED: Final[Mapping[str, str]] = {
     Label.EXACT: "was planned to keep its recorded answer",
     Label.CACHED: "was planned to be answered from the cache",

@@ -105,6 +105,42 @@ def replay(
 
 
 @app.command()
+def bisect(
+    run: Run,
+    checks: Annotated[
+        list[str],
+        typer.Option(
+            "--check",
+            metavar="KIND:WHAT",
+            help="What the run fails: contains:TEXT, not_contains:TEXT, regex:PATTERN, json_schema:FILE, "
+            "tool_called:NAME, tool_not_called:NAME, status:completed. Several must all pass.",
+        ),
+    ],
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="STEP", help="Answer nothing before it afresh.")
+    ] = None,
+    overrides: File = None,
+    policy: File = None,
+    samples: Annotated[int | None, typer.Option(min=1, help="How often each step is tried. [default: 3]")] = None,
+    max_calls: Annotated[int | None, typer.Option(min=1, help="At most so many live calls.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="At most so many dollars.")] = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Show what it would take; nothing runs.")] = False,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Find the step where a failing run committed itself: the last from which answering afresh passes the checks."""
+    from cockpit.cli import bisecting
+
+    request = bisecting.asked(
+        checks=checks, first=from_, overrides=overrides, policy=policy, samples=samples, max_calls=max_calls,
+        max_cost=max_cost,
+    )  # fmt: skip
+    act = bisecting.preview if preview else bisecting.bisect
+    _finish(act(run, request, json=json, url=url, token=token))
+
+
+@app.command()
 def diff(
     base: Annotated[str, typer.Argument(metavar="BASE", help=RUN)],
     candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)],

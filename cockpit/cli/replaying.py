@@ -34,7 +34,7 @@ def preview(ref: str, request: dict[str, Any], *, json: bool, url: str | None, t
     """Print the plan; one that refuses the replay is bad input, and under --strict a failed gate."""
     with connected(url, token) as api:
         if api.local:
-            _with_local_model()
+            with_local_model()
         plan = api.post("/replays/preview", {**request, "run": run_id(api, ref)})
     if json:
         output.document({"plan": plan})
@@ -105,7 +105,7 @@ def _failed(session: dict[str, Any]) -> Exit:
     return Exit.GATE if session["error_code"] == "strict" else Exit.ERROR
 
 
-def _with_local_model() -> None:
+def with_local_model() -> None:
     """The plan must know the local model that the replay will have."""
     from cockpit.demo import provider
 

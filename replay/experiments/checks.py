@@ -1,4 +1,4 @@
-"""Checks on a final answer. Pure.
+"""Checks on the outcome of a run: its final answer, the tools it called, how it ended. Pure.
 
 Patterns, those inside JSON schemas too, run on an engine that takes linear time: no pattern can hold a worker up.
 Schemas fetch nothing. There is no check that runs code.
@@ -7,17 +7,49 @@ Schemas fetch nothing. There is no check that runs code.
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final, NoReturn
 
 import jsonschema_rs
 
-from replay.experiments.schemas import Check, CheckResult, ContainsCheck, JsonSchemaCheck, RegexCheck
-from traces.json_types import JSONObject
+from replay.experiments.schemas import (
+    Check,
+    CheckResult,
+    ContainsCheck,
+    JsonSchemaCheck,
+    RegexCheck,
+    StatusCheck,
+    ToolCheck,
+)
+from traces.canonical import digest
+from traces.json_types import JSONObject, JSONValue
 
 _FENCED: Final = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 _LONGEST: Final = 1_000_000  # characters of an answer that are looked at
 _SHOWN: Final = 300
 _LINEAR: Final = jsonschema_rs.RegexOptions(size_limit=10_000_000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolUse:
+    """One call of a tool; its arguments only where a check wants them."""
+
+    tool: str
+    arguments: JSONValue = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What checks look at."""
+
+    answer: str
+    failed: bool = False
+    tools: Sequence[ToolUse] = ()
+
+
+def wants_arguments(checks: Sequence[Check]) -> bool:
+    return any(isinstance(check, ToolCheck) and check.arguments for check in checks)
 
 
 def problem(check: Check) -> str:
@@ -33,28 +65,60 @@ def problem(check: Check) -> str:
     return ""
 
 
-def apply(checks: Sequence[Check], answer: str) -> list[CheckResult]:
-    """The result of every check on the answer, in order."""
-    return [_result(check, answer[:_LONGEST]) for check in checks]
+def apply(checks: Sequence[Check], outcome: Outcome) -> list[CheckResult]:
+    """The result of every check, in order."""
+    return [_result(check, outcome) for check in checks]
 
 
 def title(check: Check) -> str:
     """The given name, or what is checked in words."""
     if check.name:
         return check.name
-    if isinstance(check, ContainsCheck):
-        return f"{'contains' if check.kind == 'contains' else 'does not contain'} “{check.text[:40]}”"
-    return f"matches {check.pattern[:40]}" if isinstance(check, RegexCheck) else "fits the JSON schema"
+    match check:
+        case ContainsCheck():
+            return f"{'contains' if check.kind == 'contains' else 'does not contain'} “{check.text[:40]}”"
+        case RegexCheck():
+            return f"matches {check.pattern[:40]}"
+        case JsonSchemaCheck():
+            return "fits the JSON schema"
+        case ToolCheck():
+            with_these = " with these arguments" if check.arguments else ""
+            return f"{'calls' if check.kind == 'tool_called' else 'does not call'} {check.tool[:40]}{with_these}"
+        case StatusCheck():
+            return f"the run {check.status}"
 
 
-def _result(check: Check, answer: str) -> CheckResult:
-    if isinstance(check, ContainsCheck):
-        failure = _contains(check, answer)
-    elif isinstance(check, RegexCheck):
-        failure = "" if _validator({"pattern": check.pattern}).is_valid(answer) else "the pattern is not found"
-    else:
-        failure = _fits(check, answer)
+def _result(check: Check, outcome: Outcome) -> CheckResult:
+    failure = _failure(check, outcome)
     return CheckResult(name=title(check), passed=not failure, detail=failure)
+
+
+def _failure(check: Check, outcome: Outcome) -> str:
+    answer = outcome.answer[:_LONGEST]
+    match check:
+        case ContainsCheck():
+            return _contains(check, answer)
+        case RegexCheck():
+            return "" if _validator({"pattern": check.pattern}).is_valid(answer) else "the pattern is not found"
+        case JsonSchemaCheck():
+            return _fits(check, answer)
+        case ToolCheck():
+            return _called(check, outcome.tools)
+        case StatusCheck():
+            ended = "failed" if outcome.failed else "completed"
+            return "" if ended == check.status else f"the run {ended}"
+
+
+def _called(check: ToolCheck, tools: Sequence[ToolUse]) -> str:
+    count = sum(fnmatchcase(use.tool, check.tool) and _has(use.arguments, check.arguments) for use in tools)
+    if bool(count) == (check.kind == "tool_called"):
+        return ""
+    return f"it was called {count} time{'' if count == 1 else 's'}" if count else "it was not called so"
+
+
+def _has(arguments: JSONValue, wanted: JSONObject) -> bool:
+    given = arguments if isinstance(arguments, dict) else {}
+    return all(name in given and digest(given[name]) == digest(value) for name, value in wanted.items())
 
 
 def _contains(check: ContainsCheck, answer: str) -> str:

@@ -1,5 +1,6 @@
 """What a finished row is worth: its scores from the diff, and the checks on its final answer."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -14,10 +15,10 @@ from replay.experiments.schemas import Check
 from replay.models import ExperimentRow
 from traces import store
 from traces.json_types import JSONObject
-from traces.models import Step
-from traces.vocabulary import StepType
+from traces.models import Run, Step
+from traces.vocabulary import RunStatus, StepType
 
-_SHOWN: Final = 2_000
+SHOWN: Final = 2_000  # characters of an answer that are kept beside its verdict
 _CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Check])
 
 
@@ -26,15 +27,28 @@ def judge(session_id: UUID) -> None:
     row = ExperimentRow.objects.select_related("session", "experiment").filter(session_id=session_id).first()
     if row is None or row.session.run_id is None or row.session.status not in COMPLETED:
         return
-    answer = final_answer(row.session.run_id)
-    results = checks.apply(_CHECKS.validate_python(row.experiment.request["checks"]), answer)
+    asked = _CHECKS.validate_python(row.experiment.request["checks"])
+    outcome = outcome_of(row.session.run_id, asked)
+    results = checks.apply(asked, outcome)
     said: JSONObject = {
-        "answer": answer[:_SHOWN], "checks": [result.model_dump(mode="json") for result in results],
+        "answer": outcome.answer[:SHOWN], "checks": [result.model_dump(mode="json") for result in results],
         **_scores(row.session.diff_id),
     }  # fmt: skip
     with transaction.atomic():
         ExperimentRow.objects.filter(id=row.id).update(result=said)
         progress.touch(session_id)
+
+
+def outcome_of(run_id: UUID, asked: Sequence[Check]) -> checks.Outcome:
+    """What the checks look at of a sealed run; the arguments of its calls only when they are wanted."""
+    calls = Step.objects.filter(run_id=run_id, type=StepType.TOOL).order_by("sequence_no")
+    rows = list(calls.values_list("tool_name", "name", "input_ref"))
+    refs = [ref for *_, ref in rows if ref] if checks.wants_arguments(asked) else []
+    arguments = store.available(refs)
+    return checks.Outcome(
+        answer=final_answer(run_id), failed=Run.objects.filter(id=run_id, status=RunStatus.FAILED).exists(),
+        tools=[checks.ToolUse(tool=tool or name, arguments=arguments.get(ref)) for tool, name, ref in rows],
+    )  # fmt: skip
 
 
 def final_answer(run_id: UUID) -> str:

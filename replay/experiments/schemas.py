@@ -53,7 +53,24 @@ class JsonSchemaCheck(Schema):
     document: JSONObject
 
 
-Check = Annotated[ContainsCheck | RegexCheck | JsonSchemaCheck, Field(discriminator="kind")]
+class ToolCheck(Schema):
+    """A tool was called, or was not. The name takes globs; each of `arguments` has to be there as it is."""
+
+    kind: Literal["tool_called", "tool_not_called"]
+    name: str = ""
+    tool: Annotated[str, Field(min_length=1, max_length=300)]
+    arguments: JSONObject = Field(default_factory=dict)
+
+
+class StatusCheck(Schema):
+    """How the run ended."""
+
+    kind: Literal["status"]
+    name: str = ""
+    status: Literal["completed", "failed"] = "completed"
+
+
+Check = Annotated[ContainsCheck | RegexCheck | JsonSchemaCheck | ToolCheck | StatusCheck, Field(discriminator="kind")]
 
 
 class ExperimentBudget(Schema):

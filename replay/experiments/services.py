@@ -8,7 +8,7 @@ from uuid import UUID
 import pydantic
 from django.db import IntegrityError, transaction
 
-from replay import log, preflight, services, tasks
+from replay import log, preflight, services, sessions, tasks
 from replay.experiments import checks, matrix, progress, queries
 from replay.experiments.aggregation import COMPLETED
 from replay.experiments.schemas import CellPlan, ExperimentPlan, ExperimentRequest
@@ -163,6 +163,6 @@ def _dumped(request: ExperimentRequest) -> list[JSONValue]:
 
 
 def _session(prepared: preflight.Prepared) -> ReplaySession:
-    session = services.create(prepared)
+    session = sessions.create(prepared)
     log.say(session.id, "session")
     return session

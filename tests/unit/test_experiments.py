@@ -152,7 +152,7 @@ def test_samples_ask_again_unless_told_otherwise() -> None:
     ],
 )
 def test_a_check_passes_or_says_why_not(check: Check, answer: str, good: bool) -> None:
-    [result] = checks.apply([check], answer)
+    [result] = checks.apply([check], checks.Outcome(answer=answer))
     assert (result.passed, bool(result.detail)) == (good, not good)
 
 
@@ -179,7 +179,7 @@ def test_a_pattern_that_would_take_for_ever_elsewhere_does_not_here(schema: bool
         check = JsonSchemaCheck(kind="json_schema", document={"pattern": pattern})
     answer = "a" * 50_000 + "!"
     started = time.process_time()
-    [result] = checks.apply([check], json.dumps(answer) if schema else answer)
+    [result] = checks.apply([check], checks.Outcome(answer=json.dumps(answer) if schema else answer))
     assert not result.passed
     assert time.process_time() - started < 30  # backtracking would take longer than the universe has
 
