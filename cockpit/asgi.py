@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from typing import Any, cast
 
 import structlog
@@ -14,10 +13,7 @@ from django.urls import path
 
 from cockpit.wsgi import application as http  # sets Django up, which what follows needs
 
-from cockpit import embedded, live  # isort: skip
-from diffing import services as diffs  # isort: skip
-from replay import services as replays  # isort: skip
-from replay.experiments import services as experiments  # isort: skip
+from cockpit import embedded, live, recovery  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
 HTTP_THREADS = 8
@@ -33,11 +29,7 @@ def _start() -> embedded.EmbeddedWorker | None:
     if settings.EMBEDDED:
         worker = embedded.EmbeddedWorker()
         worker.start()
-    if requeued := replays.requeue_unfinished():
-        log.info("replays_requeued", count=requeued)
-    experiments.requeue_unfinished()
-    if requeued := diffs.requeue_unfinished(waiting_for=timedelta(0)):
-        log.info("diffs_requeued", count=requeued)
+        recovery.at_start()
     return worker
 
 

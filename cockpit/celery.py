@@ -1,11 +1,27 @@
 """The Celery application: embedded, threads of the web process serve it; deployed, `celery -A cockpit worker`."""
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import worker_init, worker_shutting_down
+
+from replay import stopping
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
 
 app = Celery("cockpit")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@worker_shutting_down.connect(weak=False)
+def _hand_back(**_: Any) -> None:
+    stopping.begin()
+
+
+@worker_init.connect(weak=False)
+def _look_after_others(**_: Any) -> None:
+    from cockpit.recovery import Recovery  # noqa: PLC0415  # needs Django, which Celery sets up before this
+
+    app.steps["worker"].add(Recovery)

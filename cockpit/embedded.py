@@ -8,6 +8,7 @@ from celery.worker import WorkController, state
 from channels.layers import InMemoryChannelLayer
 
 from cockpit.celery import app
+from replay import stopping
 
 START_LIMIT_S = 15
 # Celery's loop notices a stop within 2 s; a task that is still running after this is recovered at the next start.
@@ -74,6 +75,10 @@ class EmbeddedWorker:
         """Ask the worker to finish; True when it did in time."""
         if self._thread is None:
             return True
+        stopping.begin()
         state.should_stop = 0  # type: ignore[assignment]  # the exit code, which celery-types takes for None
         self._thread.join(STOP_LIMIT_S)
-        return not self._thread.is_alive()
+        if self._thread.is_alive():
+            return False
+        stopping.over()
+        return True

@@ -210,6 +210,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), CATCH_UP_S)
                 woken = self._woken.is_set()
+                if not woken:  # a Redis that was emptied has forgotten who follows
+                    await self.channel_layer.group_add(self._feed.group, self.channel_name)
                 self._woken.clear()
         except Exception as error:
             log.error("feed_failed", group=self._feed.group, exc_info=error)

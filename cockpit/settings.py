@@ -92,7 +92,11 @@ def _database() -> dict[str, Any]:
     if not DATABASE_URL.startswith(("postgres://", "postgresql://")):
         raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database: postgres://user:password@host/name.")
     database = env.db_url("DATABASE_URL")
-    return {**database, "ENGINE": "cockpit.lenientpostgres", "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    # A server that is gone without a word is noticed within half a minute, not after the hours of the system's default.
+    options = {"connect_timeout": 10, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3,
+               "tcp_user_timeout": 30_000, **database.pop("OPTIONS", {})}  # fmt: skip
+    engine = {"ENGINE": "cockpit.lenientpostgres", "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    return {**database, **engine, "OPTIONS": options}
 
 
 def _artifact_storage() -> dict[str, Any]:
@@ -130,6 +134,8 @@ PORT = _port()
 TAKEOVER_S = _takeover_s()
 PROVIDERS = _by_name("FORKPOINT_PROVIDERS", "providers")
 TOOLS = _by_name("FORKPOINT_TOOLS", "tools")
+HOOKS = _by_name("FORKPOINT_HOOKS", "hooks")
+TELEMETRY = _by_name("FORKPOINT_TELEMETRY", "telemetry targets")
 RETRIEVERS = _by_name("FORKPOINT_RETRIEVERS", "retrievers")
 EMBEDDED = not REDIS_URL
 SECRET_KEY = _secret_key()
@@ -191,16 +197,23 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = 2000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
+# A Redis that does not answer is taken for gone; the longest that anybody waits for a message there is 5 s.
+_REDIS_LIMITS = {"socket_connect_timeout": 3, "socket_timeout": 10, "socket_keepalive": True}
 CHANNEL_LAYERS = {
     "default": {"BACKEND": "cockpit.embedded.LoopBoundLayer", "CONFIG": {"capacity": 1000}}
     if EMBEDDED
-    else {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL], "capacity": 1000}}
+    else {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {"hosts": [{"address": REDIS_URL, **_REDIS_LIMITS}], "capacity": 1000},
+    }
 }
 
 CELERY_BROKER_URL = "memory://" if EMBEDDED else REDIS_URL
 # The in-memory transport polls once a second unless told otherwise.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.02} if EMBEDDED else {}
+CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.02} if EMBEDDED else _REDIS_LIMITS
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker never gives its broker up
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False

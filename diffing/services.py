@@ -13,6 +13,7 @@ from diffing import embeddings, queries, runner, tasks
 from diffing.models import DiffReport, DiffStatus, ShareLink
 from diffing.problems import NotSealed
 from diffing.schemas import DiffOptions
+from traces import queueing
 from traces.canonical import digest
 from traces.models import Run
 from traces.problems import NotFound
@@ -86,7 +87,7 @@ def open_share(token: str) -> UUID:
 
 
 def _enqueue(diff_id: UUID) -> None:
-    transaction.on_commit(partial(tasks.compute.delay, str(diff_id)))
+    transaction.on_commit(partial(queueing.put, tasks.compute, diff_id))
 
 
 def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:

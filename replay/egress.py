@@ -6,9 +6,14 @@ and proxies from the environment are not used, because a proxy would resolve the
 """
 
 import ipaddress
+import select
 import socket
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import anyio.to_thread
 import httpcore2
@@ -16,6 +21,8 @@ import httpx2
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_LOOK_S: Final = 0.1  # how often a call that waits looks whether it should stop
+_IDENTITY: Final = frozenset({"", "identity"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +39,113 @@ class EgressRefused(Exception):
     def __init__(self, host: str, why: str) -> None:
         super().__init__(f"refused to connect to {host}: {why}")
         self.host = host
+
+
+class Compressed(Exception):
+    """An answer is compressed, which nobody asked for."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__(f"it is compressed ({encoding[:40]}), which was not asked for")
+
+
+class Endless(Exception):
+    """An answer goes on for longer, or is larger, than any answer does."""
+
+
+@dataclass(kw_only=True)
+class _Limits:
+    """What holds for the reads of one call; `look` raises to give it up."""
+
+    look: Callable[[], None]
+    left: int
+    until: float
+    failure: list[BaseException] = field(default_factory=list)
+
+    def wait(self, sock: socket.socket, timeout: float | None) -> None:
+        """Return once there is something to read; a timeout is left to the read itself."""
+        until = self.until if timeout is None else min(self.until, time.monotonic() + timeout)
+        while True:
+            self._check()
+            left = until - time.monotonic()
+            if left <= 0 or _readable(sock, min(left, _LOOK_S)):
+                return
+
+    def count(self, data: bytes) -> None:
+        self.left -= len(data)
+        if self.left < 0:
+            self._fail(Endless("it is too large"))
+
+    def _check(self) -> None:
+        if time.monotonic() > self.until:
+            self._fail(Endless("it does not end"))
+        try:
+            self.look()
+        except BaseException as given_up:
+            self._fail(given_up)
+
+    def _fail(self, error: BaseException) -> None:
+        self.failure.append(error)
+        raise error
+
+
+_limits: ContextVar[_Limits | None] = ContextVar("limits", default=None)
+
+
+@contextmanager
+def limited(look: Callable[[], None], *, most_bytes: int, longest_s: float) -> Iterator[None]:
+    """Inside, what is read may have so many bytes and take so long, and `look` is called while nothing comes.
+
+    What `look` or a limit raised comes out, whatever the libraries in between made of it.
+    """
+    limits = _Limits(look=look, left=most_bytes, until=time.monotonic() + longest_s)
+    token = _limits.set(limits)
+    try:
+        yield
+    except Exception as error:
+        if limits.failure:
+            raise limits.failure[0] from error
+        raise
+    finally:
+        _limits.reset(token)
+
+
+def _readable(sock: socket.socket, seconds: float) -> bool:
+    pending = getattr(sock, "pending", None)  # what TLS has decoded already no poll can see
+    if pending is not None and pending():
+        return True
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
+
+
+class _LimitedStream(httpcore2.NetworkStream):
+    """A connection that keeps to the limits of the call it is used for."""
+
+    def __init__(self, stream: httpcore2.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        limits = _limits.get()
+        if limits is None:
+            return self._stream.read(max_bytes, timeout)
+        began = time.monotonic()
+        limits.wait(self._stream.get_extra_info("socket"), timeout)
+        left = None if timeout is None else max(0.001, timeout - (time.monotonic() - began))
+        data = self._stream.read(max_bytes, left)
+        limits.count(data)
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, timeout)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(self, *arguments: Any, **named: Any) -> httpcore2.NetworkStream:
+        return _LimitedStream(self._stream.start_tls(*arguments, **named))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
 
 
 def refusal(destination: Destination, address: Address) -> str:
@@ -85,7 +199,7 @@ class _GuardedBackend(httpcore2.SyncBackend):
         failure: Exception = EgressRefused(host, "it has no address")
         for address in self._resolved(destination, port):
             try:
-                return super().connect_tcp(address, port, timeout, local_address, socket_options)
+                return _LimitedStream(super().connect_tcp(address, port, timeout, local_address, socket_options))
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         raise failure
@@ -142,6 +256,15 @@ class _GuardedTransport(httpx2.HTTPTransport):
             keepalive_expiry=30.0,
             network_backend=_GuardedBackend(destinations),
         )
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Nothing compressed is asked for, nor taken: a few bytes could become more than memory holds."""
+        request.headers["accept-encoding"] = "identity"
+        response = super().handle_request(request)
+        if (encoding := response.headers.get("content-encoding", "").strip().lower()) not in _IDENTITY:
+            response.close()
+            raise Compressed(encoding)
+        return response
 
 
 def client(destinations: Iterable[Destination], *, connect_s: float, read_s: float) -> httpx2.Client:

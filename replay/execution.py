@@ -11,6 +11,7 @@ from typing import Final, NoReturn
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models.functions import Now
 
 from replay import (
     cache,
@@ -22,14 +23,17 @@ from replay import (
     log,
     preflight,
     retrieval,
+    stopping,
     tool_queries,
     tools,
     wording,
 )
+from replay.hooks import lifecycle
+from replay.hooks.types import NO_HOOKS, Hooks
 from replay.loading import Payloads
 from replay.models import ReplaySession
 from replay.policy import Policy
-from replay.problems import CancelRequested, OperatorNeeded, OwnershipLost, Stopped
+from replay.problems import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
 from replay.saving import Saver
 from replay.schemas import OperatorQuestion, StepsResolved
 from replay.walk import Walk
@@ -87,12 +91,14 @@ class Execution:
         self.unreached: list[int] = []  # by the plan they would have been reached
         self.committed: dict[int, Step] = {}
         self.failed_source_kept = False
+        self.hooks: Hooks = NO_HOOKS
 
     # Before the walk
 
     def open(self) -> None:
         """Open the derived run, or take it over: what lies after the last checkpoint is taken back."""
         session = self.session
+        self.hooks = lifecycle.begin(session, taken_over=session.run_id is not None)
         if session.run_id is None:
             with transaction.atomic():
                 run = traces.open_run(
@@ -104,7 +110,9 @@ class Execution:
                 self._update(run=run)
                 log.say(session.id, "session")
         else:
-            traces.truncate_steps(self.run_id, self.checkpoint)
+            with transaction.atomic():
+                self._update()  # holds the session, so that nobody else writes steps that this would take back
+                traces.truncate_steps(self.run_id, self.checkpoint)
             rows = Step.objects.filter(run_id=self.run_id, sequence_no__gte=session.fork_sequence_no)
             self.committed = {row.sequence_no: row for row in rows}
         self._copy(1, session.fork_sequence_no - 1)
@@ -192,6 +200,7 @@ class Execution:
             case Closed():
                 self.closed.append(event)
         if self.buffer and (len(self.buffer) >= _BUFFERED or time.monotonic() - self.buffered_at > _PATIENCE_S):
+            self.check_cancelled()
             self.flush()
 
     def keep_everything(self) -> None:
@@ -205,16 +214,18 @@ class Execution:
             return
         rows, self.buffer = self.buffer, []
         with transaction.atomic():
+            self._progress(rows[0].sequence_no, rows[-1].sequence_no)  # first: only the owner writes steps
             traces.append_steps(self.run_id, rows)
-            self._progress(rows[0].sequence_no, rows[-1].sequence_no)
 
     def check_cancelled(self) -> None:
-        """Raise when the operator wants to stop, or when somebody else owns the session by now."""
+        """Raise when the operator or this worker wants to stop, or when somebody else owns the session by now."""
         row = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.session.id)
         if row[1] != self.owner:
             raise OwnershipLost
         if row[0]:
             raise CancelRequested
+        if stopping.begun():
+            raise HandedBack
 
     def finish(self) -> None:
         """The end state, and the sealed run, in one transaction."""
@@ -235,8 +246,8 @@ class Execution:
         """Write the step that failed, so that the run shows where and why."""
         self.counts[row.label] += 1
         with transaction.atomic():
-            traces.append_steps(self.run_id, [row])
             self._progress(row.sequence_no, row.sequence_no)
+            traces.append_steps(self.run_id, [row])
         raise stopped
 
     def _keep(self, event: Kept, walk: Walk) -> None:
@@ -272,11 +283,11 @@ class Execution:
             self._room_for(end - start + 1)
             self.counts[Label.EXACT] += end - start + 1
             with transaction.atomic():
+                self._progress(start, end)
                 traces.copy_steps(
                     source_run_id=self.session.source_run_id, run_id=self.run_id, first=start, last=end,
                     label=Label.EXACT, reason=str(Reason.SOURCE_OUTPUT_REUSED), detail=label_key(),
                 )  # fmt: skip
-                self._progress(start, end)
 
     def _resolved(self, event: Resolved) -> None:
         call, answer = event.call, event.answer
@@ -350,7 +361,7 @@ class Execution:
 
     def _progress(self, first: int, last: int) -> None:
         self.checkpoint = max(self.checkpoint, last)
-        self._update(checkpoint_no=self.checkpoint, current="", **self._columns())
+        self._update(checkpoint_no=self.checkpoint, current="", lost_workers=0, **self._columns())
         log.say(self.session.id, StepsResolved(seq=0, first=first, last=last), "session")
         live.touch("runs")
 
@@ -364,5 +375,5 @@ class Execution:
     def _update(self, **columns: object) -> None:
         """Write the session, if it is still ours."""
         mine = ReplaySession.objects.filter(id=self.session.id, owner=self.owner, status="running")
-        if not mine.update(heartbeat_at=datetime.now(UTC), **columns):
+        if not mine.update(heartbeat_at=Now(), **columns):
             raise OwnershipLost

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from django.db import transaction
 
-from replay import derived, log, providers
+from replay import derived, log, outages, providers, stopping
 from replay.experiments import progress
 from replay.models import Attempt, ReplaySession
 from replay.policy import Retries
-from replay.problems import CancelRequested, Stopped
+from replay.problems import CancelRequested, OwnershipLost, Stopped
 from replay.schemas import AttemptChanged, AttemptView, TextStreamed
 from replay.world import Answer, Call
 from traces.vocabulary import Label, Reason, StepStatus
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _FLUSH_S: Final = 0.1  # ten pieces of text a second are enough to read along
 _LOOK_S: Final = 0.2  # how often a running or waiting call looks whether it should stop
+_LONGEST_WAIT_S: Final = 900.0  # that `Retry-After` may ask for: a worker waits no longer for one call
+INTERRUPTED: Final = "interrupted"
 
 
 class LiveCalls:
@@ -54,14 +56,12 @@ class LiveCalls:
 
         One that succeeded before a crash is not made again.
         """
-        attempts = list(Attempt.objects.filter(session=self.session, sequence_no=call.no).order_by("attempt"))
+        self.abandon(self.attempts(call))
+        attempts = self.attempts(call)
         for attempt in attempts:
             if attempt.status == "succeeded":
                 return restored(attempt)
-        self._abandon(attempts)
-        number = len(attempts) + 1
-        # Attempts that a crash cut off do not count against the policy: nobody knows their outcome.
-        failures = sum(attempt.error_code != "interrupted" for attempt in attempts)
+        number, failures = self.resume(call, attempts, reason)
         while True:
             self._afford(call, first=number == 1)
             attempt = self._intend(call, place, number, kind=kind)
@@ -75,6 +75,24 @@ class LiveCalls:
                     self._give_up(call, error, failures, reason)
                 self._sleep(wait, call)
                 number += 1
+
+    def attempts(self, call: Call) -> list[Attempt]:
+        return list(Attempt.objects.filter(session=self.session, sequence_no=call.no).order_by("attempt"))
+
+    def resume(self, call: Call, attempts: list[Attempt], reason: Reason) -> tuple[int, int]:
+        """The number of the next attempt, and how many failed, once it may go out.
+
+        Another worker may have died while it waited for this, or just before it gave up.
+        """
+        # Attempts that a crash cut off do not count against the policy: nobody knows their outcome.
+        failed = [attempt for attempt in attempts if attempt.error_code != INTERRUPTED]
+        if failed and failed[-1] is attempts[-1]:
+            last = failed[-1]
+            if last.retry_at is None:
+                error = providers.ProviderError(last.error, code=last.error_code, retryable=False)
+                self._give_up(call, error, len(failed), reason)
+            self._sleep((last.retry_at - datetime.now(UTC)).total_seconds(), call)
+        return len(attempts) + 1, len(failed)
 
     def check_deadline(self, step: int) -> None:
         if self.deadline is not None and datetime.now(UTC) > self.deadline:
@@ -130,13 +148,29 @@ class LiveCalls:
     def store(self, attempt: Attempt, outcome: dict[str, Any], duration_ms: float, cost: Decimal | None) -> None:
         """Store the outcome and what it cost, so that the call is never made again."""
         self.spent = None if self.spent is None or cost is None else self.spent + cost
-        attempt.status, attempt.outcome, attempt.duration_ms = "succeeded", outcome, duration_ms
-        with transaction.atomic():
-            attempt.save()
-            self.execution._update(cost_usd=self.spent)
+
+        def write() -> None:
+            with transaction.atomic():
+                if self.conclude(attempt, status="succeeded", outcome=outcome, duration_ms=duration_ms):
+                    self.execution._update(cost_usd=self.spent)
+                    if self.experiment is not None and cost is not None:
+                        progress.add_cost(self.experiment, cost)
+
+        outages.patiently(write)
+
+    def conclude(self, attempt: Attempt, **columns: Any) -> bool:
+        """Write how an attempt ended; false when that is written already.
+
+        Raises `OwnershipLost` when the worker that took the session over has given the attempt up.
+        """
+        for name, value in columns.items():
+            setattr(attempt, name, value)
+        if Attempt.objects.filter(id=attempt.id, status="intended").update(**columns):
             log.say(self.session.id, _changed(attempt))
-            if self.experiment is not None and cost is not None:
-                progress.add_cost(self.experiment, cost)
+            return True
+        if Attempt.objects.filter(id=attempt.id, status=attempt.status).exists():
+            return False  # the connection was lost right after the commit
+        raise OwnershipLost
 
     def stopped(self, attempt: Attempt, cancelled: Exception) -> NoReturn:
         """A call was given up in the middle; say for which reason."""
@@ -147,20 +181,27 @@ class LiveCalls:
 
     def _failed(self, attempt: Attempt, error: "providers.ProviderError", wait: float | None) -> None:
         now = datetime.now(UTC)
-        attempt.status, attempt.error_code, attempt.error = "failed", error.code[:40], str(error)
-        attempt.duration_ms = (now - attempt.started_at).total_seconds() * 1000
-        attempt.retry_at = None if wait is None else now + timedelta(seconds=wait)
+        columns = {
+            "status": "failed", "error_code": error.code[:40], "error": str(error),
+            "duration_ms": (now - attempt.started_at).total_seconds() * 1000,
+            "retry_at": None if wait is None else now + timedelta(seconds=wait),
+        }  # fmt: skip
+
+        def write() -> None:
+            with transaction.atomic():
+                self.conclude(attempt, **columns)
+
+        outages.patiently(write)
+
+    def _interrupted(self, attempt: Attempt, code: str = INTERRUPTED) -> None:
+        columns = {"status": "failed", "error_code": code, "error": "the call was given up"}
         with transaction.atomic():
-            attempt.save()
-            log.say(self.session.id, _changed(attempt))
+            if Attempt.objects.filter(id=attempt.id, status="intended").update(**columns):
+                attempt.refresh_from_db()
+                log.say(self.session.id, _changed(attempt))
 
-    def _interrupted(self, attempt: Attempt) -> None:
-        attempt.status, attempt.error_code, attempt.error = "failed", "interrupted", "the call was given up"
-        attempt.save()
-        log.say(self.session.id, _changed(attempt))
-
-    def _abandon(self, attempts: list[Attempt]) -> None:
-        """Attempts that a crash left without an outcome: a model call may be made again."""
+    def abandon(self, attempts: list[Attempt]) -> None:
+        """Give up attempts that a crash left without an outcome: these calls may be made again."""
         for attempt in attempts:
             if attempt.status == "intended":
                 self._interrupted(attempt)
@@ -168,7 +209,7 @@ class LiveCalls:
     def _wait_for(self, error: "providers.ProviderError", failures: int) -> float | None:
         """Seconds until the next attempt, or None when there is none."""
         retries = self.policy.retries
-        if not error.retryable or failures > retries.max:
+        if not error.retryable or failures > retries.max or (error.retry_after_s or 0.0) > _LONGEST_WAIT_S:
             return None
         return error.retry_after_s if error.retry_after_s is not None else back_off(retries, failures)
 
@@ -176,6 +217,8 @@ class LiveCalls:
         self, call: Call, error: "providers.ProviderError", failures: int, reason: Reason = Reason.LIVE_MODEL
     ) -> NoReturn:
         tried = "" if failures == 1 else f" after {failures} attempts"
+        if (error.retry_after_s or 0.0) > _LONGEST_WAIT_S:
+            tried += f"; it asks to wait for {error.retry_after_s:,.0f} s, and {_LONGEST_WAIT_S:g} s are the most"
         stopped = Stopped(error.code, f"step {call.no}: {error}{tried}", step=call.no)
         detail = {"code": error.code, "attempts": failures}
         failed = Answer(
@@ -194,10 +237,14 @@ class LiveCalls:
 
 
 class Watch:
-    """Whether a call that is under way should be given up, looked up now and then."""
+    """Whether a call that is under way should be given up, looked up now and then.
 
-    def __init__(self, calls: LiveCalls) -> None:
+    A worker that was asked to end waits longer for a call that cannot be made `again`.
+    """
+
+    def __init__(self, calls: LiveCalls, *, again: bool = True) -> None:
         self.calls = calls
+        self.again = again
         self.looked_at = time.monotonic()
 
     def cancelled(self) -> bool:
@@ -205,9 +252,14 @@ class Watch:
         if now - self.looked_at < _LOOK_S:
             return False
         self.looked_at = now
-        row = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.calls.session.id)
         late = self.calls.deadline is not None and datetime.now(UTC) > self.calls.deadline
-        return bool(row[0]) or row[1] != self.calls.execution.owner or late
+        ending = self.again and stopping.out_of_time()
+        # While the database is away nobody can cancel anything.
+        return late or ending or outages.if_reachable(self._unwanted, otherwise=False)
+
+    def _unwanted(self) -> bool:
+        row = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.calls.session.id)
+        return bool(row[0]) or row[1] != self.calls.execution.owner
 
 
 class _Stream(Watch):
@@ -229,11 +281,15 @@ class _Stream(Watch):
         text = "".join(self.waiting)
         if not text:
             return
-        self.waiting.clear()
         self.told_at = time.monotonic()
+        if outages.if_reachable(lambda: self._say(text), otherwise=False):
+            self.waiting.clear()
+            self.offset += len(text)
+
+    def _say(self, text: str) -> bool:
         said = TextStreamed(seq=0, sequence_no=self.step, offset=self.offset, text=text)
         log.say(self.calls.session.id, said)
-        self.offset += len(text)
+        return True
 
 
 def back_off(retries: Retries, failures: int) -> float:

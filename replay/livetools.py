@@ -2,12 +2,13 @@
 
 import time
 from typing import Any, Final
+from uuid import UUID
 
 from django.db import transaction
 
-from replay import log, tools
-from replay.livecalls import LiveCalls, _changed
-from replay.models import Attempt
+from replay import log, outages, tools
+from replay.livecalls import LiveCalls
+from replay.models import Attempt, ReplaySession
 from replay.resolvers import operator_said
 from replay.world import Answer, Call
 from traces.vocabulary import Label, Reason, StepStatus
@@ -17,19 +18,19 @@ _UNKNOWN: Final = "unknown_outcome"
 
 def answer(calls: LiveCalls, tool: tools.Tool, call: Call) -> Answer | None:
     """One call with its retries. None: the outcome is unknown, and the operator leaves it to the policy."""
-    attempts = list(Attempt.objects.filter(session=calls.session, sequence_no=call.no).order_by("attempt"))
+    if tool.entry.idempotent:
+        calls.abandon(calls.attempts(call))
+    attempts = calls.attempts(call)
     for attempt in attempts:
         if attempt.status == "succeeded":
             return _restored(attempt)
-    if not tool.entry.idempotent and any(_is_open(attempt) for attempt in attempts):
+    if any(_is_open(attempt) for attempt in attempts):
         return _ask(calls, call, attempts)
-    calls._abandon(attempts)
     return _run(calls, tool, call, attempts)
 
 
 def _run(calls: LiveCalls, tool: tools.Tool, call: Call, attempts: list[Attempt]) -> Answer | None:
-    number = len(attempts) + 1
-    failures = sum(attempt.error_code != "interrupted" for attempt in attempts)
+    number, failures = calls.resume(call, attempts, Reason.LIVE_TOOL)
     while True:
         calls._afford(call, first=number == 1)
         attempt = calls._intend(call, tool.place, number, kind="tool")
@@ -52,13 +53,25 @@ def _run(calls: LiveCalls, tool: tools.Tool, call: Call, attempts: list[Attempt]
 
 
 def _succeeded(calls: LiveCalls, attempt: Attempt, found: tools.ToolResult, duration_ms: float) -> Answer:
-    """Store the outcome, so that the call is never made again."""
-    attempt.status, attempt.duration_ms = "succeeded", duration_ms
-    attempt.outcome = {"output": found.output, "status": found.status}
-    with transaction.atomic():
-        attempt.save()
-        log.say(calls.session.id, _changed(attempt))
+    """Store the outcome, so that the call is never made again.
+
+    Also when another worker has taken the session over meanwhile: then this answers what the operator is asked.
+    """
+    outcome = {"output": found.output, "status": found.status}
+
+    def write() -> None:
+        with transaction.atomic():
+            if calls.conclude(attempt, status="succeeded", outcome=outcome, duration_ms=duration_ms):
+                _withdraw_question(calls.session.id, attempt.sequence_no)
+
+    outages.patiently(write)
     return _restored(attempt)
+
+
+def _withdraw_question(session_id: UUID, step: int) -> None:
+    asked = ReplaySession.objects.filter(id=session_id, status="awaiting_operator", question__sequence_no=step)
+    if asked.update(status="pending", question=None, current=""):
+        log.say(session_id, "session")
 
 
 def _restored(attempt: Attempt) -> Answer:
@@ -77,8 +90,8 @@ def _is_open(attempt: Attempt) -> bool:
 
 
 def _leave_open(calls: LiveCalls, attempt: Attempt, error: tools.ToolFailed) -> None:
+    error.code = _UNKNOWN
     calls._failed(attempt, error, None)
-    Attempt.objects.filter(id=attempt.id).update(error_code=_UNKNOWN)
 
 
 def _ask(calls: LiveCalls, call: Call, attempts: list[Attempt]) -> Answer | None:

@@ -10,6 +10,7 @@ from traces.models import Run
 
 STATUSES = [(status, status) for status in get_args(SessionStatus)]
 UNFINISHED = ("pending", "running", "awaiting_operator")
+COMPLETED = ("completed_exact", "completed_mixed", "completed_simulated")
 
 
 class OverrideProfile(models.Model):
@@ -42,6 +43,8 @@ class ReplaySession(models.Model):
     status = models.CharField(max_length=20, choices=STATUSES, default="pending")
     owner = models.CharField(max_length=160, blank=True, help_text="the worker process that has claimed it")
     heartbeat_at = models.DateTimeField(null=True)
+    lost_workers = models.PositiveSmallIntegerField(default=0, help_text="that ended since the last checkpoint")
+    takeovers = models.JSONField(default=list, help_text="[when, last step kept, steps taken back], one a takeover")
     cancel_requested = models.BooleanField(default=False)
     resolved_steps = models.PositiveIntegerField(default=0)
     checkpoint_no = models.PositiveIntegerField(default=0, help_text="the last committed step of the derived run")
@@ -62,12 +65,18 @@ class ReplaySession(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    compared_at = models.DateTimeField(null=True, help_text="when its diff was made, or could not be made")
 
     class Meta:
         indexes = (
             models.Index(fields=["-created_at"], name="session_newest"),
             # recovery looks for these at start and every few seconds
             models.Index(fields=["status"], name="session_unfinished", condition=models.Q(status__in=UNFINISHED)),
+            models.Index(
+                fields=["status"],
+                name="session_uncompared",
+                condition=models.Q(status__in=COMPLETED, compared_at=None),
+            ),
             models.Index(fields=["source_run", "-created_at"], name="session_of_run"),
         )
 
@@ -129,6 +138,72 @@ class ToolDecision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool}: {self.safe}"
+
+
+class HookOutcome(models.Model):
+    """What came of one event of a session, where a hook decided or failed. A takeover heeds it and asks nobody again."""
+
+    session = models.ForeignKey(ReplaySession, models.CASCADE, related_name="hook_outcomes")
+    sequence_no = models.PositiveIntegerField(help_text="of the derived run's step that it is about; 0: the agent")
+    event = models.CharField(max_length=24)
+    tool_name = models.CharField(max_length=300, blank=True)
+    asked = models.JSONField(null=True, help_text="the arguments that the agent gave, of a tool event")
+    hook = models.CharField(max_length=120, blank=True, help_text="whose decision counts; empty: nobody's")
+    decision = models.JSONField(help_text="as the hook said it")
+    failures = models.JSONField(default=list, help_text="[hook, error] of those that gave no answer")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["session", "sequence_no", "event"], name="hook_outcome_identity"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.event} of step {self.sequence_no}: {self.decision}"
+
+
+class TelemetryCount(models.Model):
+    """What became of the events for one telemetry target, over all processes."""
+
+    target = models.CharField(primary_key=True, max_length=120)
+    sent = models.PositiveBigIntegerField(default=0)
+    dropped = models.PositiveBigIntegerField(default=0)
+    error = models.TextField(blank=True, help_text="the last one")
+    error_at = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.sent} sent, {self.dropped} dropped"
+
+
+class LangfuseExport(models.Model):
+    """One run on its way to Langfuse. `done_events` is the cursor: what lies before it was acknowledged."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    target = models.CharField(max_length=120)
+    status = models.CharField(max_length=7, default="pending", help_text="pending, running, done or failed")
+    owner = models.CharField(max_length=160, blank=True)
+    heartbeat_at = models.DateTimeField(null=True)
+    done_events = models.PositiveIntegerField(default=0)
+    rejected = models.PositiveIntegerField(default=0, help_text="events that Langfuse refused for good")
+    cut = models.PositiveIntegerField(default=0, help_text="payloads left out because they are too large")
+    failures = models.PositiveSmallIntegerField(default=0, help_text="in a row")
+    error = models.TextField(blank=True)
+    retry_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=["run", "-created_at"], name="langfuse_export_of_run"),
+            models.Index(
+                fields=["status"], name="langfuse_unfinished", condition=models.Q(status__in=("pending", "running"))
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"export of {self.run_id} to {self.target} ({self.status})"
 
 
 class Experiment(models.Model):

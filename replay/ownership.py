@@ -1,24 +1,40 @@
-"""Which worker process works on a session, and whether it still lives."""
+"""Which worker process works on a session, and whether it still lives.
+
+A heartbeat is never held against a clock: whoever looks after the others waits, by its own clock, for a beat that
+does not change. So clocks that disagree, or a database that was away for a while, make nobody look dead.
+"""
 
 import os
 import socket
-from datetime import UTC, datetime, timedelta
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Final
 from uuid import UUID, uuid4
 
+from django.conf import settings
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce, Now
+
 from replay.models import ReplaySession
 
-BEAT_S: Final = 2.0
-# Several missed beats: a busy machine is not a dead one.
-STALE: Final = timedelta(seconds=15)
+_PROC: Final = Path("/proc")
 
 
-@cache
-def _process(pid: int) -> str:
-    """This process, told apart from an earlier one with the same number by when it started."""
-    return f"{socket.gethostname()}:{pid}:{_started(pid)}"
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A session in the hands of an owner."""
+
+    session_id: UUID
+    owner: str
+
+
+def beat_s() -> float:
+    """Seconds between two heartbeats: several fit into the time after which a worker is taken for dead."""
+    return min(2.0, float(settings.TAKEOVER_S) / 5)
 
 
 def new_owner() -> str:
@@ -28,49 +44,99 @@ def new_owner() -> str:
 
 def claim(session_id: UUID, owner: str) -> bool:
     """Take a pending session; false when somebody else has it, or it has ended."""
-    now = datetime.now(UTC)
-    claimed = ReplaySession.objects.filter(id=session_id, status="pending").update(
-        status="running", owner=owner, heartbeat_at=now
-    )
-    if claimed:
-        ReplaySession.objects.filter(id=session_id, started_at__isnull=True).update(started_at=now)
-    return bool(claimed)
+    pending = ReplaySession.objects.filter(id=session_id, status="pending")
+    return bool(
+        pending.update(
+            status="running", owner=owner, heartbeat_at=Now(), started_at=Coalesce("started_at", Now())
+        )
+    )  # fmt: skip
 
 
 def beat(session_id: UUID, owner: str) -> bool:
     """Say that the owner lives; false when it is the owner no more."""
-    mine = ReplaySession.objects.filter(id=session_id, owner=owner, status="running")
-    return bool(mine.update(heartbeat_at=datetime.now(UTC)))
+    return bool(_held(Claim(session_id=session_id, owner=owner)).update(heartbeat_at=Now()))
 
 
-def abandoned() -> list[UUID]:
-    """Running sessions whose worker is gone: its process has ended, or it has been silent for long."""
+def release(lost: Claim) -> bool:
+    """Make an abandoned session pending again, unless it is in other hands by now.
+
+    What its old owner still tries to write is refused.
+    """
+    return bool(_held(lost).update(status="pending", owner="", lost_workers=F("lost_workers") + 1))
+
+
+def give_back(session_id: UUID, owner: str) -> bool:
+    """Leave a session to another worker; false when it is in other hands already."""
+    return bool(_held(Claim(session_id=session_id, owner=owner)).update(status="pending", owner="", current=""))
+
+
+class Observer:
+    """Looks at the heartbeats of all running sessions, again and again."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[Claim, tuple[datetime, float]] = {}
+
+    def abandoned(self) -> list[Claim]:
+        """Sessions whose process has ended, or whose heartbeat did not change while this observer watched."""
+        now, found, seen = self._clock(), [], {}
+        for held, beat_at in _running():
+            known = self._seen.get(held)
+            since = known[1] if known is not None and known[0] == beat_at else now
+            if beat_at is None or now - since > settings.TAKEOVER_S or _is_dead(held.owner):
+                found.append(held)
+            else:
+                seen[held] = (beat_at, since)
+        self._seen = seen
+        return found
+
+    def forget(self) -> None:
+        """Begin anew: what kept this observer from looking may have kept the others from beating."""
+        self._seen = {}
+
+
+def _held(held: Claim) -> QuerySet[ReplaySession]:
+    return ReplaySession.objects.filter(id=held.session_id, owner=held.owner, status="running")
+
+
+def _running() -> Iterable[tuple[Claim, datetime | None]]:
     rows = ReplaySession.objects.filter(status="running").values_list("id", "owner", "heartbeat_at")
-    limit = datetime.now(UTC) - STALE
-    return [id for id, owner, beat_at in rows if beat_at is None or beat_at < limit or _is_dead(owner)]
+    return [(Claim(session_id=id, owner=owner), beat_at) for id, owner, beat_at in rows]
 
 
-def release(session_id: UUID) -> None:
-    """Make an abandoned session pending again; what its old owner still tries to write is refused."""
-    ReplaySession.objects.filter(id=session_id, status="running").update(status="pending", owner="")
+@cache
+def _process(pid: int) -> str:
+    """This process, told apart from an earlier one with the same number by when it started."""
+    return f"{socket.gethostname()[:60]}:{_place()}:{pid}:{_started(pid)}"
+
+
+@cache
+def _place() -> str:
+    """Where process numbers mean the same: one boot of one machine, and one container on it.
+
+    Host names do not tell: containers on the network of their host share its name, and machines are named alike.
+    """
+    try:
+        boot = _PROC.joinpath("sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}.{_PROC.joinpath('self/ns/pid').readlink()}".replace(":", "").replace("-", "")
+    except OSError:
+        return socket.gethostname()
 
 
 def _is_dead(owner: str) -> bool:
-    """Only a process of this machine can be known to have ended."""
-    host, _, rest = owner.partition(":")
-    pid, _, started = rest.partition(":")
-    if host != socket.gethostname() or not pid.isdecimal():
+    """Only a process of this place can be known to have ended."""
+    _, place, pid, started = (*owner.split(":"), "", "", "", "")[:4]
+    if place != _place() or not pid.isdecimal():
         return False
-    return _started(int(pid)) != started.partition(":")[0]
+    return _started(int(pid)) != started
 
 
 def _started(pid: int) -> str:
     """When a process started, in the clock of the machine; empty when there is no such process."""
-    stat = Path(f"/proc/{pid}/stat")
-    if stat.parent.parent.joinpath("self").exists():
+    if _PROC.joinpath("self").exists():
         try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except FileNotFoundError:
+            fields = _PROC.joinpath(str(pid), "stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
             return ""
         # A zombie has ended; field 20 after the name is the start time.
         return "" if fields[0] == "Z" else fields[19]

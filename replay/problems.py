@@ -53,5 +53,9 @@ class OperatorNeeded(Exception):
     """The session waits for the operator's answer."""
 
 
+class HandedBack(Exception):
+    """This worker was asked to end: the session goes to another one."""
+
+
 class OwnershipLost(Exception):
     """Another worker has taken the session over: this one must not write any more."""

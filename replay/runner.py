@@ -8,24 +8,26 @@ from typing import Final
 from uuid import UUID
 
 import structlog
-from django.db import close_old_connections, connection, transaction
+from django.db import Error, close_old_connections, connection, transaction
+from django.db.models.functions import Now
 
 from diffing import services as diffing
-from replay import containers, log, ownership, preflight
+from replay import containers, log, outages, ownership, preflight
 from replay.edits import apply_profile
 from replay.execution import Execution
+from replay.hooks import lifecycle
 from replay.loading import Payloads, load_graph
-from replay.models import ReplaySession
+from replay.models import COMPLETED, ReplaySession
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
-from replay.problems import CancelRequested, OperatorNeeded, OwnershipLost, Stopped
+from replay.problems import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
 from replay.walk import Walk
 from traces import services as traces
 from traces.parts import MissingPart
 from traces.vocabulary import RunStatus
 
 logger = structlog.get_logger("replay")
-_COMPARED: Final = ("completed_exact", "completed_mixed", "completed_simulated")
+_MOST_OUTAGES: Final = 20  # of the database, in one go at a session
 
 
 def execute(session_id: UUID) -> bool:
@@ -34,40 +36,68 @@ def execute(session_id: UUID) -> bool:
     if not ownership.claim(session_id, owner):
         return False
     with _heartbeat(session_id, owner):
-        try:
-            return _walk(session_id, owner)
-        except OwnershipLost:
-            logger.warning("session_taken_over", session_id=str(session_id))
-        except OperatorNeeded:
-            logger.info("session_waits_for_operator", session_id=str(session_id))
-        except CancelRequested:
-            _end(session_id, owner, "cancelled")
-        except Stopped as stopped:
-            _end(session_id, owner, "failed_execution", code=stopped.code, error=str(stopped), step=stopped.step)
-        except MissingPart as missing:
-            _end(session_id, owner, "failed_execution", code="artifact_missing", error=str(missing))
-        except Exception as error:
-            # Whatever it was: a session must never stay `running` with nobody working on it.
-            logger.exception("session_failed", session_id=str(session_id))
-            _end(session_id, owner, "failed_execution", code="internal_error", error=f"{type(error).__name__}: {error}")
-            raise
+        for _ in range(_MOST_OUTAGES):
+            try:
+                return _run(session_id, owner)
+            except Error as error:
+                if not outages.is_outage(error):
+                    raise
+                connection.close()
+                logger.warning("database_away", session_id=str(session_id), error=str(error).partition("\n")[0])
+            # The walk begins again at the last checkpoint; what was answered meanwhile is stored beside it.
+            if not outages.patiently(lambda: ownership.beat(session_id, owner)):
+                return False
+        lost = f"the connection to the database was lost {_MOST_OUTAGES} times"
+        _end(session_id, owner, "failed_execution", code="database_unavailable", error=lost)
     return False
+
+
+def give_up(lost: ownership.Claim) -> None:
+    """End a session that no worker survives."""
+    error = "one worker after the other ended while it worked on this, and no step came of it"
+    _end(lost.session_id, lost.owner, "failed_execution", code="worker_lost", error=error)
 
 
 def compare(session_id: UUID) -> None:
     """Diff source and derived run; a diff that fails is logged and leaves the session as it is."""
     session = ReplaySession.objects.get(id=session_id)
-    if session.run_id is None or session.status not in _COMPARED:
+    if session.run_id is None or session.status not in COMPLETED:
         return
+    found: UUID | None = None
     try:
-        report = diffing.diff(base_id=session.source_run_id, candidate_id=session.run_id)
-    except Exception:
+        found = diffing.diff(base_id=session.source_run_id, candidate_id=session.run_id).id
+    except Exception as error:
+        if outages.is_outage(error):
+            raise
         # The replay is complete without its diff, which can be asked for again at any time.
         logger.exception("diff_failed", session_id=str(session_id))
-        return
     with transaction.atomic():
-        ReplaySession.objects.filter(id=session_id).update(diff_id=report.id)
+        ReplaySession.objects.filter(id=session_id).update(diff_id=found, compared_at=Now())
         log.say(session_id, "session")
+
+
+def _run(session_id: UUID, owner: str) -> bool:
+    """One walk from the last checkpoint; raises only what the database raises while it is away, and mistakes."""
+    try:
+        return _walk(session_id, owner)
+    except (OwnershipLost, OperatorNeeded) as left:
+        logger.warning("session_left", session_id=str(session_id), why=type(left).__name__)
+    except HandedBack:
+        ownership.give_back(session_id, owner)
+    except CancelRequested:
+        _end(session_id, owner, "cancelled")
+    except Stopped as stopped:
+        _end(session_id, owner, "failed_execution", code=stopped.code, error=str(stopped), step=stopped.step)
+    except MissingPart as missing:
+        _end(session_id, owner, "failed_execution", code="artifact_missing", error=str(missing))
+    except Exception as error:
+        if outages.is_outage(error):
+            raise
+        # Whatever it was: a session must never stay `running` with nobody working on it.
+        logger.exception("session_failed", session_id=str(session_id))
+        _end(session_id, owner, "failed_execution", code="internal_error", error=f"{type(error).__name__}: {error}")
+        raise
+    return False
 
 
 def _walk(session_id: UUID, owner: str) -> bool:
@@ -77,16 +107,19 @@ def _walk(session_id: UUID, owner: str) -> bool:
     payloads = Payloads()
     execution = Execution(session, owner, policy, payloads)
     execution.open()
+    started = lifecycle.started(execution.hooks, session)
     if not preflight.changes_anything(overrides, policy):
         execution.keep_everything()
     else:
         graph = load_graph(session.source_run_id, session.fork_sequence_no)
         profile = apply_profile(overrides, graph)
         preflight.expect(graph, profile, payloads)
-        walk = Walk(graph, profile, policy, execution)
+        walk = Walk(graph, profile, policy, execution, execution.hooks)
+        walk.points.heed_start(started)
         for event in walk.run():
             execution.handle(event, walk)
     execution.finish()
+    lifecycle.ended(session_id)
     return True
 
 
@@ -107,6 +140,7 @@ def _end(
             containers.cut_off(run_id, fork, failed=status == "failed_execution")
             traces.seal_run(run_id, RunStatus.FAILED)
         log.say(session_id, "session")
+    lifecycle.ended(session_id)
 
 
 @contextmanager
@@ -116,9 +150,10 @@ def _heartbeat(session_id: UUID, owner: str) -> Iterator[None]:
 
     def beat() -> None:
         try:
-            while not done.wait(ownership.BEAT_S):
+            while not done.wait(ownership.beat_s()):
                 close_old_connections()
-                if not ownership.beat(session_id, owner):
+                # Without the database nobody can take the session over: the next beat is soon enough.
+                if not outages.if_reachable(lambda: ownership.beat(session_id, owner), otherwise=True):
                     break
         finally:
             connection.close()

@@ -7,15 +7,19 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
+from replay import log, ownership, preflight, queries, runner, sessions, tasks
+from replay.models import COMPLETED, ReplaySession
 from replay import log, ownership, preflight, queries, sessions, tasks
 from replay.models import ReplaySession
 from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import OperatorAnswer, Plan, PlanRefusal, ReplayRequest
+from traces import queueing
 from traces import services as traces
 from traces.canonical import digest
 from traces.vocabulary import RunStatus
 
 _FAILED_VALIDATION: Final = "failed_validation"
+_MOST_LOST_WORKERS: Final = 10  # one after the other at the same checkpoint: it is the session that ends them
 
 
 def preview(request: ReplayRequest) -> Plan:
@@ -42,7 +46,7 @@ def launch(request: ReplayRequest, idempotency_key: str | None = None) -> Replay
                 _refuse(session, refusals[0])
             else:
                 log.say(session.id, "session")
-                transaction.on_commit(partial(tasks.execute.delay, str(session.id)))
+                transaction.on_commit(partial(queueing.put, tasks.execute, session.id))
     except IntegrityError:
         if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
             return known  # the same request arrived twice at once
@@ -81,22 +85,34 @@ def answer(session_id: UUID, given: OperatorAnswer) -> ReplaySession:
         if not released:
             raise SessionConflict(f"session {session_id} was answered already")
         log.say(session_id, "session")
-        transaction.on_commit(partial(tasks.execute.delay, str(session_id)))
+        transaction.on_commit(partial(queueing.put, tasks.execute, session_id))
     return queries.find_session(session_id)
 
 
-def requeue_unfinished() -> int:
-    """Give sessions that nobody works on any more to the workers; how many.
+def take_over(observer: ownership.Observer) -> None:
+    """Make the sessions of workers that are gone pending again, and end those that no worker survives."""
+    for lost in observer.abandoned():
+        deadly = ReplaySession.objects.filter(id=lost.session_id, lost_workers__gte=_MOST_LOST_WORKERS)
+        if deadly.exists():
+            runner.give_up(lost)
+        else:
+            ownership.release(lost)
 
-    Called at start and every few seconds. Queued twice is harmless: only one worker can claim a session.
+
+def requeue_unfinished(queued: int = 0) -> int:
+    """Queue what waits, unless as many messages are `queued`: then none was lost. Answers how many.
+
+    Queued twice is harmless: only one worker can claim a session, and a diff is made once.
     """
-    for session_id in ownership.abandoned():
-        ownership.release(session_id)
     # A row of an experiment waits for its turn.
     turn = ReplaySession.objects.filter(status="pending").exclude(experiment_row__released=False)
-    waiting = list(turn.values_list("id", flat=True))
-    for session_id in waiting:
-        tasks.execute.delay(str(session_id))
+    waiting = [(tasks.execute, session) for session in turn.values_list("id", flat=True)]
+    done = ReplaySession.objects.filter(status__in=COMPLETED, compared_at=None)
+    waiting += [(tasks.compare, session) for session in done.values_list("id", flat=True)]
+    if len(waiting) <= queued:
+        return 0
+    for task, session in waiting:
+        queueing.put(task, session)
     return len(waiting)
 
 

@@ -4,18 +4,29 @@ from uuid import UUID
 
 from celery import shared_task
 
+from replay import runner, stopping
 from replay import runner
 from replay.bisecting import progress as bisecting
 from replay.experiments import judging, progress
+from traces import queueing
 
 
 @shared_task
 def execute(session_id: str) -> None:
-    """Run a replay session to its end, or to the operator's next answer."""
+    """Run a replay session to its end, or to the operator's next answer.
+
+    A worker that was asked to end leaves it to another one.
+    """
+    if stopping.begun():
+        return
+    session = UUID(session_id)
     try:
-        if runner.execute(UUID(session_id)):
-            compare.delay(session_id)
+        if runner.execute(session):
+            queueing.put(compare, session)
     finally:
+        next_ones = [session] if stopping.begun() else _whose_turn_it_is(session)
+        for waiting in next_ones:
+            queueing.put(execute, waiting)
         stopped = UUID(session_id)
         for waiting in [*progress.release_after(stopped), *bisecting.advance_after(stopped)]:
             execute.delay(str(waiting))
@@ -26,3 +37,7 @@ def compare(session_id: str) -> None:
     """Diff a finished replay against its source, and judge it when it is a row of an experiment."""
     runner.compare(UUID(session_id))
     judging.judge(UUID(session_id))
+
+
+def _whose_turn_it_is(stopped: UUID) -> list[UUID]:
+    return [*progress.release_after(stopped), *bisecting.advance_after(stopped)]

@@ -15,6 +15,7 @@ from replay.experiments.schemas import CellPlan, ExperimentPlan, ExperimentReque
 from replay.models import Experiment, ExperimentRow, ReplaySession
 from replay.problems import InvalidReplay, ReplayRefused, SessionConflict
 from replay.schemas import PlanRefusal, ReplayRequest
+from traces import queueing
 from traces.canonical import digest, escape_pointer
 from traces.json_types import JSONValue
 
@@ -70,21 +71,26 @@ def cancel(experiment_id: UUID) -> Experiment:
     return queries.find(experiment_id)
 
 
-def requeue_unfinished() -> int:
-    """Go on with experiments whose worker is gone: rows whose turn it is, and finished ones without their result."""
+def requeue_unfinished(queued: int = 0) -> int:
+    """Go on with experiments whose worker is gone: rows whose turn it is, and finished ones without their result.
+
+    Results are queued unless as many messages are `queued` already.
+    """
     waiting = ExperimentRow.objects.filter(released=False, session__status="pending")
     for experiment in set(waiting.values_list("experiment_id", flat=True)):
         _queue_next(experiment)
     unjudged = ExperimentRow.objects.filter(result=None, session__status__in=COMPLETED)
     sessions = list(unjudged.values_list("session_id", flat=True))
+    if len(sessions) <= queued:
+        return 0
     for session in sessions:
-        tasks.compare.delay(str(session))
+        queueing.put(tasks.compare, session)
     return len(sessions)
 
 
 def _queue_next(experiment_id: UUID) -> None:
     for session in progress.release(experiment_id):
-        tasks.execute.delay(str(session))
+        queueing.put(tasks.execute, session)
 
 
 def _own_refusals(request: ExperimentRequest) -> list[PlanRefusal]:

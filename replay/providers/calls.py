@@ -1,15 +1,17 @@
 """One attempt at one live model call, through the official SDK of the provider's protocol."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
+from django.db import Error as DatabaseError
+
 from replay import egress, pricing
 from replay.providers import anthropic_protocol, openai_protocol
 from replay.providers.configuration import api_key, configured
-from replay.providers.failures import classified, garbage
+from replay.providers.failures import INCOMPLETE, classified, garbage
 from replay.providers.types import (
     Cancelled,
     IsCancelled,
@@ -25,7 +27,9 @@ from traces.json_types import JSONObject
 _CONNECT_S: Final = 10.0
 # A server may never stop sending; no recorded answer comes near these.
 _MOST_CHARACTERS: Final = 4_000_000
+_MOST_BYTES: Final = 128 * 1024 * 1024  # the protocols spend many on each character
 _LONGEST_S: Final = 1800.0
+_STREAM: Final = "text/event-stream"
 # A few: one for each configured provider, and one more whenever its key changes.
 _clients: dict[tuple[Provider, str], Any] = {}
 
@@ -68,26 +72,38 @@ def _streamed(
     key = api_key(provider)
     protocol = openai_protocol if provider.protocol == "openai" else anthropic_protocol
     arguments, left_out = protocol.request(call)
+
+    def look() -> None:
+        if cancelled():
+            raise Cancelled
+
     try:
-        with _opened(provider, key, arguments) as stream:
-            return _read(provider, stream, protocol.Assembly(provider, on_text), cancelled), left_out
-    except Cancelled:
+        with (
+            egress.limited(look, most_bytes=_MOST_BYTES, longest_s=_LONGEST_S),
+            _opened(provider, key, arguments) as stream,
+        ):
+            return _read(provider, stream, protocol.Assembly(provider, on_text), look), left_out
+    except (Cancelled, DatabaseError):  # of whoever reads along: no failure of the provider
         raise
     except Exception as error:
         # The SDKs let through whatever they did not expect; all of it is classified.
         raise classified(error, provider, key) from error
 
 
-def _read(provider: Provider, stream: Iterable[Any], assembly: _Assembly, cancelled: IsCancelled) -> Streamed:
+def _read(provider: Provider, stream: Any, assembly: _Assembly, look: Callable[[], None]) -> Streamed:
     characters = 0
-    deadline = time.monotonic() + _LONGEST_S
     for piece in stream:
-        if cancelled():
-            raise Cancelled
+        look()
         characters += assembly.add(piece)
-        if characters > _MOST_CHARACTERS or time.monotonic() > deadline:
-            raise garbage(provider, "its answer does not end", retryable=False)
-    return assembly.result()
+        if characters > _MOST_CHARACTERS:
+            raise egress.Endless("it is too large")
+    try:
+        return assembly.result()
+    except ProviderError as error:
+        kind = stream.response.headers.get("content-type", "no content type").partition(";")[0].strip()
+        if error.code == INCOMPLETE and kind.lower() != _STREAM:
+            raise garbage(provider, f"what it sent is {kind[:80]!r} and no stream") from error
+        raise
 
 
 def _answered(

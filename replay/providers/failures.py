@@ -10,7 +10,7 @@ from typing import Final
 import httpx2
 from pydantic import ValidationError
 
-from replay.egress import EgressRefused
+from replay.egress import Compressed, EgressRefused, Endless
 from replay.providers.types import Provider, ProviderError
 
 _CODES: Final = {
@@ -21,6 +21,7 @@ _RETRYABLE: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
 # Codes that come with status 429 although waiting does not help.
 _FINAL_CODES: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _DETAIL: Final = 500
+INCOMPLETE: Final = "incomplete_stream"
 
 
 def classified(error: Exception, provider: Provider, key: str) -> ProviderError:
@@ -30,6 +31,8 @@ def classified(error: Exception, provider: Provider, key: str) -> ProviderError:
     for cause in _causes(error):
         if isinstance(cause, EgressRefused):
             return ProviderError(str(cause), code="egress_refused", retryable=False)
+        if isinstance(cause, Endless | Compressed):
+            return garbage(provider, str(cause), retryable=False)
         if isinstance(cause, httpx2.TimeoutException):
             return ProviderError(f"{provider.name} did not answer in time", code="timeout", retryable=True)
     status = getattr(error, "status_code", None)
@@ -49,7 +52,7 @@ def garbage(provider: Provider, what: str, *, retryable: bool = True) -> Provide
 
 
 def incomplete(provider: Provider) -> ProviderError:
-    return ProviderError(f"{provider.name} ended its answer in the middle", code="incomplete_stream", retryable=True)
+    return ProviderError(f"{provider.name} ended its answer in the middle", code=INCOMPLETE, retryable=True)
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

@@ -14,7 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
 from replay import ownership, preflight, queries, runner, services, tasks, tool_services, tools
-from replay.models import Attempt
+from replay.models import Attempt, ReplaySession
 from replay.schemas import OperatorAnswer, SessionView
 from replay.tools import configuration
 from tests.provider_server import Exchange, ProviderServer, provider_server
@@ -195,7 +195,7 @@ def test_after_a_crash_only_an_idempotent_call_is_made_again(
     with pytest.raises(KeyboardInterrupt):
         runner.execute(session)
     monkeypatch.setattr(tools, "run", really)
-    ownership.release(session)
+    services.take_over(Everyone())
     runner.execute(session)
     view = queries.session_view(session)
     assert len(endpoint.seen) == (2 if idempotent else 1)
@@ -224,6 +224,14 @@ def test_a_host_that_is_not_there_ends_the_replay_after_its_retries(settings: Se
     configure(settings, {"http": {"url": "http://orders.invalid/"}})
     assert replay().error_code == "network"
     assert [code for _, _, code in attempts()] == ["network"] * 3
+
+
+class Everyone(ownership.Observer):
+    """Takes every worker for dead."""
+
+    def abandoned(self) -> list[ownership.Claim]:
+        running = ReplaySession.objects.filter(status="running").values_list("id", "owner")
+        return [ownership.Claim(session_id=id, owner=owner) for id, owner in running]
 
 
 def lines(log: Path) -> list[dict[str, Any]]:

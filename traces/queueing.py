@@ -1,0 +1,26 @@
+"""Giving work to the workers. The queue is a hint: what it loses, or never got, is queued again from the database."""
+
+from uuid import UUID
+
+import structlog
+from celery import Task, current_app
+from kombu.exceptions import OperationalError
+
+logger = structlog.get_logger("queue")
+
+
+def put(task: "Task[..., None]", *ids: UUID | str) -> bool:
+    """Queue a task; false when the broker is away, which costs a few seconds and nothing else."""
+    try:
+        task.delay(*map(str, ids))
+    except OperationalError as error:
+        logger.warning("broker_away", task=task.name, error=str(error))
+        return False
+    return True
+
+
+def length() -> int:
+    """How many messages nobody has taken yet; raises kombu's `OperationalError`."""
+    with current_app.connection_for_read() as connection:
+        name = current_app.conf.task_default_queue
+        return int(connection.default_channel.queue_declare(queue=name).message_count)
