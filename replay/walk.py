@@ -349,7 +349,7 @@ class Walk:
 
 
 _CALLED = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
-_LIVE_KINDS = {StepType.MODEL: "model", StepType.TOOL: "tool"}
+_LIVE_KINDS = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}
 
 
 def aligned(answer: Answer, recorded: JSONObject) -> Answer:
