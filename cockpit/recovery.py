@@ -13,6 +13,7 @@ from kombu.exceptions import KombuError, OperationalError
 from diffing import services as diffs
 from replay import ownership
 from replay import services as replays
+from replay.bisecting import services as bisections
 from replay.experiments import services as experiments
 from traces import queueing
 
@@ -25,13 +26,14 @@ def look_after(observer: ownership.Observer) -> None:
     queued = queueing.length()
     replays.requeue_unfinished(queued)
     experiments.requeue_unfinished(queued)
+    bisections.requeue_unfinished()
     diffs.requeue_unfinished()
 
 
 def at_start() -> None:
     """What an earlier process left is gone on with at once: nobody else can be at work on it."""
     replays.take_over(ownership.Observer())
-    requeued = replays.requeue_unfinished() + experiments.requeue_unfinished()
+    requeued = replays.requeue_unfinished() + experiments.requeue_unfinished() + bisections.requeue_unfinished()
     requeued += diffs.requeue_unfinished(waiting_for=timedelta(0))
     if requeued:
         log.info("requeued", count=requeued)

@@ -9,8 +9,6 @@ from django.db import IntegrityError, transaction
 
 from replay import log, ownership, preflight, queries, runner, sessions, tasks
 from replay.models import COMPLETED, ReplaySession
-from replay import log, ownership, preflight, queries, sessions, tasks
-from replay.models import ReplaySession
 from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import OperatorAnswer, Plan, PlanRefusal, ReplayRequest
 from traces import queueing

@@ -5,7 +5,6 @@ from uuid import UUID
 from celery import shared_task
 
 from replay import runner, stopping
-from replay import runner
 from replay.bisecting import progress as bisecting
 from replay.experiments import judging, progress
 from traces import queueing
@@ -27,9 +26,6 @@ def execute(session_id: str) -> None:
         next_ones = [session] if stopping.begun() else _whose_turn_it_is(session)
         for waiting in next_ones:
             queueing.put(execute, waiting)
-        stopped = UUID(session_id)
-        for waiting in [*progress.release_after(stopped), *bisecting.advance_after(stopped)]:
-            execute.delay(str(waiting))
 
 
 @shared_task

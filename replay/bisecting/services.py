@@ -18,6 +18,7 @@ from replay.experiments.schemas import CheckResult
 from replay.models import Bisection
 from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import PlanRefusal, ReplayRequest
+from traces import queueing
 from traces.canonical import digest
 from traces.models import Run
 from traces.queries import find_run
@@ -115,7 +116,7 @@ def requeue_unfinished() -> int:
 def _go_on(bisection_id: UUID) -> bool:
     begun = progress.advance(bisection_id)
     for session in begun:
-        tasks.execute.delay(str(session))
+        queueing.put(tasks.execute, session)
     return bool(begun)
 
 
