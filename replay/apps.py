@@ -1,6 +1,7 @@
 from django.apps import AppConfig
 
 from replay import retrieval, tools
+from replay.hooks import configuration
 
 
 class ReplayConfig(AppConfig):
@@ -8,6 +9,8 @@ class ReplayConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """A tool or retriever that is configured wrongly is said at start, not in the middle of a replay."""
+        """Whatever is configured wrongly is said at start, not in the middle of a replay."""
         tools.configured()
         retrieval.configured()
+        configuration.hooks()
+        configuration.targets()

@@ -67,11 +67,8 @@ class Points:
         self._open: list[_Turn] = []
         self._turns: dict[int | None, int] = {}
 
-    def agent_started(self, task: str) -> None:
-        """Tell the start; what a hook answers waits for the first model step that is resolved anew."""
-        if not self.active:
-            return
-        outcome = self.hooks.fire(HookEvent.AGENT_START, {"task": task}, step=0)
+    def heed_start(self, outcome: Outcome) -> None:
+        """What a hook said to the agent's start waits for the first model step that is resolved anew."""
         if isinstance(outcome.decision, Stop):
             self._early_stop = outcome
         else:
@@ -118,11 +115,10 @@ class Points:
         outcome = self.hooks.fire(HookEvent.PRE_TOOL_USE, payload, step=step)
         match outcome.decision:
             case Deny(message=message):
-                said = (
-                    f"{_SAYS}Tool '{tool}' was denied by the hook '{outcome.hook}'{f': {message}' if message else ''}."
-                )
+                why = f": {message}" if message else ""
+                said = f"{_SAYS}Tool '{tool}' was denied by the hook '{outcome.hook}'{why}"
                 detail: JSONObject = {"hook": {"name": outcome.hook, "action": "deny", "message": message}}
-                return Verdict(arguments=arguments, denial=said.replace("..", "."), detail=detail)
+                return Verdict(arguments=arguments, denial=said, detail=detail)
             case ModifyArgs(args=changed) if changed != arguments:
                 detail = {"hook": {"name": outcome.hook, "action": "modify_args", "asked": arguments}}
                 return Verdict(arguments=changed, detail=detail)

@@ -78,11 +78,19 @@ class Registry:
         return _outcome(resolved(event, said), failures)
 
 
+def compiled(matcher: str) -> re.Pattern[str]:
+    """The expression; raises `ValueError` saying what is wrong with it."""
+    try:
+        return re.compile(matcher)
+    except re.error as error:
+        raise ValueError(f"{matcher!r} is no regular expression: {error}") from error
+
+
 def matches(matcher: str, tool: str) -> bool:
     """Whether the expression is found anywhere in the name; an empty one is everywhere, an invalid one nowhere."""
     try:
-        return re.search(matcher, tool) is not None
-    except re.error:
+        return compiled(matcher).search(tool) is not None
+    except ValueError:
         return False
 
 

@@ -1,0 +1,170 @@
+"""Which hooks and telemetry targets there are: those that the operator configured, and no others."""
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated, Any, Final, TypeVar
+
+import pydantic
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from pydantic import Field, HttpUrl, field_validator, model_validator
+
+from replay.hooks.registry import compiled
+from replay.hooks.types import Decision, HookEvent
+from replay.tools.types import Environment, Name
+from traces.json_types import JSONValue
+from traces.schemas import Schema
+
+GROUP: Final = "forkpoint.hooks"
+TELEMETRY_EVENTS: Final = frozenset({*HookEvent, "model_call", "events_dropped"})
+
+
+class HttpPlace(Schema):
+    """An address that gets JSON; `headers_env` names variables that hold secrets."""
+
+    url: HttpUrl
+    headers: dict[str, str] = {}
+    headers_env: Environment = {}
+
+    @property
+    def host(self) -> str:
+        return self.url.host or ""
+
+
+class HookEntry(Schema):
+    """Exactly one of `python` (an entry point), `http` and `answer` (always the same decision)."""
+
+    events: list[HookEvent] = []
+    matcher: str = ""
+    gate: bool = False
+    timeout_s: Annotated[float, Field(gt=0, le=60)] = 5.0
+    python: Name | None = None
+    settings: dict[str, JSONValue] = {}
+    http: HttpPlace | None = None
+    answer: Annotated[Decision, Field(discriminator="action")] | None = None
+
+    @field_validator("matcher")
+    @classmethod
+    def _compiles(cls, value: str) -> str:
+        compiled(value)
+        return value
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "HookEntry":
+        if sum(kind is not None for kind in (self.python, self.http, self.answer)) != 1:
+            raise ValueError("say exactly one of `python`, `http` and `answer`")
+        if self.settings and self.python is None:
+            raise ValueError("`settings` go to a `python` hook only")
+        return self
+
+    @property
+    def place(self) -> str:
+        """What is asked, in words."""
+        if self.http is not None:
+            return f"http POST {self.http.host}"
+        return f"python {self.python}" if self.python is not None else f"always {self.answer and self.answer.action}"
+
+
+class LangfusePlace(Schema):
+    """A Langfuse project. The secret key stays in the environment; `replays`: every finished replay is exported."""
+
+    base_url: HttpUrl
+    public_key: Name | None = None
+    public_key_env: Name | None = None
+    secret_key_env: Name = "LANGFUSE_SECRET_KEY"
+    replays: bool = True
+
+    @model_validator(mode="after")
+    def _one_key(self) -> "LangfusePlace":
+        if (self.public_key is None) == (self.public_key_env is None):
+            raise ValueError("say either `public_key` or `public_key_env`")
+        return self
+
+    def keys(self) -> tuple[str, str] | None:
+        """The public and the secret key; None where the environment lacks one."""
+        public = self.public_key or os.environ.get(self.public_key_env or "", "")
+        secret = os.environ.get(self.secret_key_env, "")
+        return (public, secret) if public and secret else None
+
+
+class TelemetryEntry(Schema):
+    """Exactly one of `http`, `jsonl` (a path, in which `{session_id}` is replaced) and `langfuse`."""
+
+    http: HttpPlace | None = None
+    jsonl: Name | None = None
+    langfuse: LangfusePlace | None = None
+    events: list[str] = []
+    batch: Annotated[int, Field(ge=1, le=1000)] = 1
+    queue: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    timeout_s: Annotated[float, Field(gt=0, le=60)] = 10.0
+    retries: Annotated[int, Field(ge=0, le=20)] = 5
+
+    @field_validator("events")
+    @classmethod
+    def _known(cls, value: list[str]) -> list[str]:
+        if unknown := sorted(set(value) - TELEMETRY_EVENTS):
+            raise ValueError(f"{unknown[0]!r} is no event: there are {', '.join(sorted(TELEMETRY_EVENTS))}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "TelemetryEntry":
+        if sum(kind is not None for kind in (self.http, self.jsonl, self.langfuse)) != 1:
+            raise ValueError("say exactly one of `http`, `jsonl` and `langfuse`")
+        return self
+
+    @property
+    def place(self) -> str:
+        """Where it goes, in words."""
+        if self.http is not None:
+            return f"http POST {self.http.host}"
+        return (
+            f"file {self.jsonl}" if self.jsonl is not None else f"langfuse {self.langfuse and self.langfuse.base_url}"
+        )
+
+
+Entry = TypeVar("Entry", HookEntry, TelemetryEntry)
+
+
+def hooks() -> dict[str, HookEntry]:
+    """The hooks by name, in the order in which they were written; raises `ImproperlyConfigured`."""
+    found = _entries(HookEntry, "FORKPOINT_HOOKS", settings.HOOKS)
+    for name, entry in found.items():
+        if entry.python is not None and entry.python not in callables():
+            detail = f"no installed package offers it in the entry point group {GROUP!r}"
+            raise ImproperlyConfigured(f"FORKPOINT_HOOKS[{name!r}]['python'] names {entry.python!r}: {detail}.")
+    return found
+
+
+def targets() -> dict[str, TelemetryEntry]:
+    """The telemetry targets by name; raises `ImproperlyConfigured`."""
+    return _entries(TelemetryEntry, "FORKPOINT_TELEMETRY", settings.TELEMETRY)
+
+
+def langfuse_targets() -> dict[str, LangfusePlace]:
+    return {name: entry.langfuse for name, entry in targets().items() if entry.langfuse is not None}
+
+
+@cache
+def callables() -> dict[str, EntryPoint]:
+    """The entry points of installed packages; they are loaded when they are called."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def missing_secrets(names: Mapping[str, str]) -> list[str]:
+    """The variables that are not set."""
+    return [variable for variable in names.values() if variable not in os.environ]
+
+
+def _entries(kind: type[Entry], variable: str, given: Mapping[str, Any]) -> dict[str, Entry]:
+    return {name: _entry(kind, f"{variable}[{name!r}]", entry) for name, entry in given.items()}
+
+
+def _entry(kind: type[Entry], where: str, given: object) -> Entry:
+    try:
+        return kind.model_validate(given)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = "".join(f"[{part!r}]" for part in first["loc"])
+        raise ImproperlyConfigured(f"{where}{place}: {first['msg']}.") from error

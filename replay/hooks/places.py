@@ -1,0 +1,105 @@
+"""Where telemetry goes: an HTTP endpoint, or files of JSON lines."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+import httpx2
+import orjson
+
+from replay import egress
+from replay.hooks.asking import headers
+from replay.hooks.configuration import HttpPlace, TelemetryEntry, missing_secrets
+from replay.providers.failures import retry_after_s
+from traces.json_types import JSONObject
+
+_CONNECT_S: Final = 5.0
+_WAIT: Final = frozenset({408, 425, 429})
+_UNSAFE: Final = frozenset("/\\\0")
+
+
+class Unreachable(Exception):
+    """The target did not take the events, and may take them later."""
+
+    def __init__(self, detail: str, retry_after_s: float | None = None) -> None:
+        super().__init__(detail)
+        self.retry_after_s = retry_after_s
+
+
+class Refused(Exception):
+    """The target will never take these events."""
+
+
+class Delivery(Protocol):
+    def send(self, envelopes: Sequence[JSONObject]) -> None:
+        """Deliver in order; raises `Unreachable` or `Refused`."""
+
+
+def place_of(entry: TelemetryEntry) -> Delivery:
+    if entry.http is not None:
+        return HttpDelivery(entry.http, timeout_s=entry.timeout_s, alone=entry.batch == 1)
+    return FileDelivery(entry.jsonl or "")
+
+
+class HttpDelivery:
+    """Posts envelopes: one as it is, as Krabs does; a list, where batches are configured."""
+
+    def __init__(self, http: HttpPlace, *, timeout_s: float, alone: bool) -> None:
+        self.http = http
+        self.alone = alone
+        destination = egress.Destination(host=http.host, operator=True)
+        self.client = egress.client([destination], connect_s=min(_CONNECT_S, timeout_s), read_s=timeout_s)
+
+    def send(self, envelopes: Sequence[JSONObject]) -> None:
+        if missing := missing_secrets(self.http.headers_env):
+            raise Refused(f"the environment variable {missing[0]} is not set")
+        for body in envelopes if self.alone else [list(envelopes)]:
+            self._post(body, envelopes[0])
+
+    def _post(self, body: object, first: JSONObject) -> None:
+        sent = {"content-type": "application/json", **headers(self.http, first)}
+        try:
+            response = self.client.post(str(self.http.url), content=orjson.dumps(body), headers=sent)
+        except egress.EgressRefused as error:
+            raise Refused(str(error)) from error
+        except httpx2.HTTPError as error:
+            raise Unreachable(f"{self.http.host}: {type(error).__name__}: {error}") from error
+        status = response.status_code
+        if status in _WAIT or status >= 500:
+            raise Unreachable(f"{self.http.host} answered {status}", retry_after_s(response.headers))
+        if not response.is_success:
+            raise Refused(f"{self.http.host} answered {status}")
+
+
+class FileDelivery:
+    """Appends lines; a file that somebody cut in the middle of a line gets its line end first."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+
+    def send(self, envelopes: Sequence[JSONObject]) -> None:
+        by_path: dict[str, list[bytes]] = {}
+        for envelope in envelopes:
+            session = "".join(sign for sign in str(envelope.get("session_id") or "none") if sign not in _UNSAFE)
+            lines = by_path.setdefault(self.pattern.replace("{session_id}", session), [])
+            lines.append(orjson.dumps(envelope, option=orjson.OPT_APPEND_NEWLINE))
+        try:
+            for path, lines in by_path.items():
+                _append(Path(path).expanduser(), b"".join(lines))
+        except OSError as error:
+            raise Unreachable(f"{error.filename or self.pattern}: {error.strerror}") from error
+
+
+def _append(path: Path, data: bytes) -> None:
+    """One write at the end of the file, so that processes that write the same file do not mix their lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        size = os.fstat(file).st_size
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            data = b"\n" + data
+        while data:
+            data = data[os.write(file, data) :]
+    finally:
+        os.close(file)
