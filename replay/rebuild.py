@@ -136,8 +136,11 @@ def replaced_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSON
 
 
 def replaced_in(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
-    """`value` with every appearance of a changed output, or of its text, replaced."""
-    for change in changes:
+    """`value` with every appearance of a changed output, or of its text, replaced; what was put in stays."""
+    found = list(changes)
+    if isinstance(value, str) and not any(value == change.recorded for change in found):
+        return _replaced_text(value, {old: new for change in reversed(found) for old, new in _pairs(change).items()})
+    for change in found:
         value = _everywhere(value, change, _pairs(change))
     return value
 
@@ -172,12 +175,13 @@ def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSO
 
 def _content(old: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSONValue:
     """A message's content: a tool's whole result, or texts inside it."""
+    inside = []
     for link, change in _once_each(group):
         if link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.TOOL:
             old = _tool_content(old, change)
         else:
-            old = _everywhere(old, change, _pairs(change))
-    return old
+            inside.append(change)
+    return replaced_in(old, inside)
 
 
 def _tool_content(old: JSONValue, change: Change) -> JSONValue:

@@ -16,6 +16,7 @@ A step of type output that has no input is the consumer by its output: its paths
 (agent, turn) neither produce nor consume: what they hold is their children's.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -266,6 +267,9 @@ def _remember(step: StepFacts, known: _Known) -> None:
     if step.type is not StepType.OUTPUT:
         for path, text in leaves(output, ""):
             known.texts.add(text, step.no, path)
+    if step.type is StepType.TOOL and not step.call_id and isinstance(output, dict | list):
+        # Nobody asked for it by an id, so what hands it on writes it into a text; its words say enough, not its marks.
+        known.texts.add(json.dumps(output, ensure_ascii=False), step.no, "")
 
 
 def _remember_answer(step: StepFacts, known: _Known) -> None:

@@ -173,3 +173,11 @@ def test_an_input_can_be_rebuilt_along_its_edges(turns: int) -> None:
         assert isinstance(messages, list)
         assert messages[:last] == made.input["messages"]
         assert messages[last] == made.output["message"]
+
+
+def test_what_code_looked_up_is_found_in_the_text_that_it_was_written_into() -> None:
+    price: JSONObject = {"product": "lamp", "price": 44, "stock": 3}
+    asked: list[JSONValue] = [user('Write an offer. Price list: {"product":"lamp","price":44,"stock":3}')]
+    looked_up = StepFacts(no=1, type=StepType.TOOL, input={"product": "lamp"}, output=price)
+    edges = _edges(looked_up, _model(2, asked, says("Get the lamp.")))
+    assert _ends(edges) == {(1, 2, "text", "/messages/0/content", "")}
