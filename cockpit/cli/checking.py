@@ -1,5 +1,6 @@
 """`check`: the effective configuration without secrets, and whether what it needs can be reached."""
 
+import os
 import re
 from importlib.util import find_spec
 from typing import Any, Final, cast
@@ -41,7 +42,7 @@ def _configuration() -> dict[str, Any]:
     from django.core.exceptions import ImproperlyConfigured
 
     try:
-        providers = _providers()
+        providers, tools, retrievers = _providers(), _tools(), _retrievers()
     except ImproperlyConfigured as error:
         raise Failure(str(error), exit=Exit.BAD_INPUT, code="validation_error") from error
     return {
@@ -56,6 +57,8 @@ def _configuration() -> dict[str, Any]:
         "artifacts": _artifacts(cast(dict[str, Any], settings.STORAGES["artifacts"])["OPTIONS"]),
         "semantic": find_spec("sentence_transformers") is not None,
         "providers": providers,
+        "tools": tools,
+        "retrievers": retrievers,
     }
 
 
@@ -70,6 +73,28 @@ def _providers() -> list[dict[str, Any]]:
             "key": _key(provider.api_key_env, configuration.api_key(provider)),
         }
         for provider in configuration.configured().values()
+    ]
+
+
+def _tools() -> list[dict[str, Any]]:
+    from replay import tools
+
+    return [{"name": name, "runs": place} for name, place in sorted(tools.executors().items())]
+
+
+def _retrievers() -> list[dict[str, Any]]:
+    from replay import retrieval
+
+    return [
+        {
+            "name": one.name,
+            "asks": one.place,
+            "serves": one.entry.serves or [],
+            "stores": one.entry.stores,
+            "embeddings": {name: embedding.said for name, embedding in one.entry.embeddings.items()},
+            "variables": {name: _key(name, os.environ.get(name, "")) for name in one.variables},
+        }
+        for one in retrieval.configured().values()
     ]
 
 
@@ -96,6 +121,11 @@ def _show(found: dict[str, Any]) -> None:
     for provider in found.get("providers", []):
         said = f"{provider['protocol']} {provider['base_url']} ({provider['key']})"
         output.facts(console, [(f"provider {provider['name']}", said)])
+    for tool in found.get("tools", []):
+        output.facts(console, [(f"tool {tool['name']}", tool["runs"])])
+    for retriever in found.get("retrievers", []):
+        said = [retriever["asks"], *retriever["embeddings"].values(), *retriever["variables"].values()]
+        output.facts(console, [(f"retriever {retriever['name']}", ", ".join(said))])
     for name, outcome in found["checks"].items():
         sign = output.glyph("exact" if outcome == "ok" else "live", "ok" if outcome == "ok" else "failed")
         console.print(sign + f" {name}" + ("" if outcome == "ok" else f": {outcome}"), soft_wrap=True)

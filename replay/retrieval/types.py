@@ -38,6 +38,13 @@ class Embedding(Schema):
             raise ValueError("`provider` and `model` belong together")
         return self
 
+    @property
+    def said(self) -> str:
+        """Who makes the vector, in words."""
+        if self.provider is not None:
+            return f"{self.model} of {self.provider}"
+        return f"{self.local} here" if self.local is not None else f"{self.engine} in the store"
+
 
 class Chroma(Schema):
     url: HttpUrl
@@ -144,6 +151,12 @@ class Retriever:
                 return f"pgvector {store.schema_name}.{store.table}"
             case HttpSearch():
                 return f"http POST {store.url.host}"
+
+    @property
+    def variables(self) -> list[str]:
+        """The environment variables of the server that hold what is secret."""
+        store = self.entry.store
+        return [store.url_env] if isinstance(store, Pgvector) else list(store.headers_env.values())
 
     def serves(self, step: str, store: Callable[[], str]) -> bool:
         """Whether it answers steps of this name; `store` looks up which store the recording names."""

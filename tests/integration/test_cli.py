@@ -267,9 +267,14 @@ def test_a_server_that_is_not_there_is_unavailable(forkpoint: Warm) -> None:
 
 def test_check_prints_the_configuration_without_secrets(forkpoint: Warm) -> None:
     providers = {"mine": {"protocol": "openai", "base_url": "http://127.0.0.1:1/v1", "api_key_env": "MY_KEY"}}
-    said = forkpoint("check", "--json", FORKPOINT_PROVIDERS=json.dumps(providers), MY_KEY="sk-very-secret")
+    table = {"url_env": "MY_LIBRARY", "table": "documents"}
+    retrievers = {"library": {"pgvector": table, "embeddings": {"mini": {"local": "all-MiniLM-L6-v2"}}}}
+    given = {"FORKPOINT_PROVIDERS": json.dumps(providers), "FORKPOINT_RETRIEVERS": json.dumps(retrievers)}
+    said = forkpoint("check", "--json", **given, MY_KEY="sk-very-secret", MY_LIBRARY="postgres://me:sk-very-secret@h/d")
     assert said.code == 0
     assert "sk-very-secret" not in said.out + said.err
+    assert said.json["retrievers"][0]["asks"] == "pgvector public.documents"
+    assert said.json["retrievers"][0]["variables"] == {"MY_LIBRARY": "MY_LIBRARY is set"}
     assert said.json["mode"] == "embedded"
     assert said.json["checks"] == {"database": "ok", "broker": "ok", "storage": "ok"}
     assert said.json["providers"][0]["key"] == "MY_KEY is set"

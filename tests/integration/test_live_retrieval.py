@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 from pytest_django import Settings
 
 from replay import ownership, preflight, queries, retrieval, runner, services, tasks
@@ -228,6 +229,7 @@ def test_a_search_ends_when_its_time_is_over_and_when_the_operator_cancels(
 
     def cancels(exchange: Exchange) -> None:
         services.cancel(session)
+        connection.close()  # that of the endpoint's thread
         slow(exchange)
 
     endpoint.respond = cancels

@@ -13,6 +13,7 @@ from replay.providers.types import ProviderError
 from tests import retrieval_stores as stores
 from tests.provider_server import ProviderServer, provider_server
 
+pytestmark = pytest.mark.own_store  # nothing here touches the tests' own database
 SMALL = {"provider": "vectors", "model": "small"}
 Make = Callable[[], dict[str, Any]]
 
