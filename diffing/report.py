@@ -41,17 +41,11 @@ def report(
     *, id: UUID, created_at: datetime, base: Side, candidate: Side, options: DiffOptions, measure: Measure, load: Load
 ) -> DiffReport:
     """Compare two runs; `load` gives payloads by digest, in one call, without those that are missing."""
-    rough = compare(base, candidate)
-    chosen = chosen_pairs(rough)
-    probe = _first_model_pair(rough)
-    payloads = load(_refs(chosen, probe, scores.interactions(rough)[: scores.INTERACTIONS]))
-    opened = _open(rough, chosen, payloads)
-    comparison = rough.refined({place: _changes(found) for place, found in opened.facets.items()})
-    flow = Flow(comparison)
+    seen = examine(base, candidate, load)
+    comparison, opened, flow, payloads = seen.comparison, seen.opened, seen.flow, seen.payloads
     listed = list(_listed(comparison, opened.facets, flow))
     texts = sections.Texts(measure, listed)
-    found = attribution.reason(comparison, opened.facets, flow)
-    verdict = Case(comparison, opened.facets, flow, found).attribution()
+    verdict = Case(comparison, opened.facets, flow, seen.found).attribution()
     return DiffReport(
         id=id,
         created_at=created_at,
@@ -62,13 +56,38 @@ def report(
         pairs=aligned(comparison.pairs),
         sections=sections.build(
             comparison,
-            sections.Findings(facets=listed, gaps=[*opened.gaps, *_gaps(comparison, probe, payloads)]),
+            sections.Findings(facets=listed, gaps=[*opened.gaps, *_gaps(comparison, seen.probe, payloads)]),
             texts,
         ),
-        scores=scores.score(comparison, payloads, measure, _determinism(probe, payloads)),
+        scores=scores.score(comparison, payloads, measure, _determinism(seen.probe, payloads)),
         deltas=scores.deltas(comparison),
         attribution=verdict,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """Two runs set side by side with their payloads open, and what the recordings alone say of the cause."""
+
+    comparison: Comparison
+    opened: Opened
+    flow: Flow
+    found: attribution.Reasoning
+    payloads: Payloads
+    probe: Pair | None  # the first model call that both made
+
+
+def examine(base: Side, candidate: Side, load: Load) -> Examined:
+    """Align, open what differs, and reason; `load` as for `report`."""
+    rough = compare(base, candidate)
+    chosen = chosen_pairs(rough)
+    probe = _first_model_pair(rough)
+    payloads = load(_refs(chosen, probe, scores.interactions(rough)[: scores.INTERACTIONS]))
+    opened = _open(rough, chosen, payloads)
+    comparison = rough.refined({place: _changes(found) for place, found in opened.facets.items()})
+    flow = Flow(comparison)
+    found = attribution.reason(comparison, opened.facets, flow)
+    return Examined(comparison=comparison, opened=opened, flow=flow, found=found, payloads=payloads, probe=probe)
 
 
 def _listed(comparison: Comparison, found: Mapping[int, Sequence[Facet]], flow: Flow) -> Iterator[Facet]:

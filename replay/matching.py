@@ -150,7 +150,7 @@ def _walk(value: JSONValue, path: str, rigid: list[JSONValue], texts: list[str])
             _walk(item, f"{path}/{index}", rigid, texts)
     elif isinstance(value, str) and _is_free(value):
         text = _normalised(value)
-        rigid.append([path, "text", *_fixed_tokens(text)])
+        rigid.append([path, "text", *fixed_tokens(text)])
         texts.append(text)
     else:
         rigid.append([path, "value", _rigid(value)])
@@ -176,8 +176,8 @@ def _normalised(value: str) -> str:
     return " ".join(unicodedata.normalize("NFC", value).casefold().split())
 
 
-def _fixed_tokens(text: str) -> Iterable[str]:
-    """What has to be the same in both texts: numbers, ids, addresses, paths, dates, quantities and negations."""
+def fixed_tokens(text: str) -> Iterable[str]:
+    """What has to be the same in two alike texts: numbers, ids, addresses, paths, dates, quantities and negations."""
     for token in sorted(match.group().strip(_TRIM) for match in _TOKEN.finditer(text)):
         word = token.replace("\u2019", "'")
         if word in _FIXED or word.endswith("n't") or _is_identifier(token):

@@ -1,0 +1,282 @@
+"""The changes between two runs as overrides: each can be made on the base, or taken back from the candidate. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from diffing.text import shortened
+from diffing.wording import edit, shown
+from replay.overrides import Override, OverrideProfile
+from replay.proving.hunks import Division, divide
+from replay.proving.lab import Atom, Atoms
+from traces.canonical import digest
+from traces.json_types import JSONObject, JSONValue
+
+_FIELDWISE: Final = ("prompt", "model", "retrieval")
+_TOGETHER: Final = frozenset({"provider", "model"})  # a model is known by both
+_CATEGORIES: Final[Mapping[str, Any]] = {
+    "prompt": "prompt", "messages": "upstream", "model": "model", "retrieval": "retrieval", "tool": "tool",
+    "output": "output",
+}  # fmt: skip
+_ORDER: Final = ("prompt", "upstream", "retrieval", "tool", "model", "structure", "output")
+_QUOTED: Final = 80
+
+
+class Absent:
+    """Nothing is overridden: what was recorded holds."""
+
+
+ABSENT: Final = Absent()
+Value = JSONValue | Absent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """A place that an override can set: steps, the category, and the field within it."""
+
+    match: JSONObject
+    category: str
+    field: str = ""
+
+    @property
+    def key(self) -> str:
+        return digest([self.match, self.category, self.field])
+
+    def entry(self, value: JSONValue) -> JSONObject:
+        """The override that sets this place."""
+        if self.category == "messages":
+            return {"match": self.match, "messages": [value]}
+        if self.category == "output" or self.category == "tool":
+            return {"match": self.match, self.category: value}
+        given = value if self.field == "model" and isinstance(value, dict) else {self.field: value}
+        return {"match": self.match, self.category: given}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """An atom with how it is made. On each side the value is set in that side's slots.
+
+    `recorded` is what the base says where its value is absent, so that a text can be divided.
+    """
+
+    atom: Atom
+    on_base: tuple[Slot, ...] = ()
+    on_candidate: tuple[Slot, ...] = ()
+    base: Value = ABSENT
+    candidate: Value = ABSENT
+    recorded: Value = ABSENT
+
+    def divided(self) -> Division | None:
+        """The change in parts, where it has any."""
+        base = self.recorded if isinstance(self.base, Absent) else self.base
+        if isinstance(base, Absent) or isinstance(self.candidate, Absent):
+            return None
+        return divide(*_contents(base, self.candidate))
+
+
+@dataclass
+class Changes:
+    """All changes, with the parts that were asked for so far."""
+
+    changes: dict[str, Change]
+    common: tuple[JSONObject, ...] = ()  # overrides that both sides have
+    lattice: bool = True
+    divisions: dict[str, Division] = field(default_factory=dict)
+
+    def parts(self, atom: Atom) -> list[Atom]:
+        """The parts of an atom, or of a part of one."""
+        division = self._division(atom.id)
+        if division is None:
+            return []
+        self.divisions[atom.id] = division
+        return [
+            Atom(
+                id=f"{atom.id}/{at}", category=atom.category, title=part.title, parent=atom.id, rank=(at,),
+                description=f"Part {at + 1} of {len(division.parts)}.", base=atom.base, candidate=atom.candidate,
+            )
+            for at, part in enumerate(division.parts)
+        ]  # fmt: skip
+
+    def profile(self, applied: Atoms, side: str) -> OverrideProfile:
+        """The overrides with which a replay has exactly these changes."""
+        entries = list(self.common)
+        for change in self.changes.values():
+            if not change.atom.testable:
+                continue
+            slots = change.on_base if side == "base" or self.lattice else change.on_candidate
+            value = self.value(change, applied)
+            if not isinstance(value, Absent) and (self.lattice or not self._is_recorded(change, value, side)):
+                entries += [slot.entry(value) for slot in slots]
+        return OverrideProfile(overrides=[Override.model_validate(entry) for entry in merged(entries)])
+
+    def value(self, change: Change, applied: Atoms) -> Value:
+        """What the change sets: one of the two values, or something between them made of its parts."""
+        name = change.atom.id
+        if name in applied:
+            return change.candidate
+        if name not in self.divisions or not any(each.startswith(f"{name}/") for each in applied):
+            return change.base
+        base = change.recorded if isinstance(change.base, Absent) else change.base
+        assert not isinstance(base, Absent)  # what has no base value is not divided
+        assert not isinstance(change.candidate, Absent)
+        content = self._between(name, applied)
+        return _with_content(change.candidate if base is change.recorded else base, content)
+
+    def _is_recorded(self, change: Change, value: Value, side: str) -> bool:
+        """Whether the replayed run says so itself: then nothing has to be set."""
+        return value is (change.base if side == "base" else change.candidate)
+
+    def _between(self, name: str, applied: Atoms) -> JSONValue:
+        division = self.divisions[name]
+        values: list[JSONValue] = []
+        for at, part in enumerate(division.parts):
+            inner = f"{name}/{at}"
+            if inner in applied:
+                values.append(part.candidate)
+            elif inner in self.divisions and any(each.startswith(f"{inner}/") for each in applied):
+                values.append(_as_part(part.base, self._between(inner, applied)))
+            else:
+                values.append(part.base)
+        return division.build(values)
+
+    def _division(self, name: str) -> Division | None:
+        if name in self.divisions:
+            return self.divisions[name]
+        if name in self.changes:
+            return self.changes[name].divided()
+        outer, _, at = name.rpartition("/")
+        part = self.divisions[outer].parts[int(at)] if outer in self.divisions else None
+        return None if part is None else divide(_content_of_part(part.base), _content_of_part(part.candidate))
+
+
+def merged(entries: Iterable[JSONObject]) -> list[JSONObject]:
+    """Overrides of the same steps as one."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        known = found.setdefault(digest(entry["match"]), {"match": entry["match"]})
+        for name, value in entry.items():
+            if name in _FIELDWISE:
+                known[name] = {**known.get(name, {}), **(value if isinstance(value, dict) else {})}
+            elif name == "messages" and isinstance(value, list):
+                known[name] = [*known.get(name, []), *value]
+            else:
+                known[name] = value
+    return list(found.values())
+
+
+def fields_of(profile: Mapping[str, Any]) -> dict[str, tuple[Slot, JSONValue]]:
+    """Every single field that a profile sets, by its place."""
+    found: dict[str, tuple[Slot, JSONValue]] = {}
+    for entry in profile.get("overrides", ()):
+        for slot, value in _fields(entry):
+            found[slot.key] = (slot, value)
+    return found
+
+
+def between_profiles(base: Mapping[str, Any], candidate: Mapping[str, Any]) -> tuple[list[Change], list[JSONObject]]:
+    """What two forks of one run do differently, and the overrides that both have."""
+    left, right = fields_of(base), fields_of(candidate)
+    changes: list[Change] = []
+    common: list[JSONObject] = []
+    for at, key in enumerate(dict.fromkeys([*left, *right])):
+        slot = (left.get(key) or right[key])[0]
+        before: Value = left[key][1] if key in left else ABSENT
+        after: Value = right[key][1] if key in right else ABSENT
+        if before == after:
+            common.append(slot.entry(right[key][1]))
+            continue
+        atom = Atom(
+            id=f"{slot.category}-{key[:10]}", category=_category(slot), title=title(slot, before, after),
+            rank=(_ORDER.index(_category(slot)), at),
+        )  # fmt: skip
+        changes.append(Change(atom=atom, on_base=(slot,), on_candidate=(slot,), base=before, candidate=after))
+    return changes, common
+
+
+def title(slot: Slot, base: Value, candidate: Value) -> str:
+    """The change as what somebody did."""
+    where = _where(slot)
+    if slot.category == "messages" and isinstance(candidate, dict):
+        said = shortened(str(candidate.get("content") or ""), _QUOTED)
+        done = {"insert": "Inserting", "delete": "Deleting", "replace": "Replacing"}[str(candidate.get("op"))]
+        return f"{done} message {candidate.get('index')} of {where}" + (f": “{said}”" if said else "")
+    if slot.category in {"tool", "output"} and not isinstance(candidate, Absent):
+        return f"Giving {where} the answer {_said(candidate)}"
+    name = {"system": "the system prompt", "model": "the model"}.get(slot.field, f"{slot.field} of {where}")
+    if isinstance(base, str) and isinstance(candidate, str):
+        return edit(base, candidate, name)
+    if isinstance(candidate, Absent):
+        return f"Leaving {name} as recorded"
+    return f"Setting {name} to {_said(candidate)}"
+
+
+def _fields(entry: Mapping[str, Any]) -> Iterator[tuple[Slot, JSONValue]]:
+    match = entry["match"]
+    for category in (name for name in entry if name == "output" or (name != "match" and entry[name] is not None)):
+        value = entry[category]
+        if category == "messages":
+            for at, each in enumerate(value):
+                yield Slot(match=match, category=category, field=f"{each['index']} {each['op']} {at}"), each
+        elif category in _FIELDWISE:
+            yield from _single(match, category, {name: item for name, item in value.items() if item is not None})
+        else:
+            yield Slot(match=match, category=category), value
+
+
+def _single(match: JSONObject, category: str, value: JSONObject) -> Iterator[tuple[Slot, JSONValue]]:
+    together = {name: item for name, item in value.items() if category == "model" and name in _TOGETHER}
+    if together:
+        yield Slot(match=match, category=category, field="model"), together
+    for name, item in value.items():
+        if name not in together:
+            yield Slot(match=match, category=category, field=name), item
+
+
+def _category(slot: Slot) -> Any:
+    return _CATEGORIES[slot.category]
+
+
+def _where(slot: Slot) -> str:
+    match = slot.match
+    if match.get("step") is not None:
+        return f"step {match['step']}"
+    named = match.get("name") or match.get("model")
+    return f"{match.get('type')} steps" + (f" ({named})" if named else "")
+
+
+def _said(value: JSONValue) -> str:
+    if isinstance(value, dict) and "output" in value:
+        return _said(value["output"])
+    if isinstance(value, dict) and value.keys() <= _TOGETHER:
+        return " ".join(str(item) for item in value.values())
+    return f"“{shortened(value, _QUOTED)}”" if isinstance(value, str) else shown(value)
+
+
+def _contents(base: JSONValue, candidate: JSONValue) -> tuple[JSONValue, JSONValue]:
+    """What of two values is divided: of a message its content, of a tool's answer its output."""
+    return _content_of(base), _content_of(candidate)
+
+
+def _content_of(value: JSONValue) -> JSONValue:
+    name = _content_name(value)
+    return value[name] if name and isinstance(value, dict) else value
+
+
+def _content_name(value: JSONValue) -> str:
+    if isinstance(value, dict) and value.get("op") == "replace":
+        return "content"
+    return "output" if isinstance(value, dict) and value.keys() == {"output", "status"} else ""
+
+
+def _with_content(value: JSONValue, content: JSONValue) -> JSONValue:
+    name = _content_name(value)
+    return {**value, name: content} if name and isinstance(value, dict) else content
+
+
+def _content_of_part(value: JSONValue) -> JSONValue:
+    """Inside a list or an object a part is a list of one."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _as_part(shape: JSONValue, value: JSONValue) -> JSONValue:
+    return [value] if isinstance(shape, list) and len(shape) == 1 else value

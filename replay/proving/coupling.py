@@ -1,0 +1,46 @@
+"""Recorded answers for a counterfactual replay: what no change touches is the same, not a new sample. Pure.
+
+The key of an answer is its call, and the how many-th time in the run the call is made. The side that is replayed
+answers first, then the other one, then earlier probes.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from traces.vocabulary import StepStatus
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recorded:
+    """One answer that was really given."""
+
+    run: UUID
+    step: int
+    output_ref: str
+    status: StepStatus
+
+
+Recording = Mapping[str, Sequence[Recorded]]  # by signature, in order
+
+
+@dataclass
+class Coupling:
+    """The recordings, the first of them first, and how often each call was made so far."""
+
+    recordings: Sequence[Recording]
+    made: Counter[str] = field(default_factory=Counter)
+
+    def answer(self, signature: str) -> Recorded | None:
+        """The recorded answer to the call as it is made next."""
+        turn = self.made[signature]
+        for recording in self.recordings:
+            answers = recording.get(signature, ())
+            if len(answers) > turn:
+                return answers[turn]
+        return None
+
+    def made_again(self, signature: str) -> None:
+        if signature:
+            self.made[signature] += 1

@@ -1,0 +1,113 @@
+"""Following one counterfactual walk: what it came to, and whether anything in it would have been a guess. Pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from diffing.facets import answer_text
+from replay.graph import CONTAINERS, Graph, Node
+from replay.proving.coupling import Coupling
+from replay.proving.outcomes import Result, Used
+from replay.wording import UNFOLLOWED
+from replay.world import LIVE_REASONS, Call, Diverged, Event, Kept, Resolved
+from traces.json_types import JSONValue
+from traces.vocabulary import Reason, StepStatus, StepType
+
+CALLED: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
+FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
+_GUESSED: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED})
+Payload = Callable[[str], JSONValue]
+
+
+class Missed(Exception):
+    """Nobody recorded what the replay would need here; it is not guessed."""
+
+
+class Lost(Exception):
+    """From here on the replay would not do what the agent does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Said:
+    """A step's output, by reference where it is the recorded one."""
+
+    known: bool
+    ref: str = ""
+    output: JSONValue = None
+    status: StepStatus = StepStatus.OK
+
+
+@dataclass
+class Watch:
+    """Sees every event of a walk. Raises `Missed` or `Lost` at the first one that would be a guess."""
+
+    graph: Graph
+    coupling: Coupling
+    arguments: bool = False  # whether the question wants the tools' arguments
+    executed: int = 0
+    cached: int = 0
+    live: int = 0
+    tools: list[Used] = field(default_factory=list)
+    unknown: set[int] = field(default_factory=set)  # source steps that only the agent's own code can compute
+    output: _Said | None = None
+    answer: _Said | None = None
+    last: _Said | None = None
+
+    def see(self, event: Event, payload: Payload) -> None:
+        match event:
+            case Kept():
+                for no in range(event.first, event.last + 1):
+                    self._kept(self.graph.by_no[no], payload)
+            case Resolved():
+                self._resolved(event)
+            case Diverged() if UNFOLLOWED in event.text:
+                raise Lost(event.text)
+            case _:
+                pass
+
+    def result(self, payload: Payload) -> Result:
+        """What the walk came to; raises `Missed` where the answer itself was not computed."""
+        final = self.output or self.answer
+        if final is not None and not final.known:
+            raise Missed("the last answer is made by code of the agent, which a replay does not run")
+        value = None if final is None else payload(final.ref) if final.ref else final.output
+        failed = None if self.last is None or not self.last.known else self.last.status in FAILED
+        return Result(answer=answer_text(value), failed=failed, tools=tuple(self.tools))
+
+    def _kept(self, node: Node, payload: Payload) -> None:
+        self.coupling.made_again(node.signature)
+        self._note(node.type, _Said(known=True, ref=node.output_ref, status=node.status))
+        if node.type is StepType.TOOL:
+            arguments = payload(node.input_ref) if self.arguments and node.input_ref else None
+            self.tools.append(Used(tool=node.called, signature=node.signature, arguments=arguments))
+
+    def _resolved(self, event: Resolved) -> None:
+        call, answer = event.call, event.answer
+        self.executed += 1
+        self.cached += answer.action == "cache"
+        self.live += answer.reason in LIVE_REASONS
+        guessed = answer.label is None or answer.reason in _GUESSED
+        if call.type in CALLED:
+            self._refuse(call, answer.note if guessed else "")
+        elif guessed:
+            self.unknown.add(call.node.no if call.node is not None else call.no)
+        self.coupling.made_again(call.signature)
+        known = call.type in CALLED or not guessed
+        self._note(call.type, _Said(known=known, ref=answer.output_ref, output=answer.output, status=answer.status))
+        if call.type is StepType.TOOL:
+            self.tools.append(Used(tool=call.called, signature=call.signature, arguments=call.input))
+
+    def _refuse(self, call: Call, guessed: str) -> None:
+        what = f"step {call.no} ({call.type} {call.called})"
+        if guessed:
+            raise Missed(f"{what}: {guessed[:1].lower()}{guessed[1:]}")
+        if unknown := self.unknown & set(call.because):
+            raise Missed(f"{what} is given what step {min(unknown)} made, which only the agent's own code can compute")
+
+    def _note(self, type: StepType, said: _Said) -> None:
+        if type is StepType.OUTPUT:
+            self.output = said
+        elif type is StepType.MODEL:
+            self.answer = said
+        if type not in CONTAINERS and type is not StepType.OUTPUT:
+            self.last = said
