@@ -15,6 +15,7 @@ from replay import ownership
 from replay import services as replays
 from replay.bisecting import services as bisections
 from replay.experiments import services as experiments
+from replay.langfuse import exporting
 from traces import queueing
 
 log = structlog.get_logger("cockpit.recovery")
@@ -28,6 +29,7 @@ def look_after(observer: ownership.Observer) -> None:
     experiments.requeue_unfinished(queued)
     bisections.requeue_unfinished()
     diffs.requeue_unfinished()
+    exporting.requeue_unfinished()
 
 
 def at_start() -> None:
@@ -35,6 +37,7 @@ def at_start() -> None:
     replays.take_over(ownership.Observer())
     requeued = replays.requeue_unfinished() + experiments.requeue_unfinished() + bisections.requeue_unfinished()
     requeued += diffs.requeue_unfinished(waiting_for=timedelta(0))
+    requeued += exporting.requeue_unfinished()
     if requeued:
         log.info("requeued", count=requeued)
 

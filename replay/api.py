@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 
 from replay import preflight, queries, services
 from replay.problems import InvalidReplay
-from replay.schemas import OperatorAnswer, Plan, ProviderList, ReplayRequest, SessionList, SessionView
+from replay.schemas import AttemptList, OperatorAnswer, Plan, ProviderList, ReplayRequest, SessionList, SessionView
 from traces.queries import find_run
 from traces.responses import PROBLEMS
 
@@ -50,6 +50,13 @@ class SessionDetailView(APIView):
     def get(self, request: Request, id: str) -> Response:
         """How a session is now."""
         return Response(queries.view_of(queries.find_session(id)))
+
+
+class AttemptsView(APIView):
+    @extend_schema(operation_id="list_attempts", responses={200: AttemptList, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """Every attempt of every live call of a session, failed ones with their errors, in order."""
+        return Response(queries.attempts(queries.find_session(id).id))
 
 
 class CancelView(APIView):

@@ -30,6 +30,7 @@ from replay import (
 )
 from replay.hooks import lifecycle
 from replay.hooks.types import NO_HOOKS, Hooks
+from replay.langfuse import exporting
 from replay.loading import Payloads
 from replay.models import ReplaySession
 from replay.policy import Policy
@@ -112,7 +113,11 @@ class Execution:
         else:
             with transaction.atomic():
                 self._update()  # holds the session, so that nobody else writes steps that this would take back
-                traces.truncate_steps(self.run_id, self.checkpoint)
+                taken_back = traces.truncate_steps(self.run_id, self.checkpoint)
+            if taken_back or session.lost_workers:
+                taken_over = [datetime.now(UTC).isoformat(), self.checkpoint, taken_back]
+                self._update(takeovers=[*session.takeovers, taken_over])
+                log.say(session.id, "session")
             rows = Step.objects.filter(run_id=self.run_id, sequence_no__gte=session.fork_sequence_no)
             self.committed = {row.sequence_no: row for row in rows}
         self._copy(1, session.fork_sequence_no - 1)
@@ -237,6 +242,7 @@ class Execution:
             containers.settle(self.run_id, self.touched, self.session.fork_sequence_no)
             status = self._end_status()
             traces.seal_run(self.run_id, self._run_status())
+            exporting.enqueue_replay(self.run_id)
             self._update(
                 status=status, current="", ended_at=datetime.now(UTC), owner="", **self._columns(),
             )  # fmt: skip

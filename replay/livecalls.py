@@ -15,6 +15,7 @@ from replay.policy import Retries
 from replay.problems import CancelRequested, OwnershipLost, Stopped
 from replay.schemas import AttemptChanged, AttemptView, TextStreamed
 from replay.world import Answer, Call
+from traces.json_types import JSONObject
 from traces.vocabulary import Label, Reason, StepStatus
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ class LiveCalls:
             setattr(attempt, name, value)
         if Attempt.objects.filter(id=attempt.id, status="intended").update(**columns):
             log.say(self.session.id, _changed(attempt))
+            self.execution.hooks.tell("live_call", told(attempt))
             return True
         if Attempt.objects.filter(id=attempt.id, status=attempt.status).exists():
             return False  # the connection was lost right after the commit
@@ -310,6 +312,21 @@ def _restored(attempt: Attempt) -> Answer:
         cost_usd=None if cost is None else Decimal(cost), duration_ms=outcome["duration_ms"],
         retries=attempt.attempt - 1,
     )  # fmt: skip
+
+
+def told(attempt: Attempt) -> JSONObject:
+    """An attempt as telemetry says it: what a model was, used and cost, whichever attempt it was."""
+    outcome: dict[str, Any] = attempt.outcome or {}
+    output = outcome.get("output")
+    return {
+        "step": attempt.sequence_no, "attempt": attempt.attempt, "kind": attempt.kind, "provider": attempt.provider,
+        "model": attempt.model, "served_model": outcome.get("served_model"), "status": attempt.status,
+        "error_code": attempt.error_code, "error": attempt.error, "duration_ms": attempt.duration_ms,
+        "retries": attempt.retry_at is not None, "tokens_in": outcome.get("tokens_in"),
+        "tokens_out": outcome.get("tokens_out"), "tokens_cached": outcome.get("tokens_cached"),
+        "cost_usd": None if outcome.get("cost_usd") is None else float(outcome["cost_usd"]),
+        "finish_reason": output.get("finish_reason") if isinstance(output, dict) else None,
+    }  # fmt: skip
 
 
 def view_of(attempt: Attempt) -> AttemptView:

@@ -141,7 +141,7 @@ class ToolDecision(models.Model):
 
 
 class HookOutcome(models.Model):
-    """What came of one event of a session, where a hook decided or failed. A takeover heeds it and asks nobody again."""
+    """What came of one event, where a hook decided or failed. A takeover heeds it and asks nobody again."""
 
     session = models.ForeignKey(ReplaySession, models.CASCADE, related_name="hook_outcomes")
     sequence_no = models.PositiveIntegerField(help_text="of the derived run's step that it is about; 0: the agent")

@@ -83,7 +83,7 @@ class Observer:
         for held, beat_at in _running():
             known = self._seen.get(held)
             since = known[1] if known is not None and known[0] == beat_at else now
-            if beat_at is None or now - since > settings.TAKEOVER_S or _is_dead(held.owner):
+            if beat_at is None or now - since > settings.TAKEOVER_S or is_dead(held.owner):
                 found.append(held)
             else:
                 seen[held] = (beat_at, since)
@@ -123,7 +123,7 @@ def _place() -> str:
         return socket.gethostname()
 
 
-def _is_dead(owner: str) -> bool:
+def is_dead(owner: str) -> bool:
     """Only a process of this place can be known to have ended."""
     _, place, pid, started = (*owner.split(":"), "", "", "", "")[:4]
     if place != _place() or not pid.isdecimal():

@@ -6,12 +6,13 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from replay import providers
-from replay.models import ReplaySession, SessionMessage
+from replay import livecalls, providers
+from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.schemas import (
     AttemptChanged,
+    AttemptList,
     Determinism,
     OperatorQuestion,
     ProviderList,
@@ -20,6 +21,7 @@ from replay.schemas import (
     SessionList,
     SessionView,
     StepsResolved,
+    Takeover,
     TextStreamed,
 )
 from traces.problems import NotFound
@@ -66,6 +68,12 @@ def messages_after(session_id: UUID, after: int) -> list[Message]:
     return [_message(row) for row in shown]
 
 
+def attempts(session_id: UUID) -> AttemptList:
+    """All attempts at live calls, also those of a session that has ended."""
+    rows = Attempt.objects.filter(session_id=session_id).order_by("sequence_no", "attempt")
+    return AttemptList(attempts=[livecalls.view_of(row) for row in rows])
+
+
 def configured_providers() -> ProviderList:
     """The providers by name; keys stay in the environment."""
     return ProviderList(
@@ -93,6 +101,7 @@ def view_of(session: ReplaySession) -> SessionView:
         cost_usd=None if session.cost_usd is None else float(session.cost_usd), live_calls=session.live_calls,
         replay_type=session.plan["replay_type"], determinism=Determinism.model_validate(session.plan["determinism"]),
         divergences=session.divergences, unused_calls=session.unused_calls,
+        takeovers=[Takeover(at=at, kept_to=kept, taken_back=back) for at, kept, back in session.takeovers],
         question=None if session.question is None else OperatorQuestion.model_validate(session.question),
         error_code=session.error_code, error=session.error, error_sequence_no=session.error_sequence_no,
         created_at=session.created_at, started_at=session.started_at, ended_at=session.ended_at,

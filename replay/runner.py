@@ -16,6 +16,7 @@ from replay import containers, log, outages, ownership, preflight
 from replay.edits import apply_profile
 from replay.execution import Execution
 from replay.hooks import lifecycle
+from replay.langfuse import exporting
 from replay.loading import Payloads, load_graph
 from replay.models import COMPLETED, ReplaySession
 from replay.overrides import OverrideProfile
@@ -139,6 +140,7 @@ def _end(
         if run_id is not None:
             containers.cut_off(run_id, fork, failed=status == "failed_execution")
             traces.seal_run(run_id, RunStatus.FAILED)
+            exporting.enqueue_replay(run_id)
         log.say(session_id, "session")
     lifecycle.ended(session_id)
 

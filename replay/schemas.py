@@ -93,6 +93,18 @@ class AttemptView(Schema):
     retry_at: datetime | None
 
 
+class AttemptList(Schema):
+    attempts: list[AttemptView]
+
+
+class Takeover(Schema):
+    """Another worker went on with a session whose worker was gone."""
+
+    at: datetime
+    kept_to: int  # the last committed step
+    taken_back: int  # steps behind it that were not complete
+
+
 class OperatorQuestion(Schema):
     """A tool call that no recording answers, and that the policy wants the operator to answer."""
 
@@ -130,6 +142,7 @@ class SessionView(Schema):
     replay_type: Literal["A", "B"]
     determinism: Determinism
     divergences: list[str]  # where execution differed from the plan
+    takeovers: list[Takeover]
     unused_calls: list[int]  # recorded tool calls that nobody asked for any more
     question: OperatorQuestion | None  # set while awaiting_operator
     error_code: str

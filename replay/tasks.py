@@ -7,6 +7,7 @@ from celery import shared_task
 from replay import runner, stopping
 from replay.bisecting import progress as bisecting
 from replay.experiments import judging, progress
+from replay.langfuse import exporting
 from traces import queueing
 
 
@@ -37,3 +38,9 @@ def compare(session_id: str) -> None:
 
 def _whose_turn_it_is(stopped: UUID) -> list[UUID]:
     return [*progress.release_after(stopped), *bisecting.advance_after(stopped)]
+
+
+@shared_task
+def export_langfuse(export_id: str) -> None:
+    """Go on with the export of a run to Langfuse."""
+    exporting.work(UUID(export_id))

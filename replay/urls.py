@@ -5,6 +5,8 @@ from django.urls import path
 from replay import api, tool_api
 from replay.bisecting import api as bisecting
 from replay.experiments import api as experiments
+from replay.hooks import api as hooks
+from replay.langfuse import api as langfuse
 
 urlpatterns = [
     path("replays/preview", api.PreviewView.as_view()),
@@ -22,6 +24,11 @@ urlpatterns = [
     path("bisections/<str:id>/cancel", bisecting.BisectionCancelView.as_view()),
     path("runs/<str:id>/bisect", bisecting.BisectRunView.as_view()),
     path("diffs/<uuid:id>/bisect", bisecting.BisectDiffView.as_view()),
+    path("replays/<str:id>/attempts", api.AttemptsView.as_view()),
+    path("replays/<str:id>/hooks", hooks.SessionHooksView.as_view()),
+    path("hooks", hooks.HooksView.as_view()),
+    path("runs/<str:id>/exports", langfuse.ExportsView.as_view()),
+    path("runs/<str:id>/exports/langfuse", langfuse.LangfuseView.as_view()),
     path("providers", api.ProvidersView.as_view()),
     path("tools", tool_api.ToolsView.as_view()),
     path("tools.yaml", tool_api.ToolFileView.as_view()),

@@ -18,7 +18,7 @@ from traces.json_types import JSONValue
 from traces.schemas import Schema
 
 GROUP: Final = "forkpoint.hooks"
-TELEMETRY_EVENTS: Final = frozenset({*HookEvent, "model_call", "events_dropped"})
+TELEMETRY_EVENTS: Final = frozenset({*HookEvent, "live_call", "events_dropped"})
 
 
 class HttpPlace(Schema):

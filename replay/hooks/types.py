@@ -89,6 +89,9 @@ class Hooks(Protocol):
     def fire(self, event: HookEvent, payload: JSONObject, *, step: int) -> Outcome:
         """Tell an event. `step` is the number of the derived run's step that it is about, 0 for the whole agent."""
 
+    def tell(self, event: str, payload: JSONObject) -> JSONObject:
+        """Tell telemetry alone; returns the envelope."""
+
 
 class NoHooks:
     """Nobody listens."""
@@ -97,6 +100,9 @@ class NoHooks:
 
     def fire(self, event: HookEvent, payload: JSONObject, *, step: int) -> Outcome:
         return PASSED
+
+    def tell(self, event: str, payload: JSONObject) -> JSONObject:
+        return {}
 
 
 NO_HOOKS: Final = NoHooks()

@@ -27,7 +27,7 @@ from traces.importers.spans import SpanFacts, step_of
 from traces.importers.times import Span, span
 from traces.json_types import JSONObject, JSONValue
 from traces.recording import RecordedRun, RecordedStep
-from traces.vocabulary import StepType
+from traces.vocabulary import StepStatus, StepType
 
 FORMAT = "langfuse"
 _TYPES: Final = {
@@ -39,6 +39,8 @@ _TYPES: Final = {
     "guardrail": StepType.SAFETY,
     "evaluator": StepType.VALIDATOR,
 }
+_STEP_TYPES: Final = {str(member): member for member in StepType}
+_STATUSES: Final = {str(member): member for member in StepStatus}
 _OBSERVED: Final = frozenset(
     {
         "event",
@@ -166,14 +168,15 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     )
     steps = [_step(each, called, trace.where) for each in observations]
     body = trace.body
-    if body:
+    ours = _exported(body)
+    if body and not ours:
         steps = [_root(trace_id, trace, steps), *(_below(step, trace_id) for step in steps)]
     tags = [text(tag) for tag in items(body.get("tags"))]
     rest = {key: value for key, value in body.items() if key not in _TRACE_MAPPED}
     return finish(
         RunFacts(
             external_id=trace_id,
-            app="krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT,
+            app=text(ours.get("app")) or ("krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT),
             format=FORMAT,
             name=text(body.get("name")),
             environment=text(body.get("environment")),
@@ -184,9 +187,25 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
                 "imported_scores": {"scores": trace.scores} if trace.scores else None,
             },
         ),
-        matched_calls(in_causal_order(steps, where=f"trace {trace_id}")),
+        matched_calls(_ordered(steps, observations, where=f"trace {trace_id}")),
         where=f"trace {trace_id}",
     )
+
+
+def _ordered(
+    steps: Sequence[RecordedStep], observations: Sequence[JSONObject], *, where: str
+) -> Sequence[RecordedStep]:
+    """In causal order, which Forkpoint's own exports number: the steps of a replay have times of two runs."""
+    numbers = {text(each.get("id")): _exported(each).get("sequence_no") for each in observations}
+    known = [numbers.get(step.key) for step in steps]
+    if not all(isinstance(number, int) for number in known):
+        return in_causal_order(steps, where=where)
+    return [step for _, step in sorted(zip(known, steps, strict=True), key=lambda pair: int(str(pair[0])))]
+
+
+def _exported(given: JSONObject) -> JSONObject:
+    """What Forkpoint wrote beside a trace or an observation that it exported."""
+    return obj(obj(given.get("metadata")).get("forkpoint"))
 
 
 def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedStep:
@@ -206,7 +225,8 @@ def _below(step: RecordedStep, trace_id: str) -> RecordedStep:
 
 def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep:
     name, metadata = text(given.get("name")), obj(given.get("metadata"))
-    kind = _TYPES.get(text(given.get("kind")))
+    ours = _exported(given)
+    kind = _TYPES.get(text(given.get("kind"))) or _STEP_TYPES.get(text(ours.get("step_type")))
     if kind is None:
         is_tool = name in called or bool(metadata.get("tool_use_id") or metadata.get("tool_call_id"))
         kind = StepType.TOOL if is_tool else container_type(name)
@@ -230,13 +250,30 @@ def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep
         call_id=text(first(metadata, "tool_use_id", "tool_call_id")),
         usage=counted,
         request=_request(given) if kind is StepType.MODEL else None,
-        answer=answer_of(given.get("output")) if kind is StepType.MODEL else None,
+        answer=answer_of(given.get("output"), text(ours.get("finish_reason"))) if kind is StepType.MODEL else None,
         attributes={
             key: value for key, value in given.items() if key not in _MAPPED and value not in (None, "", [], {})
         },
     )
     step = step_of(facts)
+    step = _as_exported(step, given, ours) if ours else step
     return replace(step, cost_usd=cost_of(cost)) if cost is not None else step
+
+
+def _as_exported(step: RecordedStep, given: JSONObject, ours: JSONObject) -> RecordedStep:
+    """A step as Forkpoint had it: what Langfuse has no word for stands in the metadata."""
+    status = _STATUSES.get(text(ours.get("status")), step.status)
+    untimed = ours.get("timed") is False
+    plain = step.type is not StepType.MODEL
+    retries = ours.get("retries")
+    return replace(
+        step, status=status, error=text(given.get("statusMessage")),
+        input=given.get("input") if plain else step.input, output=given.get("output") if plain else step.output,
+        provider=text(ours.get("provider")) or step.provider, tool_name=text(ours.get("tool_name")),
+        retries=retries if isinstance(retries, int) else 0, started_at=None if untimed else step.started_at,
+        ended_at=None if untimed else step.ended_at,
+        attributes={key: value for key, value in step.attributes.items() if key != "metadata"},
+    )  # fmt: skip
 
 
 def _request(given: JSONObject) -> JSONObject | None:

@@ -1,0 +1,25 @@
+"""The REST interface of hooks and telemetry: what is configured, and what came of it. Only reading."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay import queries
+from replay.hooks import listing
+from replay.hooks.schemas import HookList, HookOutcomeList
+from traces.responses import PROBLEMS
+
+
+class HooksView(APIView):
+    @extend_schema(operation_id="list_hooks", responses={200: HookList, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """The configured hooks in their order, and the telemetry targets with what was sent and dropped."""
+        return Response(listing.configured())
+
+
+class SessionHooksView(APIView):
+    @extend_schema(operation_id="list_hook_outcomes", responses={200: HookOutcomeList, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """What hooks decided in a session, and where they failed, in the order of its steps."""
+        return Response(listing.outcomes(queries.find_session(id).id))

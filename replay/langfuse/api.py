@@ -1,0 +1,65 @@
+"""The REST interface of exports to Langfuse."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay.hooks import configuration
+from replay.langfuse import exporting, reading
+from replay.langfuse.schemas import ExportList, ExportRequest, ExportView
+from replay.models import LangfuseExport
+from replay.problems import InvalidReplay, SessionConflict
+from traces.models import Run
+from traces.queries import find_run
+from traces.responses import PROBLEMS, path
+
+_RUN = path("id", "The run's id, a unique beginning of it, its external id, or `last`.")
+_SHOWN = 20
+
+
+class ExportsView(APIView):
+    @extend_schema(operation_id="list_exports", parameters=[_RUN], responses={200: ExportList, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """The newest exports of a run, and where it can go."""
+        run = find_run(id)
+        rows = LangfuseExport.objects.filter(run=run).order_by("-created_at", "-id")[:_SHOWN]
+        targets = list(configuration.langfuse_targets())
+        return Response(ExportList(exports=[view_of(row, run) for row in rows], targets=targets))
+
+
+class LangfuseView(APIView):
+    @extend_schema(
+        operation_id="export_to_langfuse", parameters=[_RUN], request=ExportRequest,
+        responses={202: ExportView, **PROBLEMS},
+    )  # fmt: skip
+    def post(self, request: Request, id: str) -> Response:
+        """Send a run to Langfuse. The export goes on in the background; asked again, nothing is doubled there."""
+        given = ExportRequest.model_validate(request.data or {})
+        run = find_run(id)
+        if run.sealed_at is None:
+            raise SessionConflict(f"run {run.id} is still being recorded: it can be exported when it is complete")
+        return Response(view_of(exporting.enqueue(run.id, _target(given.target)), run), 202)
+
+
+def _target(name: str | None) -> str:
+    """The target that was meant; raises `InvalidReplay`."""
+    names = list(configuration.langfuse_targets())
+    if not names:
+        detail = "no Langfuse is configured: FORKPOINT_TELEMETRY takes an entry with `langfuse`"
+        raise InvalidReplay(detail)
+    if name is None and len(names) == 1:
+        return names[0]
+    if name not in names:
+        raise InvalidReplay(f"target is {name!r}: say one of {', '.join(names)}", where="/target")
+    return name
+
+
+def view_of(row: LangfuseExport, run: Run) -> ExportView:
+    place = configuration.langfuse_targets().get(row.target)
+    base = str(place.base_url).rstrip("/") if place is not None else ""
+    return ExportView(
+        id=row.id, run=run.id, target=row.target, status=row.status, events=reading.count(run),
+        done_events=row.done_events, rejected=row.rejected, cut=row.cut, error=row.error, retry_at=row.retry_at,
+        url=f"{base}/trace/{run.id.hex}" if base else "", created_at=row.created_at, ended_at=row.ended_at,
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+"""Langfuse's ingestion interface: batches of events, and what became of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import httpx2
+import orjson
+from django.conf import settings
+
+from replay import egress
+from replay.hooks.configuration import LangfusePlace
+from replay.langfuse.events import Event
+from replay.providers.failures import retry_after_s
+from traces.json_types import JSONObject
+
+_CONNECT_S: Final = 10.0
+_READ_S: Final = 60.0
+_WAIT: Final = frozenset({408, 425, 429})
+_TOO_LARGE: Final = 413
+_SHOWN: Final = 300
+
+
+class Away(Exception):
+    """Langfuse did not take the batch; `lasting`: waiting will not help."""
+
+    def __init__(self, detail: str, *, lasting: bool = False, retry_after_s: float | None = None) -> None:
+        super().__init__(detail)
+        self.lasting = lasting
+        self.retry_after_s = retry_after_s
+
+
+class TooLarge(Exception):
+    """The batch is larger than this server takes."""
+
+
+@dataclass(kw_only=True)
+class Receipt:
+    """What Langfuse said of a batch: `again` may be taken later, `rejected` never."""
+
+    taken: set[str] = field(default_factory=set)
+    again: set[str] = field(default_factory=set)
+    rejected: dict[str, str] = field(default_factory=dict)
+
+
+class Langfuse:
+    """One connection to one project."""
+
+    def __init__(self, place: LangfusePlace) -> None:
+        keys = place.keys()
+        if keys is None:
+            names = " and ".join(filter(None, (place.public_key_env, place.secret_key_env)))
+            raise Away(f"no keys: set {names} in the environment of the workers", lasting=True)
+        self.place = place
+        self.keys = keys
+        self.url = f"{str(place.base_url).rstrip('/')}/api/public/ingestion"
+        destination = egress.Destination(host=place.base_url.host or "", operator=True)
+        self.http = egress.client([destination], connect_s=_CONNECT_S, read_s=_READ_S)
+
+    def close(self) -> None:
+        self.http.close()
+
+    def send(self, events: Sequence[Event]) -> Receipt:
+        """Send a batch; raises `Away` and `TooLarge`."""
+        body = {"batch": [event.envelope for event in events], "metadata": self._metadata(len(events))}
+        headers = {"content-type": "application/json", "x_langfuse_sdk_name": "forkpoint",
+                   "x_langfuse_sdk_version": settings.VERSION, "x_langfuse_public_key": self.keys[0]}  # fmt: skip
+        try:
+            response = self.http.post(self.url, content=orjson.dumps(body), headers=headers, auth=self.keys)
+        except egress.EgressRefused as error:
+            raise Away(str(error), lasting=True) from error
+        except httpx2.HTTPError as error:
+            raise Away(f"{self.place.base_url.host}: {type(error).__name__}: {error}") from error
+        return _read(response, events, self.place.base_url.host or "")
+
+    def _metadata(self, size: int) -> JSONObject:
+        return {
+            "batch_size": size, "sdk_integration": "default", "sdk_name": "forkpoint", "sdk_version": settings.VERSION,
+            "public_key": self.keys[0],
+        }  # fmt: skip
+
+
+def _read(response: httpx2.Response, events: Sequence[Event], host: str) -> Receipt:
+    status = response.status_code
+    if status == _TOO_LARGE:
+        raise TooLarge
+    if status in _WAIT or status >= 500:
+        raise Away(f"{host} answered {status}", retry_after_s=retry_after_s(response.headers))
+    if status not in {200, 201, 207}:
+        raise Away(f"{host} answered {status}: {_said(response)}", lasting=True)
+    try:
+        answer = response.json()
+        successes, errors = answer["successes"], answer["errors"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise Away(f"{host} answered with something that is no receipt of an ingestion") from error
+    receipt = Receipt(taken={str(one["id"]) for one in successes})
+    for one in errors:
+        _judge(receipt, one, host)
+    told = receipt.taken | receipt.again | receipt.rejected.keys()
+    receipt.again |= {event.id for event in events} - told
+    return receipt
+
+
+def _judge(receipt: Receipt, error: JSONObject, host: str) -> None:
+    """One event's error: like a request's, it passes, or it stays."""
+    status = error.get("status")
+    detail = f"{error.get('message') or ''} {error.get('error') or ''}".strip()[:_SHOWN]
+    if not isinstance(status, int) or status in _WAIT or status >= 500:
+        receipt.again.add(str(error.get("id")))
+    elif status in {401, 403}:
+        raise Away(f"{host} answered {status}: {detail}", lasting=True)
+    else:
+        receipt.rejected[str(error.get("id"))] = f"{status} {detail}"
+
+
+def _said(response: httpx2.Response) -> str:
+    return response.text[:_SHOWN]
