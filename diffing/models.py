@@ -58,3 +58,22 @@ class Cosine(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key[:12]} {self.cosine:.4f}"
+
+
+class Evidence(models.Model):
+    """What experiments found out about a report, for one question; never changed. A new proof adds another one."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="evidence")
+    question = models.CharField(max_length=64, help_text="digest of the question")
+    verdict = models.CharField(max_length=15)
+    confidence = models.CharField(max_length=6)
+    conclusion = models.TextField()
+    created_at = models.DateTimeField()
+    body = models.JSONField(help_text="the findings")
+
+    class Meta:
+        indexes = (models.Index(fields=["diff", "-created_at"], name="evidence_of_diff"),)
+
+    def __str__(self) -> str:
+        return f"evidence {self.id} on {self.diff_id}"

@@ -4,6 +4,7 @@ from typing import get_args
 
 from django.db import models
 
+from diffing.models import DiffReport
 from replay.schemas import SessionStatus
 from traces.ids import new_id
 from traces.models import Run
@@ -295,3 +296,51 @@ class BisectionProbe(models.Model):
 
     def __str__(self) -> str:
         return f"probe {self.number} of {self.bisection_id}"
+
+
+class Proof(models.Model):
+    """A search for the changes that made a difference. What is known is in its probes; anybody can go on with them."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="proofs")
+    request = models.JSONField(help_text="as it was asked")
+    status = models.CharField(max_length=9, default="running")
+    progress = models.JSONField(default=dict)
+    findings = models.JSONField(null=True, help_text="so far")
+    evidence_id = models.UUIDField(null=True, help_text="the findings as they were attached to the report")
+    error = models.TextField(blank=True)
+    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
+    request_digest = models.CharField(max_length=64)
+    worked_at = models.DateTimeField(help_text="when a worker last got on with it")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=["diff", "-created_at"], name="proof_of_diff"),
+            models.Index(fields=["status"], name="proof_running", condition=models.Q(status="running")),
+        )
+
+    def __str__(self) -> str:
+        return f"proof {self.id} of {self.diff_id}"
+
+
+class ProofProbe(models.Model):
+    """One counterfactual replay of a proof, and what came of it. Only those that had to ask somebody have a session."""
+
+    proof = models.ForeignKey(Proof, models.CASCADE, related_name="probes")
+    number = models.PositiveIntegerField(help_text="from 1, in the order in which they began")
+    key = models.CharField(max_length=64, help_text="digest of what was asked")
+    ask = models.JSONField()
+    configuration = models.CharField(max_length=64, help_text="digest of the run, the fork and the overrides")
+    repeat = models.PositiveSmallIntegerField(default=0)
+    seen = models.JSONField(null=True, help_text="null: its session has not ended")
+    session = models.ForeignKey(ReplaySession, models.CASCADE, null=True, related_name="proof_probes")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["proof", "key"], name="proof_probe_identity"),)
+        # repeats of a configuration serve every proof that needs them
+        indexes = (models.Index(fields=["configuration", "repeat"], name="proof_probe_repeats"),)
+
+    def __str__(self) -> str:
+        return f"probe {self.number} of {self.proof_id}"

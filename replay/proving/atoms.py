@@ -48,7 +48,7 @@ class Slot:
             return {"match": self.match, "messages": [value]}
         if self.category == "output" or self.category == "tool":
             return {"match": self.match, self.category: value}
-        given = value if self.field == "model" and isinstance(value, dict) else {self.field: value}
+        given = value if self.field in {"model", "*"} and isinstance(value, dict) else {self.field: value}
         return {"match": self.match, self.category: given}
 
 
