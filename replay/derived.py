@@ -68,18 +68,17 @@ def answer_of_row(step: Step, output: JSONValue) -> Answer:
     )  # fmt: skip
 
 
-def closed_columns(event: Closed) -> dict[str, object]:
-    """What changes on a container when the replay has come to its end.
+def closed_columns(event: Closed, detail: JSONObject) -> dict[str, object]:
+    """What changes on a step around others when the replay has come to its end; `detail` is what it says so far.
 
     One that was open at the fork keeps its label, which speaks of what lay before; its old output would be
     wrong, and what stands for it is named instead.
     """
     if event.inherited:
-        detail = {**label_key(), "open_at_fork": True, "output_from": event.output_from}
-        return {"output_ref": "", "detail": detail}
+        return {"output_ref": "", "detail": {**label_key(), "open_at_fork": True, "output_from": event.output_from}}
     return {
         "output_ref": store.save(event.output), "label": event.label, "reason": event.reason,
-        "detail": {**label_key(), "derived_from": event.output_from},
+        "detail": {**label_key(), **detail, "derived_from": event.output_from},
     }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from replay import (
     tools,
     wording,
 )
+from replay.graph import Graph
 from replay.hooks import lifecycle
 from replay.hooks.types import NO_HOOKS, Hooks
 from replay.langfuse import exporting
@@ -87,6 +88,7 @@ class Execution:
         self.buffer: list[StepRow] = []
         self.buffered_at = 0.0
         self.closed: list[Closed] = []
+        self.holding: dict[int, tuple[str, str]] = {}  # what steps that hold others became, until they are closed
         self.touched: set[int | None] = set()  # the parents of what is not as recorded
         self.gone: set[int] = set()
         self.unreached: list[int] = []  # by the plan they would have been reached
@@ -191,22 +193,31 @@ class Execution:
             case Kept():
                 self._keep(event, walk)
             case Resolved():
-                self._resolved(event)
+                self._resolved(event, walk)
             case Gone():
-                self.gone.add(event.node.no)
-                if event.node.type is StepType.TOOL:
-                    self.unused.append(event.node.no)
-                if event.node.parent not in self.gone:
-                    self.touched.add(walk.parent_of(event.node.parent))
-                if not event.told and self._planned(event.node.no) != "unreached":
-                    self.unreached.append(event.node.no)
+                self._left_out(event, walk)
             case Diverged():
                 self._diverged(event.text)
             case Closed():
-                self.closed.append(event)
+                self._will_close(event)
         if self.buffer and (len(self.buffer) >= _BUFFERED or time.monotonic() - self.buffered_at > _PATIENCE_S):
             self.check_cancelled()
             self.flush()
+
+    def _left_out(self, event: Gone, walk: Walk) -> None:
+        self.gone.add(event.node.no)
+        if event.node.type is StepType.TOOL:
+            self.unused.append(event.node.no)
+        if event.node.parent not in self.gone:
+            self.touched.add(walk.parent_of(event.node.parent))
+        if not event.told and self._planned(event.node.no) != "unreached":
+            self.unreached.append(event.node.no)
+
+    def _will_close(self, event: Closed) -> None:
+        self.closed.append(event)
+        if not event.inherited:
+            self.holding.pop(event.node.no, None)
+            self._compare(event.node.no, event.label, event.reason)
 
     def keep_everything(self) -> None:
         """A replay that changes nothing keeps every step."""
@@ -236,6 +247,8 @@ class Execution:
         """The end state, and the sealed run, in one transaction."""
         self.flush()
         self.check_cancelled()
+        for no in sorted(self.holding):
+            self._compare(no, *self.holding[no])
         with transaction.atomic():
             for event in self.closed:
                 self._close(event)
@@ -258,7 +271,7 @@ class Execution:
 
     def _keep(self, event: Kept, walk: Walk) -> None:
         for no in range(event.first, event.last + 1) if self.session.planned else ():
-            self._compare(no, Label.EXACT, Reason.SOURCE_OUTPUT_REUSED)
+            self._became(no, walk.graph, Label.EXACT, Reason.SOURCE_OUTPUT_REUSED)
         self.flush()
         self.failed_source_kept = True
         if not event.offset and not walk.numbers_moved:
@@ -295,13 +308,13 @@ class Execution:
                     label=Label.EXACT, reason=str(Reason.SOURCE_OUTPUT_REUSED), detail=label_key(),
                 )  # fmt: skip
 
-    def _resolved(self, event: Resolved) -> None:
+    def _resolved(self, event: Resolved, walk: Walk) -> None:
         call, answer = event.call, event.answer
         node = call.node or answer.source
         if answer.label is not Label.EXACT:
             self.touched.add(call.parent)
         if node is not None:
-            self._compare(node.no, answer.label or "", answer.reason or "")
+            self._became(node.no, walk.graph, answer.label or "", answer.reason or "")
         if call.no <= self.checkpoint:
             return
         if answer.label is None:
@@ -325,6 +338,13 @@ class Execution:
             raise Stopped("budget_steps", f"the budget allows {most} steps", step=written + 1)
         self.calls.check_deadline(written + 1)
 
+    def _became(self, no: int, graph: Graph, label: str, reason: str) -> None:
+        """Compare a step with the plan; one that holds others when it is closed, or at the end."""
+        if no in graph.children:
+            self.holding[no] = (label, reason)
+        else:
+            self._compare(no, label, reason)
+
     def _compare(self, no: int, label: str, reason: str) -> None:
         """Say where execution differs from the plan."""
         planned = self._planned(no)
@@ -341,12 +361,11 @@ class Execution:
             self.divergences.append(text)
 
     def _close(self, event: Closed) -> None:
-        values = derived.closed_columns(event)
         step = Step.objects.filter(run_id=self.run_id, sequence_no=event.no)
-        before = Label(step.values_list("label", flat=True)[0])
-        step.update(**values)
+        ((before, detail),) = step.values_list("label", "detail")
+        step.update(**derived.closed_columns(event, detail))
         if not event.inherited:
-            self.counts[before] -= 1
+            self.counts[Label(before)] -= 1
             self.counts[event.label] += 1
             log.say(self.session.id, StepsResolved(seq=0, first=event.no, last=event.no))
 

@@ -1,23 +1,26 @@
-"""Following an agent loop whose model asks for other calls than it did in the recording. Pure."""
+"""Following an agent loop whose model asks for other calls than it did in the recording. Pure.
+
+The calls of one answer are made one after another; their results are handed over together. Recorded steps that still
+take place come in their recorded order, with what stands between them and what they hold.
+"""
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from replay import wording
-from replay.control import ReplayControl, ToolSpec
-from replay.edits import NO_EDITS, edit_slots, edited_parameters, with_system
-from replay.graph import Node
+from replay.edits import edit_slots, edited_parameters, with_system
+from replay.graph import CONTAINERS, Node
 from replay.history import Followed
 from replay.hooks import turns
 from replay.hooks.points import said_in, stop_text, stopped
 from replay.loops import Loop, spoken_to
-from replay.matching import Match, RecordedCalls
-from replay.rebuild import Change, Slots, answer_of, calls_of, flat, rendered, with_recorded_calls
-from replay.world import Answer, Call, Diverged, Event, Gone, Resolved, label_key
+from replay.rebuild import Change, Slots, answer_of, calls_of, flat, with_recorded_calls
+from replay.subagents import RAN, called_anew
+from replay.turncalls import TurnCalls
+from replay.world import Answer, Call, Diverged, Event, Resolved, label_key
 from traces.json_types import JSONObject, JSONValue
 from traces.signatures import signature
-from traces.vocabulary import Label, Reason, StepStatus, StepType
+from traces.vocabulary import Label, Reason, StepType
 
 if TYPE_CHECKING:
     from replay.walk import Walk
@@ -35,27 +38,23 @@ class Follower:
         self.at = node  # the last recorded model step that the replay came to
         self.call = call
         self.base = base
+        self.messages = flat(base)
         self.output = answer.output
+        self.first = answer
         self.final = answer
         self.tail: list[JSONValue] = []
         self.turns = 1
         self.ended_at = node.no
         self.start = node
-        self.after = [step for step in loop.steps if step.no > node.no]
-        self.control = ReplayControl()
-        self.recorded: RecordedCalls[Node] = RecordedCalls()
-        self.used: set[int] = set()
-        self.paired: set[int] = set()  # recorded calls in whose place another one was told
-        self.tool_messages: dict[str, JSONObject] = {}
+        self.after = [step for step in loop.steps if step.no > node.no and not walk.agenda.is_done(step)]
+        self.calls = TurnCalls(walk, loop, node, self._template())
 
     def run(self) -> Iterator[Event]:
-        self._learn()
+        self.walk.agenda.hold(self.after)
         while True:
             message = answer_of(self.output)
             self.tail.append(message)
-            for asked in calls_of(message):
-                if not self._is_stopped():
-                    yield from self._tool(asked)
+            yield from self._turn(calls_of(message))
             self.walk.points.turn_ended(self.walk.next_no - 1)
             if not calls_of(message) or self._is_stopped() or (yield from self._limited()):
                 break
@@ -77,141 +76,157 @@ class Follower:
             if self.call.node is not None:
                 self.walk.settle(self.call.node, self.final)
 
-    def _learn(self) -> None:
-        """The turn's calls so far, and the recorded calls that may answer new ones."""
-        walk = self.walk
-        earlier = [*walk.graph.earlier_calls, *(step for step in self.loop.steps if step.no < self.start.no)]
-        for node in earlier:
-            if node.type is StepType.TOOL and node.parent == self.start.parent:
-                self._remember(node, walk.world.payload(node.input_ref) if node.input_ref else None)
-        for node in self.after:
-            if node.type is StepType.TOOL:
-                self.recorded.add(node, node.called, walk.world.payload(node.input_ref) if node.input_ref else None)
-        last = self.loop.models[-1]
-        recorded = walk.world.payload(last.input_ref) if last.input_ref else None
-        for message in _messages(recorded):
-            if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str):
-                self.tool_messages[str(message["tool_call_id"])] = message
+    def _turn(self, asked: list[JSONObject]) -> Iterator[Event]:
+        """Make the calls of one answer, let the steps inside of them come, and hand over all results."""
+        made: list[tuple[JSONObject, Call, Answer, Node | None]] = []
+        ordered = self.calls.in_order(asked)
+        room = self._room([node for _, node in ordered if node is not None])
+        parent: int | None = None
+        for given, node in ordered:
+            if self._is_stopped():
+                break
+            if node is not None:
+                yield from self._reach(node)
+                parent = self._parent(node)
+            elif parent is None:
+                parent = yield from self._opened(room)
+            made.append((given, *(yield from self._tool(given, parent))))
+        yield from self._ended([source for *_, source in made if source is not None])
+        results = [(source, self.calls.message(call, answer, source)) for _, call, answer, source in made]
+        self.tail += self.calls.handed_over(results)
 
-    def _remember(self, node: Node, arguments: JSONValue) -> None:
-        number = self.walk.numbers.get(node.no, node.no)
-        label = self.walk.changes.get(node.no)
-        status = node.status if label is None else StepStatus.OK
-        self._outcome(node.called, arguments, status, number)
-
-    def _outcome(self, tool: str, arguments: JSONValue, status: StepStatus, number: int) -> None:
-        spec = self._spec(tool)
-        match status:
-            case StepStatus.OK | StepStatus.PARTIAL:
-                self.control.record_success(tool, arguments, spec, step=number)
-            case StepStatus.TIMEOUT:
-                self.control.record_timeout(tool, arguments, spec)
-            case StepStatus.DENIED:
-                self.control.record_denied(tool, arguments, spec)
-            case _:
-                self.control.record_failure(tool, arguments, spec)
-
-    def _spec(self, tool: str) -> ToolSpec | None:
-        """What the request's tool schemas declare about repetition; None where they say nothing."""
-        for schema in _list(self._template().get("tools")):
-            if isinstance(schema, dict) and schema.get("name") == tool:
-                hints = schema.get("annotations")
-                said = schema.get("idempotent", hints.get("idempotentHint") if isinstance(hints, dict) else None)
-                return ToolSpec(name=tool, idempotent=said) if isinstance(said, bool) else None
-        return None
-
-    def _tool(self, asked: JSONObject) -> Iterator[Event]:
+    def _tool(self, asked: JSONObject, parent: int | None) -> Generator[Event, None, tuple[Call, Answer, Node | None]]:
         points, operator = self.walk.points, self._operator_answers(asked)
         name, call_id = str(asked.get("name", "")), str(asked.get("id") or "")
         verdict = None if operator else points.before_tool(self.walk.next_no, name, asked.get("arguments"), call_id)
-        call, match = self._tool_call(asked if verdict is None else {**asked, "arguments": verdict.arguments})
-        answer = (verdict and verdict.denied()) or self._resolved(call, match)
+        call = self._tool_call(asked if verdict is None else {**asked, "arguments": verdict.arguments}, parent)
+        answer = (verdict and verdict.denied()) or self.calls.answer(call, self.at)
+        if answer.detail.get(RAN) and (place := answer.source or self.calls.in_its_place(call, self.at)):
+            yield Diverged(text=self.calls.said_of_new(call, self.at))
+            call = called_anew(call, place)
         if verdict is not None:
             answer = verdict.on(answer)
             points.after_tool(self.loop.parent, call, answer)
         source = answer.source or (call.node if answer.label is not None else None)
-        if source is not None and source.no not in self.used and source.type is StepType.TOOL:
-            self.used.add(source.no)
-            self.recorded.use(source)
-            self.walk.numbers[source.no] = call.no
-            self.walk.settle(source, answer)
         if source is None:
             answer = replace(answer, detail={**answer.detail, "divergence": _NEW})
-            yield Diverged(text=self._said_of_new(call))
+            yield from self._tell_new(call)
         yield Resolved(call=call, answer=replace(answer, source=source))
-        if answer.reason is not Reason.DUPLICATE_SUPPRESSED:
-            self._outcome(call.called, call.input, answer.status, call.no)
-        self.tail.append(self._tool_message(call, answer, source))
+        self.calls.came(call, answer)
+        yield from self._take(call, answer, source)
+        return call, answer, source
+
+    def _take(self, call: Call, answer: Answer, source: Node | None) -> Iterator[Event]:
+        """A recorded call took place, or another one did in its place: what it holds comes, or is gone."""
+        if source is None or source.type is not StepType.TOOL or not self.calls.use(source):
+            return
+        walk = self.walk
+        walk.agenda.done(source)
+        walk.numbers[source.no] = call.no
+        if not answer.detail.get(RAN):
+            walk.settle(source, answer)
+        yield from walk.called(replace(call, node=source), answer)
+        walk.agenda.release(walk.graph.inside(source.no))
+
+    def _tell_new(self, call: Call) -> Iterator[Event]:
+        refused = self.walk.subagents.refused
+        yield Diverged(text=self.calls.said_of_new(call, self.at))
+        if refused:
+            yield Diverged(text=f"Step {call.no}: the sub-agent is not run for it, because {refused}.")
+
+    def _ended(self, sources: list[Node]) -> Iterator[Event]:
+        """The steps inside of recorded calls have come, and the calls end with what was said there."""
+        if holding := [node for node in sources if node.no in self.walk.graph.children]:
+            yield from self.walk.advance(max(self.walk.graph.ends[node.no] for node in holding) + 1)
+            for node in holding:
+                yield from self.walk.closings.close(node)
+
+    def _reach(self, node: Node) -> Iterator[Event]:
+        """Let come what stands before a recorded step: the containers around it, and what they begin with."""
+        walk = self.walk
+        around = [walk.graph.by_no[no] for no in self.loop.around.get(node.no, ())]
+        walk.agenda.release(around)
+        walk.agenda.release(self._between(node.no, {*(step.no for step in around)}))
+        yield from walk.advance(node.no)
+
+    def _between(self, before: int, around: set[int]) -> list[Node]:
+        """What is neither asked nor called, up to a step: it comes where the containers around it came."""
+        graph, done = self.walk.graph, self.walk.agenda.is_done
+        found: list[Node] = []
+        for step in self.loop.others:
+            path = self.loop.around.get(step.no, ())
+            if self.at.no < step.no < before and all(
+                no in around or no < graph.fork or done(graph.by_no[no]) for no in path
+            ):
+                found += [step, *graph.inside(step.no)]
+        return found
+
+    def _parent(self, node: Node) -> int | None:
+        """The number of what holds a recorded step in the derived run."""
+        path = self.loop.around.get(node.no, ())
+        return self.walk.parent_of(path[-1] if path else self.loop.parent)
+
+    def _room(self, matched: list[Node]) -> tuple[int, ...]:
+        """The containers that a new call belongs into: those of the calls in its place, else of any."""
+        following = (model.no for model in self.loop.models if model.no > self.at.no)
+        end = next(following, self.loop.last + 1)
+        here = [call for call in self.loop.calls if self.at.no < call.no < end and not self.calls.is_used(call)]
+        near = matched or here or list(self.loop.calls)
+        return self.loop.around.get(near[0].no, ()) if near else ()
+
+    def _opened(self, path: tuple[int, ...]) -> Generator[Event, None, int | None]:
+        """The number of the innermost of these containers: the recorded ones, or new ones like them."""
+        parent = self.walk.parent_of(self.loop.parent)
+        for no in path:
+            container = self.walk.graph.by_no[no]
+            if no < self.walk.graph.fork:
+                parent = no
+            elif self.walk.agenda.is_done(container) or no < self.at.no:
+                parent = yield from self._another(container, parent)
+            else:
+                self.walk.agenda.release([container])
+                yield from self.walk.advance(no + 1)
+                parent = self.walk.parent_of(no)
+        return parent
+
+    def _another(self, container: Node, parent: int | None) -> Generator[Event, None, int]:
+        """A container that the recording does not have, for steps that it does not have."""
+        call = Call(
+            no=self.walk.number(), parent=parent, type=container.type, name=container.name, input=None, changed=True,
+            because=(self.at.no,),
+        )  # fmt: skip
+        label, reason = self._label()
+        yield Resolved(
+            call=call,
+            answer=Answer(action="cache" if label is Label.CACHED else "simulate", label=label, reason=reason,
+                          detail={**label_key(), "divergence": _NEW}, note="Holds steps that were not recorded"),
+        )  # fmt: skip
+        return call.no
+
+    def _label(self) -> tuple[Label, Reason]:
+        """The label of what exists only because the loop left its recording: that of the answer that left it."""
+        if self.first.label in {Label.CACHED, Label.SIMULATED} and self.first.reason is not None:
+            return self.first.label, self.first.reason
+        return Label.SIMULATED, Reason.POLICY_FALLBACK
 
     def _operator_answers(self, asked: JSONObject) -> bool:
         """Whether the operator gave this call's answer, so that it is not made."""
         tool = str(asked.get("name", ""))
-        match = self.recorded.exact(tool, asked.get("arguments"))
-        edits = self.walk.profile.of(match.call) if match else self.walk.profile.of_new(type=StepType.TOOL, name=tool)
+        node = self.calls.match(tool, asked.get("arguments"))
+        edits = self.walk.profile.of(node) if node else self.walk.profile.of_new(type=StepType.TOOL, name=tool)
         return edits.tool is not None or edits.output is not None
 
-    def _said_of_new(self, call: Call) -> str:
-        """How a call that no recorded one answers differs from the one in its place, if there is one."""
-        node = self._in_its_place(call)
-        if node is None:
-            return wording.asked_newly(call.no, call.called)
-        self.paired.add(node.no)
-        recorded = self.walk.world.payload(node.input_ref) if node.input_ref else None
-        return wording.asked_otherwise(call.no, call.called, recorded, call.input)
-
-    def _in_its_place(self, call: Call) -> Node | None:
-        """The first unused recorded call of the same tool before the next recorded model step."""
-        for node in self.after:
-            if node.type is StepType.MODEL and node.no > self.at.no:
-                return None
-            if node.no > self.at.no and node.called == call.called and node.no not in self.used | self.paired:
-                return node
-        return None
-
-    def _tool_call(self, asked: JSONObject) -> tuple[Call, Match[Node] | None]:
+    def _tool_call(self, asked: JSONObject, parent: int | None) -> Call:
         tool, arguments = str(asked.get("name", "")), asked.get("arguments")
-        match = self.recorded.exact(tool, arguments)
-        node = match.call if match else None
+        node = self.calls.match(tool, arguments)
         edits = self.walk.profile.of(node) if node else self.walk.profile.of_new(type=StepType.TOOL, name=tool)
         name = node.name if node else tool
-        call = Call(
-            no=self.walk.number(), parent=self.walk.parent_of(self.loop.parent), type=StepType.TOOL, name=name,
+        return Call(
+            no=self.walk.number(), parent=parent, type=StepType.TOOL, name=name,
             input=arguments, node=node, changed=node is None, tool_name=tool, call_id=str(asked.get("id") or ""),
             signature=signature(type=StepType.TOOL, name=name, input=arguments, tool_name=tool), edits=edits,
             because=(self.at.no,),
         )  # fmt: skip
-        return call, match
-
-    def _resolved(self, call: Call, match: Match[Node] | None) -> Answer:
-        """Recorded calls in their order; then duplicates are suppressed; then the chain, the semantic cache in it."""
-        resumed = self.walk.world.resumed(call.no)
-        if resumed is not None or match is not None or call.edits is not NO_EDITS:
-            return resumed or self.walk.resolvers.resolve(call)
-        decision = self.control.should_skip(call.called, call.input, self._spec(call.called))
-        if decision.skip:
-            self.control.record_denied(call.called, call.input, self._spec(call.called))
-            return _denied(call, decision.step)
-        return self.walk.resolvers.resolve_tool(call, self._repeated, self._similar)
-
-    def _repeated(self, call: Call) -> Node | None:
-        """An idempotent tool would answer a call that used up its recordings as it did last."""
-        spec = self._spec(call.called)
-        match = self.recorded.used_up(call.called, call.input)
-        return match.call if match is not None and (spec is None or spec.idempotent) else None
-
-    def _similar(self, call: Call) -> Match[Node] | None:
-        return self.recorded.similar(call.called, call.input, self.walk.policy.semantic_threshold)
-
-    def _tool_message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
-        """The result as the agent would hand it to the model: as it did in the recording where it can be seen."""
-        recorded = self.tool_messages.get(source.call_id) if source is not None and source.call_id else None
-        if recorded is None or source is None:
-            content = rendered(None, "\x00", answer.output)
-            return {"role": "tool", "content": content, "tool_call_id": call.call_id}
-        if source.no in self.walk.changes:
-            before = self.walk.changes[source.no].recorded
-            recorded = {**recorded, "content": rendered(before, str(recorded.get("content") or ""), answer.output)}
-        return {**recorded, "tool_call_id": call.call_id}
 
     def _limited(self) -> Generator[Event, None, bool]:
         limit = self.walk.policy.max_turns
@@ -224,19 +239,25 @@ class Follower:
         """Ask the model with what its calls returned; false when that ends the loop."""
         node = self._next_recorded()
         self.turns += 1
+        if node is not None:
+            yield from self._reach(node)
+            parent = self._parent(node)
+        else:
+            parent = yield from self._opened(self._desk())
         points = self.walk.points
         points.turn_started(self.loop.parent, 0 if node is None else turns.number(self.walk, node), self.walk.next_no)
         if self._is_stopped():
             return False
         added = points.take(self.loop.parent)
         self.tail.extend(one.message for one in added)
-        call = self._recorded_model(node) if node is not None else self._new_model()
+        call = self._recorded_model(node) if node is not None else self._new_model(parent)
         if self.start.no in self.walk.histories.unknowable:
             call = self.walk.guess(call)
         answer = said_in(self.walk.resolvers.resolve(call), added)
         points.answered(call, answer)
         if node is not None:
             answer = self.walk._aligned(node, answer)
+            self.walk.agenda.done(node)
             self.walk.settle(node, answer)
             self.at = node
         else:
@@ -250,6 +271,10 @@ class Follower:
         self.tail.append(message if change is None else with_recorded_calls(change, message))
         yield Diverged(text=f"Step {call.no} has no real answer: from there on the recorded structure is kept.")
         return False
+
+    def _desk(self) -> tuple[int, ...]:
+        """The containers around a model step, where a new one belongs into such."""
+        return self.loop.around.get(self.loop.models[-1].no, ())
 
     def _next_recorded(self) -> Node | None:
         """The recorded call in the same place, unless somebody else spoke before it."""
@@ -266,24 +291,24 @@ class Follower:
         template: JSONObject = recorded if isinstance(recorded, dict) else {}
         edits = walk.profile.of(node)
         slots = edit_slots(self.base, edits.messages) if edits.messages else self.base
-        messages = [*flat(slots), *self.tail]
+        messages = [*(self.messages if slots is self.base else flat(slots)), *self.tail]
         if "system" in edits.prompt:
             messages = with_system(messages, str(edits.prompt["system"]))
         input = edited_parameters({**template, "messages": messages}, edits.model)
         call = walk.model_call(node, input, template, edits)
         return replace(call, because=tuple(sorted({*call.because, self.at.no})))
 
-    def _new_model(self) -> Call:
+    def _new_model(self, parent: int | None) -> Call:
         """A call beyond the recording: like the last one, with the overrides that match any model step."""
         last = self.call
         edits = self.walk.profile.of_new(type=StepType.MODEL, name=last.name, model=self.at.model)
         template = self._template()
-        messages = [*flat(self.base), *self.tail]
+        messages = [*self.messages, *self.tail]
         if "system" in edits.prompt:
             messages = with_system(messages, str(edits.prompt["system"]))
         input = edited_parameters({**template, "messages": messages}, edits.model)
         return Call(
-            no=self.walk.number(), parent=self.walk.parent_of(self.loop.parent), type=StepType.MODEL, name=last.name,
+            no=self.walk.number(), parent=parent, type=StepType.MODEL, name=last.name,
             input=input, changed=True, provider=last.provider, model=last.model,
             override_provider=last.override_provider, edits=edits, because=(self.at.no,),
             signature=signature(
@@ -299,15 +324,22 @@ class Follower:
 
     def _leave(self) -> Iterator[Event]:
         """Hand the rest back to the walk: what the recording had and nobody asked for is gone."""
-        resume = self._resume_point()
-        for node in self.after:
-            if node.no >= resume:
-                break
-            self.ended_at = node.no
-            came = node.no in self.used or (node.type is StepType.MODEL and node.no <= self.at.no)
-            if not came:
-                yield Gone(node=node, why=_UNASKED, told=node.no in self.paired)
+        walk, resume = self.walk, self._resume_point()
+        left = [step for step in self.after if not walk.agenda.is_done(step)]
+        self.ended_at = max((step.no for step in self.after if step.no < resume), default=self.start.no)
+        walk.agenda.release(step for step in left if step.no >= resume)
+        if not calls_of(answer_of(self.output)):
+            walk.agenda.release(self._between(self._next_part(), set()))
+            yield from walk.advance(self._next_part())
+        for step in left:
+            if step.no < resume and not walk.agenda.is_done(step):
+                yield from walk.drop([step], _UNASKED, told=self.calls.is_paired(step) or step.type in CONTAINERS)
         self._tell_history()
+
+    def _next_part(self) -> int:
+        """The number of the first recorded call or model step that the replay did not come to."""
+        parts = sorted(node.no for node in (*self.loop.models, *self.loop.calls) if node.no > self.at.no)
+        return next(iter(parts), self.loop.last + 1)
 
     def _resume_point(self) -> int:
         """The number from which the walk goes on with the recording."""
@@ -329,24 +361,7 @@ class Follower:
         last = went[-1]
         recorded = walk.world.payload(last.output_ref) if last.output_ref else None
         if last is not self.call.node:
-            walk.changes[last.no] = Change(node=last, recorded=recorded, current=self.output, answered=self.final.known)
+            walk.change(Change(node=last, recorded=recorded, current=self.output, answered=self.final.known))
             if self.final.label is not None and self.final.reason is not None:
                 walk.labels[last.no] = (self.final.label, self.final.reason)
             walk.numbers.setdefault(last.no, self.call.no)
-
-
-def _denied(call: Call, step: int | None) -> Answer:
-    text = f"[Forkpoint] Tool '{call.called}' was not called again: step {step} made the same call and succeeded."
-    detail: JSONObject = {**label_key(), "duplicate_of": step}
-    return Answer(
-        action="blocked", label=Label.SIMULATED, reason=Reason.DUPLICATE_SUPPRESSED, output=text,
-        status=StepStatus.DENIED, detail=detail, note=f"Repeats step {step}",
-    )  # fmt: skip
-
-
-def _messages(input: JSONValue) -> list[JSONValue]:
-    return _list(input.get("messages") if isinstance(input, dict) else None)
-
-
-def _list(value: JSONValue) -> list[JSONValue]:
-    return value if isinstance(value, list) else []

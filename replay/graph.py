@@ -56,7 +56,8 @@ class Graph:
     """Steps from the fork on, in order. What lies before is unchanged by definition and is not loaded.
 
     `open` are the steps before the fork that enclose it, outermost first; `earlier_calls` are the tool calls
-    that the fork's own turn had made before it.
+    that were made before it under these, and `earlier` the model steps whose conversations go on after it, with
+    the closed containers around both.
     """
 
     fork: int
@@ -64,10 +65,11 @@ class Graph:
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
     open: tuple[Node, ...] = ()
     earlier_calls: tuple[Node, ...] = ()
+    earlier: tuple[Node, ...] = ()
 
     @cached_property
     def by_no(self) -> dict[int, Node]:
-        return {node.no: node for node in (*self.open, *self.earlier_calls, *self.nodes)}
+        return {node.no: node for node in (*self.earlier, *self.open, *self.earlier_calls, *self.nodes)}
 
     @cached_property
     def children(self) -> dict[int | None, list[Node]]:
@@ -83,6 +85,59 @@ class Graph:
             for link in links:
                 found.setdefault(link.producer, []).append(consumer)
         return found
+
+    @cached_property
+    def ends(self) -> dict[int, int]:
+        """The last step inside of each step that holds others."""
+        found: dict[int, int] = {}
+        for node in reversed(self.nodes):
+            end = max(found.get(node.no, 0), node.no)
+            if node.parent is not None:
+                found[node.parent] = max(found.get(node.parent, 0), end)
+        for node in reversed(self.open):
+            if node.parent is not None:
+                found[node.parent] = max(found.get(node.parent, 0), found.get(node.no, 0))
+        return found
+
+    @cached_property
+    def continued(self) -> dict[int, Link]:
+        """By model step: the link to the one whose messages it continues."""
+        found: dict[int, Link] = {}
+        for node in self.nodes:
+            if node.type is StepType.MODEL:
+                links = (link for link in self.links.get(node.no, ()) if link.kind is EdgeKind.HISTORY)
+                if (link := next(links, None)) is not None:
+                    found[node.no] = link
+        return found
+
+    @cached_property
+    def threads(self) -> dict[int, int]:
+        """By model step: the first one of the conversation that it belongs to."""
+        found: dict[int, int] = {}
+        for node in self.nodes:
+            if node.type is StepType.MODEL:
+                link = self.continued.get(node.no)
+                found[node.no] = node.no if link is None else found.setdefault(link.producer, link.producer)
+        return found
+
+    @cached_property
+    def conversations(self) -> dict[int, list[Node]]:
+        """The model steps of each conversation from the fork on, by its first one."""
+        found: dict[int, list[Node]] = {}
+        for no, first in self.threads.items():
+            if no >= self.fork:
+                found.setdefault(first, []).append(self.by_no[no])
+        return {first: sorted(models, key=lambda model: model.no) for first, models in found.items()}
+
+    def inside(self, no: int) -> list[Node]:
+        """Every step within a step, in order."""
+        found: list[Node] = []
+        waiting = list(self.children.get(no, ()))
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            waiting += self.children.get(node.no, ())
+        return sorted(found, key=lambda node: node.no)
 
     @property
     def last(self) -> int:

@@ -1,11 +1,13 @@
 """Loading what a replay needs from the store: the graph from the fork on, and payloads, each once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import Q
+
 from replay.graph import Graph, Link, Node
-from traces import store
+from traces import bulk, store
 from traces.json_types import JSONValue
 from traces.models import Edge, Step
 from traces.parts import Joiner, MissingPart
@@ -32,18 +34,15 @@ def load_graph(run_id: UUID, fork: int) -> Graph:
     nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no"))
     if not nodes:
         return Graph(fork=fork, nodes=nodes)
-    parent = nodes[0].parent
+    links = _links(run_id, fork)
+    opened = _open(run_id, nodes[0].parent, fork)
+    around, calls = _earlier_calls(run_id, fork, [node.no for node in opened])
+    known = {node.no for node in (*opened, *around)}
+    earlier = {node.no: node for node in (*around, *_earlier_models(run_id, links, fork, known))}
     return Graph(
-        fork=fork,
-        nodes=nodes,
-        links=_links(run_id, fork),
-        open=_open(run_id, parent, fork),
-        earlier_calls=_nodes(
-            Step.objects.filter(run_id=run_id, sequence_no__lt=fork, parent_no=parent, type=StepType.TOOL).order_by(
-                "sequence_no"
-            )
-        ),
-    )
+        fork=fork, nodes=nodes, links=links, open=opened, earlier_calls=calls,
+        earlier=tuple(earlier[no] for no in sorted(earlier)),
+    )  # fmt: skip
 
 
 class Payloads:
@@ -104,6 +103,35 @@ def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
         )  # fmt: skip
         found.setdefault(consumer, []).append(link)
     return {consumer: tuple(links) for consumer, links in found.items()}
+
+
+def _earlier_calls(run_id: UUID, fork: int, opened: list[int]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """The tool calls before the fork in what is open there, and the closed containers around some of them."""
+    before = Step.objects.filter(run_id=run_id, sequence_no__lt=fork)
+    inside = before.filter(parent_no__in=opened) if opened else before.filter(parent_no__isnull=True)
+    around = _nodes(inside.filter(type=StepType.AGENT).exclude(sequence_no__in=opened).order_by("sequence_no"))
+    parents = Q(parent_no__in=opened) if opened else Q(parent_no__isnull=True)
+    held = before.filter(type=StepType.AGENT).filter(parents).exclude(sequence_no__in=opened).values("sequence_no")
+    calls = before.filter(type=StepType.TOOL).filter(parents | Q(parent_no__in=held))
+    return around, _nodes(calls.order_by("sequence_no"))
+
+
+def _earlier_models(run_id: UUID, links: Mapping[int, tuple[Link, ...]], fork: int, known: set[int]) -> list[Node]:
+    """The model steps before the fork whose conversations go on after it, and what encloses them."""
+    wanted = {
+        link.producer
+        for found in links.values()
+        for link in found
+        if link.kind is EdgeKind.HISTORY and link.producer < fork
+    }
+    found: list[Node] = []
+    while wanted := wanted - known:
+        known |= wanted
+        nodes = [node for some in bulk.chunks(wanted)
+                 for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=some))]  # fmt: skip
+        found += nodes
+        wanted = {node.parent for node in nodes if node.parent is not None}
+    return found
 
 
 def _open(run_id: UUID, parent: int | None, fork: int) -> tuple[Node, ...]:

@@ -85,6 +85,10 @@ class RecordedCalls(Generic[Call]):
         waiting = self._exact.get(exact_key(tool, arguments))
         return Match(call=waiting[0], similarity=1.0) if waiting else None
 
+    def waiting(self, tool: str, arguments: JSONValue) -> list[Call]:
+        """All unused calls with the same name and arguments, in order."""
+        return self._exact.get(exact_key(tool, arguments), [])
+
     def used_up(self, tool: str, arguments: JSONValue) -> Match[Call] | None:
         """The last used call with the same name and arguments: an idempotent tool would answer so again."""
         last = self._last.get(exact_key(tool, arguments))

@@ -9,7 +9,7 @@ from uuid import UUID
 from diffing.determinism import ModelConfig
 from replay.determinism import assess, replay_type
 from replay.edits import AppliedProfile, edited_parameters, out_of_range, pointer
-from replay.graph import Graph, Node
+from replay.graph import CONTAINERS, Graph, Node
 from replay.loops import recognise
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
@@ -251,7 +251,11 @@ def _assembled(
 
 def _warnings(steps: list[PlannedStep], policy: Policy, events: list[Event], costs: list[float | None]) -> list[str]:
     found = []
-    new = sum(1 for event in events if isinstance(event, Resolved) and "divergence" in event.answer.detail)
+    new = sum(
+        1
+        for event in events
+        if isinstance(event, Resolved) and "divergence" in event.answer.detail and event.call.type not in CONTAINERS
+    )
     placeholders = [step.sequence_no for step in steps if step.reason == Reason.POLICY_FALLBACK]
     blocked = [step.sequence_no for step in steps if step.action == "blocked" and step.label is None]
     if costs:

@@ -232,7 +232,7 @@ def _pairs(change: Change) -> dict[str, str]:
     if change.node.type is StepType.RETRIEVAL:
         pairs = _document_pairs(_documents(before), _documents(after))
     elif change.node.type is StepType.MODEL:
-        pairs = [(_text(answer_of(before)), _text(answer_of(after)))]
+        pairs = [(text_of(answer_of(before)), text_of(answer_of(after)))]
     elif isinstance(before, dict) and isinstance(after, dict):
         pairs = [(str(before[key]), str(after.get(key, ""))) for key in before if isinstance(before[key], str)]
     else:
@@ -252,10 +252,11 @@ def _document_pairs(before: list[str], after: list[str]) -> list[tuple[str, str]
 def _documents(output: JSONValue) -> list[str]:
     documents = output.get("documents") if isinstance(output, dict) else None
     found = documents if isinstance(documents, list) else []
-    return [_text(document) for document in found if isinstance(document, dict)]
+    return [text_of(document) for document in found if isinstance(document, dict)]
 
 
-def _text(message: JSONObject) -> str:
+def text_of(message: JSONObject) -> str:
+    """The words of a message or a document."""
     content = message.get("content")
     if isinstance(content, list):
         texts = [str(block.get("text", "")) for block in content if isinstance(block, dict)]

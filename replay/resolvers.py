@@ -24,9 +24,10 @@ PLACEHOLDER: Final = "placeholder"
 class Resolvers:
     """The chain for one replay. Duplicates are suppressed before it, because they are never made."""
 
-    def __init__(self, policy: Policy, world: World) -> None:
+    def __init__(self, policy: Policy, world: World, anew: Resolver = lambda call: None) -> None:
         self.policy = policy
         self.world = world
+        self._anew = anew  # runs the steps inside of a call again
         self.unreviewed: list[Call] = []  # calls that would go live if somebody had reviewed their tools
 
     def resolve(self, call: Call) -> Answer:
@@ -39,8 +40,9 @@ class Resolvers:
         raise AssertionError("the fallback answers every call")
 
     def resolve_tool(
-        self, call: Call, repeated: Callable[[Call], Node | None], similar: Callable[[Call], Match[Node] | None]
-    ) -> Answer:
+        self, call: Call, repeated: Callable[[Call], Node | None], similar: Callable[[Call], Match[Node] | None],
+        anew: Resolver,
+    ) -> Answer:  # fmt: skip
         """The answer to a tool call that no unused recording has: a repetition, a cached one, or by policy."""
         recorded: tuple[Resolver, ...] = (
             lambda asked: self._repeated(repeated(asked)),
@@ -49,6 +51,7 @@ class Resolvers:
         )
         chain: tuple[Resolver, ...] = (
             *((self._live, *recorded) if self.policy.order == "reexecute" else (*recorded, self._live)),
+            anew,
             self._asked,
             self._blocked,
             self._fallback,
@@ -80,6 +83,7 @@ class Resolvers:
         if self.policy.order == "reuse":
             yield self._live
         if call.type is StepType.TOOL:
+            yield self._anew
             yield self._asked
             yield self._blocked
         yield self._fallback

@@ -4,12 +4,14 @@ A step that no change reaches is kept as it is. A step that one reaches is rebui
 its new output, where it differs, reaches further. Model answers that ask for other calls are followed.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from replay.agenda import Agenda
+from replay.closing import Closings
 from replay.edits import NO_EDITS, AppliedProfile, Edits, edit_slots, edited_parameters, with_system_slots
 from replay.follow import Follower
-from replay.graph import CONTAINERS, Graph, Link, Node
+from replay.graph import Graph, Link, Node
 from replay.history import Histories
 from replay.hooks import turns
 from replay.hooks.points import Points, said_in, with_added
@@ -18,8 +20,9 @@ from replay.loops import Recognition, recognise
 from replay.policy import Policy
 from replay.rebuild import Change, Slots, answer_of, calls_of, flat, rebuilt_slots, rebuilt_value, replaced_in
 from replay.resolvers import Resolvers
+from replay.subagents import RAN, SubAgents
 from replay.wording import UNFOLLOWED
-from replay.world import Answer, Call, Closed, Diverged, Event, Kept, Resolved, World
+from replay.world import Answer, Call, Diverged, Event, Gone, Kept, Resolved, World
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import Splitter
@@ -39,7 +42,10 @@ class Walk:
         self.profile = profile
         self.policy = policy
         self.world = world
-        self.resolvers = Resolvers(policy, world)
+        self.agenda = Agenda(graph.nodes)
+        self.closings = Closings(self)
+        self.subagents = SubAgents(self)
+        self.resolvers = Resolvers(policy, world, self.subagents.answer)
         self.points = Points(hooks)
         self.histories = Histories(world)
         self.splitter = Splitter()  # knows each message of a conversation once
@@ -47,24 +53,35 @@ class Walk:
         self.labels: dict[int, tuple[Label, Reason]] = {}
         self.numbers: dict[int, int] = {}
         self.next_no = graph.fork
-        self.recognitions: dict[int | None, Recognition] = {}
+        self.gone: set[int] = set()
+        self.recognitions: dict[tuple[int | None, int], Recognition] = {}
         self.numbers_moved = False  # a step has another number than its source
 
     def run(self) -> Iterator[Event]:
         """Everything that happens, in order; live calls are made as the walk comes to them."""
-        nodes = self.graph.nodes
-        at = kept = 0
-        while at < len(nodes):
-            turns.end(self, nodes[at])
-            if not self._touched(nodes[at]):
-                at += 1
-                continue
-            yield from self._keep(nodes[kept:at])
-            following = yield from self._step(nodes[at])
-            at = kept = at + 1 if following is None else self._index_after(at, following)
+        yield from self.advance()
         turns.end(self, None)
-        yield from self._keep(nodes[kept:])
-        yield from self._closed()
+        yield from self.closings.before(self.graph.last + 1)
+
+    def advance(self, before: int | None = None) -> Iterator[Event]:
+        """Come to the steps whose turn it is, those with numbers under `before`."""
+        kept: list[Node] = []
+        while (node := self.agenda.next(before)) is not None:
+            turns.end(self, node)
+            if self.closings.are_due(node.no):
+                yield from self._keep(kept)
+                kept.clear()
+                yield from self.closings.before(node.no)
+            if self._touched(node):
+                yield from self._keep(kept)
+                kept.clear()
+                yield from self._step(node)
+            else:
+                if kept and kept[-1].no + 1 != node.no:
+                    yield from self._keep(kept)
+                    kept.clear()
+                kept.append(node)
+        yield from self._keep(kept)
 
     def number(self) -> int:
         """The next number of the derived run."""
@@ -85,7 +102,20 @@ class Walk:
         if self._same_output(node, recorded, answer):
             self.changes.pop(node.no, None)
         else:
-            self.changes[node.no] = Change(node=node, recorded=recorded, current=answer.output, answered=answer.known)
+            self.change(Change(node=node, recorded=recorded, current=answer.output, answered=answer.known))
+
+    def change(self, change: Change) -> None:
+        """From now on a step says something else than it was recorded to say."""
+        self.changes[change.node.no] = change
+        self.closings.changed(change.node)
+
+    def drop(self, nodes: Iterable[Node], why: str, *, told: bool = False) -> Iterator[Event]:
+        """These steps do not take place any more."""
+        for node in nodes:
+            if not self.agenda.is_done(node):
+                self.agenda.done(node)
+                self.gone.add(node.no)
+                yield Gone(node=node, why=why, told=told)
 
     def model_call(self, node: Node, input: JSONObject, recorded: JSONObject, edits: Edits) -> Call:
         """The call that a source model step makes now."""
@@ -97,30 +127,44 @@ class Walk:
             override_provider=str(override) if override is not None else None,
         )  # fmt: skip
 
-    def _step(self, node: Node) -> Generator[Event, None, int | None]:
-        """Resolve one source step; returns the number of the last step that following its answer has dealt with."""
+    def called(self, call: Call, answer: Answer) -> Iterator[Event]:
+        """What a tool call's answer means for the steps inside of it."""
+        node = call.node
+        if node is None or answer.label is Label.EXACT or node.no not in self.graph.children:
+            return
+        if answer.detail.get(RAN):
+            self.subagents.begin(call, answer)
+        else:
+            yield from self.drop(self.graph.inside(node.no), f"Step {node.no} is answered as a whole", told=True)
+
+    def _step(self, node: Node) -> Iterator[Event]:
+        """Resolve one source step."""
         if node.type is StepType.MODEL:
             if node.parent not in self.points.stops:
                 self.points.turn_started(node.parent, turns.number(self, node), self.next_no)
             if node.parent not in self.points.stops:
-                return (yield from self._model(node))
+                yield from self._model(node)
+                return
         if node.parent in self.points.stops and node.type in turns.LOOPED:
-            return (yield from turns.stop(self, node))
+            yield from turns.stop(self, node)
+            return
         if node.type is StepType.TOOL:
             yield from turns.tool(self, node)
-            return None
+            return
         call = self.rebuilt_call(node)
         answer = self._derived(call) if node.type not in _CALLED else self.resolvers.resolve(call)
         yield Resolved(call=call, answer=answer)
-        self.settle(node, answer)
-        return None
+        if answer.detail.get(RAN):
+            self.closings.run_anew(node, answer)
+        else:
+            self.settle(node, answer)
 
-    def _model(self, node: Node) -> Generator[Event, None, int | None]:
+    def _model(self, node: Node) -> Iterator[Event]:
         edits = self.profile.of(node)
         unknowable = self.world.planning and self._unknowable(node)
         if unknowable and edits.output is None:
             yield self._guessed(node, edits)
-            return None
+            return
         recorded = self.recorded_input(node)
         plain, edited = self.messages(node, recorded, edits)
         added = self.points.take(node.parent)
@@ -137,14 +181,12 @@ class Walk:
         self.settle(node, answer)
         self.histories.rebuilt(node, plain, edited)
         if not self._asks_otherwise(node, answer):
-            return None
+            return
         loop = self.recognition(node)
         if loop.loop is None:
             yield Diverged(text=f"Step {node.no} asks for other tools than recorded, {UNFOLLOWED}. {loop.said}.")
-            return None
-        follower = Follower(self, loop.loop, node, call, edited, answer)
-        yield from follower.run()
-        return follower.ended_at
+            return
+        yield from Follower(self, loop.loop, node, call, edited, answer).run()
 
     def _unknowable(self, node: Node) -> bool:
         """Whether what a live call will say stands in this call's messages: then only the call itself can tell."""
@@ -170,9 +212,10 @@ class Walk:
         return replace(call, changed=True, differs=differs, signature="")
 
     def recognition(self, node: Node) -> Recognition:
-        if node.parent not in self.recognitions:
-            self.recognitions[node.parent] = recognise(self.graph, node)
-        return self.recognitions[node.parent]
+        key = (node.parent, self.graph.threads[node.no])
+        if key not in self.recognitions:
+            self.recognitions[key] = recognise(self.graph, node)
+        return self.recognitions[key]
 
     def _touched(self, node: Node) -> bool:
         if node.no in self.profile.by_step:
@@ -180,6 +223,8 @@ class Walk:
         if self.policy.order == "reexecute" and _LIVE_KINDS.get(node.type) in self.policy.allow:
             return True
         if node.type in turns.LOOPED and self.points.waits(node.parent, model=node.type is StepType.MODEL):
+            return True
+        if self.subagents.is_told(node):
             return True
         return any(
             link.producer in self.changes or (link.kind is EdgeKind.HISTORY and self.histories.has(link.producer))
@@ -197,15 +242,13 @@ class Walk:
         self.next_no += len(nodes)
         yield Kept(first=nodes[0].no, last=nodes[-1].no, offset=offset)
 
-    def _index_after(self, at: int, last: int) -> int:
-        nodes = self.graph.nodes
-        while at < len(nodes) and nodes[at].no <= last:
-            at += 1
-        return at
-
     def _incoming(self, node: Node) -> list[tuple[Link, Change]]:
-        links = self.graph.links.get(node.no, ())
-        return [(link, self.changes[link.producer]) for link in links if link.producer in self.changes]
+        found: list[tuple[Link, Change]] = []
+        for link in self.graph.links.get(node.no, ()):
+            change = self.subagents.incoming(node, link) or self.changes.get(link.producer)
+            if change is not None:
+                found.append((link, change))
+        return found
 
     def messages(self, node: Node, recorded: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
         """The rebuilt messages before and after this step's own edits."""
@@ -214,6 +257,7 @@ class Walk:
         links = self.graph.links.get(node.no, ())
         prefix = self.histories.prefix(links, messages, own_edits=bool(edits.messages))
         plain = rebuilt_slots(messages, prefix, self._incoming(node))
+        plain = [self.subagents.told(node, slot) for slot in plain] if self.subagents.is_told(node) else plain
         edited = edit_slots(plain, edits.messages) if edits.messages else plain
         if "system" in edits.prompt:
             edited = with_system_slots(edited, str(edits.prompt["system"]))
@@ -226,7 +270,7 @@ class Walk:
     def rebuilt_call(self, node: Node) -> Call:
         recorded = self.world.payload(node.input_ref) if node.input_ref else None
         edits = self.profile.of(node)
-        input = rebuilt_value(recorded, self._incoming(node))
+        input = self.subagents.given(node, rebuilt_value(recorded, self._incoming(node)))
         if node.type is StepType.OUTPUT and recorded is None:
             input = None
         if isinstance(input, dict):
@@ -284,14 +328,16 @@ class Walk:
         if (resumed := self.world.resumed(call.no)) is not None or call.node is None or call.edits is not NO_EDITS:
             return resumed or self.resolvers.resolve(call)
         node = call.node
+        if call.changed and (anew := self.subagents.opened(node)) is not None:
+            return anew
         recorded = self.world.payload(node.output_ref) if node.output_ref else None
         producers = list({change.node.no: change for _, change in self._incoming(node)}.values())
         output = replaced_in(recorded, producers)
         told = digest(output) != digest(recorded) or (recorded is None and call.changed)
         if not told or not producers:
             return self.resolvers.resolve(call)
-        source = max(producers, key=lambda change: _SEVERITY[self._label(change)[0]])
-        label, reason = self._label(source)
+        source = max(producers, key=lambda change: _SEVERITY[self.label_of(change.node)[0]])
+        label, reason = self.label_of(source.node)
         action = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.SIMULATED: "simulate"}[label]
         said = f"Its text is that of step {source.node.no}"
         detail: JSONObject = {"derived_from": source.node.no}
@@ -300,8 +346,8 @@ class Walk:
             source=node, detail=detail, note=said,
         )  # fmt: skip
 
-    def _label(self, change: Change) -> tuple[Label, Reason]:
-        return self.labels.get(change.node.no, (Label.SIMULATED, Reason.POLICY_FALLBACK))
+    def label_of(self, node: Node) -> tuple[Label, Reason]:
+        return self.labels.get(node.no, (Label.SIMULATED, Reason.POLICY_FALLBACK))
 
     def _aligned(self, node: Node, answer: Answer) -> Answer:
         """The answer with the recorded ids on calls that equal the recorded ones: ids say nothing."""
@@ -321,31 +367,6 @@ class Walk:
         if change is None or not answer.known:
             return False
         return _asked(answer_of(change.recorded)) != _asked(answer_of(change.current))
-
-    def _closed(self) -> Iterator[Event]:
-        """Containers whose output repeats one that changed."""
-        dirty: dict[int, list[Change]] = {}
-        for change in self.changes.values():
-            for container in self.graph.ancestors(change.node):
-                if container.type in CONTAINERS and container.output_ref:
-                    dirty.setdefault(container.no, []).append(change)
-        for no in sorted(dirty):
-            yield from self._close(self.graph.by_no[no], dirty[no])
-
-    def _close(self, container: Node, changes: list[Change]) -> Iterator[Event]:
-        recorded = self.world.payload(container.output_ref)
-        if container.no in self.changes or container.no in self.profile.by_step:
-            return
-        for change in sorted(changes, key=lambda change: change.node.no, reverse=True):
-            output = replaced_in(recorded, [change])
-            if digest(output) != digest(recorded):
-                label, reason = self._label(change)
-                yield Closed(
-                    node=container, no=self.numbers.get(container.no, container.no), output=output, label=label,
-                    reason=reason, output_from=self.numbers.get(change.node.no, change.node.no),
-                    inherited=container.no < self.graph.fork,
-                )  # fmt: skip
-                return
 
 
 _CALLED = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})

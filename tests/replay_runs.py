@@ -12,7 +12,7 @@ from traces.parts import Splitter
 from traces.provenance import StepFacts, find_edges
 from traces.recording import RecordedRun, RecordedStep
 from traces.signatures import signature
-from traces.vocabulary import StepStatus, StepType
+from traces.vocabulary import EdgeKind, StepStatus, StepType
 
 SYSTEM: JSONObject = {"role": "system", "content": "You are the order desk. Answer in full sentences."}
 TOOLS: JSONValue = [{"name": "get_order"}, {"name": "search_policy"}, {"name": "send_email"}]
@@ -137,15 +137,29 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
             producer=edge.producer, kind=edge.kind, consumer_path=edge.consumer_path, producer_path=edge.producer_path
         )
         links[edge.consumer] = (*links.get(edge.consumer, ()), link)
-    first = nodes[fork - 1]
+    before, opened = nodes[: fork - 1], _around(nodes, nodes[fork - 1])
+    numbers_open = {node.no for node in opened} or {None}
+    around = [node for node in before if node.type is StepType.AGENT and node.parent in numbers_open]
+    held = numbers_open | {node.no for node in around}
+    continued = {link.producer for found in links.values() for link in found if link.kind is EdgeKind.HISTORY}
     graph = Graph(
         fork=fork, nodes=tuple(nodes[fork - 1 :]), links={no: found for no, found in links.items() if no >= fork},
-        open=tuple(node for node in nodes[: fork - 1] if node.type in {StepType.AGENT, StepType.TURN}),
-        earlier_calls=tuple(
-            node for node in nodes[: fork - 1] if node.type is StepType.TOOL and node.parent == first.parent
+        open=tuple(opened),
+        earlier_calls=tuple(node for node in before if node.type is StepType.TOOL and node.parent in held),
+        earlier=tuple(
+            node for node in before if (node in around and node not in opened) or node.no in continued
         ),
     )  # fmt: skip
     return graph, payloads
+
+
+def _around(nodes: Sequence[Node], node: Node) -> list[Node]:
+    """What encloses a step, outermost first."""
+    found: list[Node] = []
+    while node.parent is not None:
+        node = nodes[node.parent - 1]
+        found.insert(0, node)
+    return found
 
 
 def _node(step: RecordedStep, numbers: dict[str, int], payloads: dict[str, JSONValue]) -> Node:

@@ -1,6 +1,6 @@
 """The turns of a walk's loops, their tool calls, and loops that a hook has stopped. Pure."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +10,7 @@ from replay.history import Followed
 from replay.hooks.points import stop_text, stopped
 from replay.loops import spoken_to
 from replay.rebuild import answer_of
+from replay.subagents import RAN
 from replay.world import Call, Diverged, Event, Gone, Resolved
 from traces.canonical import digest
 from traces.json_types import JSONValue
@@ -39,13 +40,14 @@ def number(walk: "Walk", node: Node) -> int:
     return sum(step.type is StepType.MODEL and step.no < node.no for step in siblings)
 
 
-def stop(walk: "Walk", node: Node) -> Generator[Event, None, int]:
+def stop(walk: "Walk", node: Node) -> Iterator[Event]:
     """A hook stopped this loop: its steps from `node` on are gone, up to where somebody else speaks."""
     outcome = walk.points.stops[node.parent]
-    gone = _steps_from(walk, node)
+    gone = [step for step in _steps_from(walk, node) if step is node or not walk.agenda.is_done(step)]
     yield Diverged(text=f"{stop_text(outcome)}; its loop ends before step {node.no} of the source.")
-    for step in gone:
-        yield Gone(node=step, why=stop_text(outcome), told=True)
+    walk.gone.add(node.no)
+    yield Gone(node=node, why=stop_text(outcome), told=True)
+    yield from walk.drop(gone, stop_text(outcome), told=True)
     del walk.points.stops[node.parent]
     models = [step for step in gone if step.type is StepType.MODEL and step.parent == node.parent]
     if models:
@@ -56,7 +58,6 @@ def stop(walk: "Walk", node: Node) -> Generator[Event, None, int]:
         for step in models:
             walk.histories.followed(step.no, went)
         walk.settle(models[-1], answer)
-    return gone[-1].no
 
 
 def tool(walk: "Walk", node: Node) -> Iterator[Event]:
@@ -71,7 +72,9 @@ def tool(walk: "Walk", node: Node) -> Iterator[Event]:
         answer = verdict.denied() or verdict.on(walk.resolvers.resolve(call))
         walk.points.after_tool(node.parent, call, answer)
     yield Resolved(call=call, answer=answer)
-    walk.settle(node, answer)
+    if not answer.detail.get(RAN):
+        walk.settle(node, answer)
+    yield from walk.called(call, answer)
 
 
 def _with_arguments(walk: "Walk", call: Call, node: Node, arguments: JSONValue) -> Call:

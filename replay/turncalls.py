@@ -1,0 +1,196 @@
+"""The calls of a loop that is followed: which recorded one answers which, and how results are handed over. Pure."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from replay import wording
+from replay.control import ReplayControl, ToolSpec
+from replay.edits import NO_EDITS
+from replay.graph import Node
+from replay.loops import Loop
+from replay.matching import Match, RecordedCalls
+from replay.rebuild import rendered
+from replay.subagents import called_anew
+from replay.world import Answer, Call, label_key
+from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import Label, Reason, StepStatus, StepType
+
+if TYPE_CHECKING:
+    from replay.walk import Walk
+
+
+class TurnCalls:
+    """What was called in a turn so far, and the recorded calls from `start` on that may answer new ones."""
+
+    def __init__(self, walk: "Walk", loop: Loop, start: Node, template: JSONObject) -> None:
+        self._walk = walk
+        self._loop = loop
+        self._tools = _list(template.get("tools"))
+        self._control = ReplayControl()
+        self._recorded: RecordedCalls[Node] = RecordedCalls()
+        self._later = [node for node in loop.calls if node.no > start.no]
+        self._paired: set[int] = set()  # recorded calls in whose place another one was told
+        self._used: set[int] = set()
+        self._messages: dict[str, tuple[int, JSONObject]] = {}  # by call id: the recorded result and its place
+        self._learn(start)
+
+    def in_order(self, asked: Sequence[JSONObject]) -> list[tuple[JSONObject, Node | None]]:
+        """The calls of one answer, in the order of the recorded ones where they are the same, with these."""
+        taken: set[int] = set()
+        found: list[tuple[JSONObject, Node | None]] = []
+        for call in asked:
+            waiting = self._recorded.waiting(str(call.get("name", "")), call.get("arguments"))
+            node = next((one for one in waiting if one.no not in taken), None)
+            taken.update(() if node is None else (node.no,))
+            found.append((call, node))
+        recorded = iter(sorted((pair for pair in found if pair[1] is not None), key=_recorded_number))
+        return [pair if pair[1] is None else next(recorded) for pair in found]
+
+    def match(self, tool: str, arguments: JSONValue) -> Node | None:
+        found = self._recorded.exact(tool, arguments)
+        return found.call if found else None
+
+    def use(self, node: Node) -> bool:
+        """Take a recorded call; false when it answered another one before."""
+        if node.no in self._used:
+            return False
+        self._used.add(node.no)
+        self._recorded.use(node)
+        return True
+
+    def is_used(self, node: Node) -> bool:
+        return node.no in self._used
+
+    def is_paired(self, node: Node) -> bool:
+        return node.no in self._paired
+
+    def answer(self, call: Call, at: Node) -> Answer:
+        """Recorded calls in their order; then duplicates are suppressed; then the chain, the semantic cache in it."""
+        resumed = self._walk.world.resumed(call.no)
+        if resumed is not None or call.node is not None or call.edits is not NO_EDITS:
+            return resumed or self._walk.resolvers.resolve(call)
+        spec = self._spec(call.called)
+        decision = self._control.should_skip(call.called, call.input, spec)
+        if decision.skip:
+            self._control.record_denied(call.called, call.input, spec)
+            return _denied(call, decision.step)
+
+        def anew(asked: Call) -> Answer | None:
+            place = self.in_its_place(asked, at)
+            return None if place is None else self._walk.subagents.answer(called_anew(asked, place))
+
+        return self._walk.resolvers.resolve_tool(call, self._repeated, self._similar, anew)
+
+    def came(self, call: Call, answer: Answer) -> None:
+        """Remember how a call ended, for calls that repeat it."""
+        if answer.reason is not Reason.DUPLICATE_SUPPRESSED:
+            self._outcome(call.called, call.input, answer.status, call.no)
+
+    def in_its_place(self, call: Call, at: Node) -> Node | None:
+        """The first unused recorded call of the same tool before the next recorded model step."""
+        following = (model.no for model in self._loop.models if model.no > at.no)
+        end = next(following, self._loop.last + 1)
+        for node in self._later:
+            if at.no < node.no < end and node.called == call.called and node.no not in self._used | self._paired:
+                return node
+        return None
+
+    def said_of_new(self, call: Call, at: Node) -> str:
+        """How a call that no recorded one answers differs from the one in its place, if there is one."""
+        node = self.in_its_place(call, at)
+        if node is None:
+            return wording.asked_newly(call.no, call.called)
+        self._paired.add(node.no)
+        return wording.asked_otherwise(call.no, call.called, self._arguments(node), call.input)
+
+    def message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
+        """The result as the agent would hand it to the model: as it did in the recording where it can be seen."""
+        _, recorded = self._messages.get(source.call_id if source is not None else "", (0, None))
+        if recorded is None or source is None:
+            change = None if source is None else self._walk.changes.get(source.no)
+            output = answer.output if change is None else change.current
+            return {"role": "tool", "content": rendered(None, "\x00", output), "tool_call_id": call.call_id}
+        if (change := self._walk.changes.get(source.no)) is not None:
+            content = rendered(change.recorded, str(recorded.get("content") or ""), change.current)
+            recorded = {**recorded, "content": content}
+        return {**recorded, "tool_call_id": call.call_id}
+
+    def handed_over(self, results: Sequence[tuple[Node | None, JSONObject]]) -> list[JSONValue]:
+        """The results of one answer's calls: those of recorded calls in the order of the recorded messages."""
+        places = {node.no: place for node, _ in results if node is not None and (place := self._place(node))}
+        known = iter(sorted((pair for pair in results if pair[0] and pair[0].no in places),
+                            key=lambda pair: places[pair[0].no] if pair[0] else 0))  # fmt: skip
+        return [next(known)[1] if node and node.no in places else message for node, message in results]
+
+    def _place(self, node: Node) -> int:
+        """The place of a call's result among the recorded messages; 0 where it has none."""
+        return self._messages[node.call_id][0] if node.call_id in self._messages else 0
+
+    def _learn(self, start: Node) -> None:
+        for node in (*self._earlier(), *(call for call in self._loop.calls if call.no < start.no)):
+            if node.type is StepType.TOOL:
+                status = node.status if node.no not in self._walk.changes else StepStatus.OK
+                number = self._walk.numbers.get(node.no, node.no)
+                self._outcome(node.called, self._arguments(node), status, number)
+        for node in self._later:
+            self._recorded.add(node, node.called, self._arguments(node))
+        messages = self._walk.recorded_input(self._loop.models[-1]).get("messages")
+        for place, message in enumerate(_list(messages), 1):
+            if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str):
+                self._messages[str(message["tool_call_id"])] = (place, message)
+
+    def _earlier(self) -> list[Node]:
+        """The calls of this loop from before the fork, its closed containers around them."""
+        graph, scope = self._walk.graph, self._loop.parent
+        around = {node.no for node in graph.earlier if node.parent == scope}
+        return [node for node in graph.earlier_calls if node.parent == scope or node.parent in around]
+
+    def _arguments(self, node: Node) -> JSONValue:
+        return self._walk.world.payload(node.input_ref) if node.input_ref else None
+
+    def _outcome(self, tool: str, arguments: JSONValue, status: StepStatus, number: int) -> None:
+        spec = self._spec(tool)
+        match status:
+            case StepStatus.OK | StepStatus.PARTIAL:
+                self._control.record_success(tool, arguments, spec, step=number)
+            case StepStatus.TIMEOUT:
+                self._control.record_timeout(tool, arguments, spec)
+            case StepStatus.DENIED:
+                self._control.record_denied(tool, arguments, spec)
+            case _:
+                self._control.record_failure(tool, arguments, spec)
+
+    def _spec(self, tool: str) -> ToolSpec | None:
+        """What the request's tool schemas declare about repetition; None where they say nothing."""
+        for schema in self._tools:
+            if isinstance(schema, dict) and schema.get("name") == tool:
+                hints = schema.get("annotations")
+                said = schema.get("idempotent", hints.get("idempotentHint") if isinstance(hints, dict) else None)
+                return ToolSpec(name=tool, idempotent=said) if isinstance(said, bool) else None
+        return None
+
+    def _repeated(self, call: Call) -> Node | None:
+        """An idempotent tool would answer a call that used up its recordings as it did last."""
+        spec = self._spec(call.called)
+        match = self._recorded.used_up(call.called, call.input)
+        return match.call if match is not None and (spec is None or spec.idempotent) else None
+
+    def _similar(self, call: Call) -> Match[Node] | None:
+        return self._recorded.similar(call.called, call.input, self._walk.policy.semantic_threshold)
+
+
+def _recorded_number(pair: tuple[JSONObject, Node | None]) -> int:
+    return pair[1].no if pair[1] is not None else 0
+
+
+def _denied(call: Call, step: int | None) -> Answer:
+    text = f"[Forkpoint] Tool '{call.called}' was not called again: step {step} made the same call and succeeded."
+    detail: JSONObject = {**label_key(), "duplicate_of": step}
+    return Answer(
+        action="blocked", label=Label.SIMULATED, reason=Reason.DUPLICATE_SUPPRESSED, output=text,
+        status=StepStatus.DENIED, detail=detail, note=f"Repeats step {step}",
+    )  # fmt: skip
+
+
+def _list(value: JSONValue) -> list[JSONValue]:
+    return value if isinstance(value, list) else []
