@@ -115,6 +115,7 @@ check-python: .make/dev
 check-interface: .make/dev .make/npm
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --format openapi-json --file .make/openapi.json
 	cd frontend && ../$(NODE) node scripts/generate-api.mjs ../.make/openapi.json --check
+	$(BIN)/python scripts/write-schemas --check
 
 check-frontend: .make/npm
 	cd frontend && ../$(NODE) npm run --silent typecheck
@@ -129,9 +130,10 @@ fix: .make/dev .make/npm ## format, and mend what the linters can mend
 	$(BIN)/ruff format --quiet .
 	cd frontend && ../$(NODE) npm run --silent format
 
-api: .make/dev .make/npm ## write the browser's types from the OpenAPI schema
+api: .make/dev .make/npm ## write the browser's types and docs/schemas anew
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --format openapi-json --file .make/openapi.json
 	cd frontend && ../$(NODE) node scripts/generate-api.mjs ../.make/openapi.json
+	$(BIN)/python scripts/write-schemas
 
 COMPILE = $(UV) pip compile pyproject.toml --no-emit-index-url --no-header --generate-hashes --quiet
 lock: .make/venv ## resolve the dependencies anew

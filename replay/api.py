@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 
 from replay import preflight, queries, services
 from replay.problems import InvalidReplay
-from replay.schemas import AttemptList, OperatorAnswer, Plan, ProviderList, ReplayRequest, SessionList, SessionView
+from replay.schemas import AttemptList, OperatorAnswer, Plan, ProviderList, ReplayAsked, SessionList, SessionView
 from traces.queries import find_run
 from traces.responses import PROBLEMS
 
@@ -22,7 +22,7 @@ _MOST = 200
 
 
 class PreviewView(APIView):
-    @extend_schema(operation_id="preview_replay", request=ReplayRequest, responses={200: Plan, **PROBLEMS})
+    @extend_schema(operation_id="preview_replay", request=ReplayAsked, responses={200: Plan, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """What a replay would do with every step, and what it would cost. Nothing runs; refusals are in the plan."""
         return Response(services.preview(preflight.parse(request.data)))
@@ -37,7 +37,7 @@ class SessionsView(APIView):
         return Response(queries.newest_sessions(source_run=source_run, limit=limit_of(request)))
 
     @extend_schema(
-        operation_id="launch_replay", parameters=[KEY], request=ReplayRequest, responses={201: SessionView, **PROBLEMS}
+        operation_id="launch_replay", parameters=[KEY], request=ReplayAsked, responses={201: SessionView, **PROBLEMS}
     )
     def post(self, request: Request) -> Response:
         """Start a replay."""

@@ -25,6 +25,34 @@ class OverrideProfile(models.Model):
         return self.digest
 
 
+class ReplayPolicy(models.Model):
+    """A policy as it was written, named by the digest of its JSON."""
+
+    digest = models.CharField(primary_key=True, max_length=64)
+    policy = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.digest
+
+
+class DocumentName(models.Model):
+    """A name for an override profile or a policy. It may move to another one; what it named stays."""
+
+    kind = models.CharField(max_length=7, help_text="'profile' or 'policy'")
+    name = models.CharField(max_length=80)
+    digest = models.CharField(max_length=64)
+    by = models.CharField(max_length=120)
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["kind", "name"], name="document_name"),)
+        indexes = (models.Index(fields=["kind", "digest"], name="document_names"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
 class ReplaySession(models.Model):
     """One execution of a fork. Whoever holds `owner` writes it; everybody else reads."""
 
@@ -35,6 +63,9 @@ class ReplaySession(models.Model):
     fork_sequence_no = models.PositiveIntegerField()
     profile = models.ForeignKey(OverrideProfile, models.PROTECT, related_name="sessions")
     policy = models.JSONField(help_text="as it was at launch; later changes of defaults do not touch it")
+    stated_policy = models.ForeignKey(
+        ReplayPolicy, models.PROTECT, null=True, related_name="sessions", help_text="as it was written"
+    )
     plan = models.JSONField(help_text="without its steps, which `planned` holds in short")
     planned = models.JSONField(default=dict, help_text="what is not plain reuse: [action, label, reason] by number")
     planned_steps = models.PositiveIntegerField()

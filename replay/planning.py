@@ -7,6 +7,7 @@ from typing import Final, get_args
 from uuid import UUID
 
 from diffing.determinism import ModelConfig
+from replay import conflicts
 from replay.determinism import assess, replay_type
 from replay.edits import AppliedProfile, edited_parameters, out_of_range, pointer
 from replay.graph import CONTAINERS, Graph, Node
@@ -131,6 +132,7 @@ def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources
     refusals += _conflicts(graph, profile, policy, world)
     steps = _planned(graph, events, world.costs, brief=brief)
     refusals += _strict(policy, steps)
+    refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
     determinism = _determinism(graph, profile, policy, world)
     counted = _Counted(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
     return _assembled(counted, steps, policy, determinism, refusals, _loop(graph, steps), events)
@@ -154,7 +156,7 @@ def plan_unchanged(fork: int, last: int, models: Sequence[Node], policy: Policy,
     profile = AppliedProfile(by_step={}, refusals=(), profile=OverrideProfile(overrides=[]))
     determinism = _determinism(graph, profile, policy, PlanWorld(sources))
     counted = _Counted(fork=fork, total=max(0, last - fork + 1), nodes={})
-    return _assembled(counted, [], policy, determinism, [], _NOTHING_TO_FOLLOW, [])
+    return _assembled(counted, [], policy, determinism, list(conflicts.of_policy(policy)), _NOTHING_TO_FOLLOW, [])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,7 +274,9 @@ def _warnings(steps: list[PlannedStep], policy: Policy, events: list[Event], cos
         found.append(sentence(f"{numbered(placeholders)} {gets}, because nothing can answer {them}."))
     if blocked:
         found.append(f"The replay will fail at step {blocked[0]}: nothing can answer it, and the policy says fail.")
-    return found
+    live = [step for step in steps if step.action == "live"]
+    cost = None if None in costs else sum(each or 0.0 for each in costs)
+    return [*found, *conflicts.budget_warnings(policy, live, cost)]
 
 
 def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
@@ -358,11 +362,7 @@ def _bad_indexes(graph: Graph, profile: AppliedProfile, world: PlanWorld) -> Ite
 
 def _conflicts(graph: Graph, profile: AppliedProfile, policy: Policy, world: PlanWorld) -> Iterable[PlanRefusal]:
     """What the profile asks for and the policy forbids."""
-    if policy.order == "reexecute" and not policy.allow:
-        yield PlanRefusal(
-            code="policy_conflict", detail="`order: reexecute` asks for live calls, and `allow` lists none",
-            where="/policy/order",
-        )  # fmt: skip
+    yield from conflicts.of_policy(policy)
     seen: set[int] = set()
     for node in graph.nodes:
         edits = profile.of(node)

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from traces.canonical import digest
 from traces.schemas import Schema
 
 Positive = Annotated[float, Field(gt=0)]
@@ -34,6 +35,8 @@ class Retries(Schema):
 
 
 class Policy(Schema):
+    """Every key is optional; what is absent is as usual."""
+
     allow: list[Literal["model", "tool", "retrieval"]] = ["model"]
     order: Literal["reuse", "reexecute"] = "reuse"
     fallback: Literal["simulate", "fail"] = "simulate"
@@ -44,3 +47,8 @@ class Policy(Schema):
     max_turns: Annotated[int, Field(gt=0)] = 25
     budget: Budget = Field(default_factory=Budget)
     retries: Retries = Field(default_factory=Retries)
+
+    @property
+    def digest(self) -> str:
+        """Of what was written down: later changes of what is usual do not touch it."""
+        return digest(self.model_dump(mode="json", exclude_unset=True))

@@ -12,12 +12,14 @@ import pydantic
 from replay import cache, planning, pricing, providers, retrieval, tool_queries, tools
 from replay.edits import AppliedProfile, apply_profile
 from replay.graph import Graph
+from replay.library import queries as library
 from replay.loading import Payloads, load_first_model, load_graph
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.problems import InvalidReplay
 from replay.retrieval.recorded import recorded_store
 from replay.schemas import Plan, PlanRefusal, ReplayRequest
+from replay.structure import refuse_structural
 from replay.world import Call, Hit, Serving, Standing
 from traces import queries
 from traces.canonical import escape_pointer
@@ -26,10 +28,6 @@ from traces.models import Run
 from traces.problems import NotFound
 from traces.vocabulary import StepType
 
-# Words with which a profile would ask for another structure than the source has.
-_STRUCTURAL: Final = frozenset(
-    {"delete", "remove", "drop", "skip", "move", "reorder", "insert_step", "insert_before", "insert_after", "steps"}
-)
 _BLOCKED: Final = frozenset({"blocked", "failed"})
 
 
@@ -44,14 +42,11 @@ class Prepared:
 
 
 def parse(body: JSONValue) -> ReplayRequest:
-    """A request from JSON; raises `InvalidReplay` naming the place."""
-    entries = _entries(body)
-    for index, entry in enumerate(entries):
-        if isinstance(entry, dict) and (words := sorted(_STRUCTURAL & entry.keys())):
-            detail = f"`{words[0]}` would change which steps there are, or their order: a fork cannot do that"
-            raise InvalidReplay(detail, code="structural_change", where=f"/overrides/overrides/{index}/{words[0]}")
+    """A request from JSON; raises `InvalidReplay` naming the place, and `NotFound` for a name that nothing has."""
+    said = library.put_in(body)
+    refuse_structural(said.get("overrides") if isinstance(said, dict) else None, "/overrides")
     try:
-        return ReplayRequest.model_validate(body)
+        return ReplayRequest.model_validate(said)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = "".join(f"/{escape_pointer(str(part))}" for part in first["loc"])
@@ -162,9 +157,3 @@ def _fork(run: Run, ref: str | int | None) -> int:
     except NotFound as missing:
         missing.where = "/fork_step"
         raise
-
-
-def _entries(body: JSONValue) -> list[JSONValue]:
-    profile = body.get("overrides") if isinstance(body, dict) else None
-    entries = profile.get("overrides") if isinstance(profile, dict) else None
-    return entries if isinstance(entries, list) else []

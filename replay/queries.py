@@ -96,6 +96,7 @@ def view_of(session: ReplaySession) -> SessionView:
         source_name=session.source_run.name, run=session.run_id, diff=session.diff_id,
         fork_sequence_no=session.fork_sequence_no,
         overrides=OverrideProfile.model_validate(session.profile.profile),
+        overrides_digest=session.profile_id, policy_digest=session.stated_policy_id or "",
         policy=Policy.model_validate(session.policy), counts=counts, planned_steps=session.planned_steps,
         resolved_steps=session.resolved_steps, current=session.current,
         cost_usd=None if session.cost_usd is None else float(session.cost_usd), live_calls=session.live_calls,

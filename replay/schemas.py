@@ -28,6 +28,15 @@ class ReplayRequest(Schema):
     policy: Policy = Field(default_factory=Policy)
 
 
+class ReplayAsked(Schema):
+    """A replay request as callers write it: a stored profile or policy may stand under its name or digest."""
+
+    run: str
+    fork_step: str | int | None = None
+    overrides: OverrideProfile | str = Field(default_factory=lambda: OverrideProfile(overrides=[]))
+    policy: Policy | str = Field(default_factory=Policy)
+
+
 class PlannedStep(Schema):
     sequence_no: int
     type: StepType
@@ -132,7 +141,9 @@ class SessionView(Schema):
     diff: UUID | None
     fork_sequence_no: int
     overrides: OverrideProfile
+    overrides_digest: str
     policy: Policy
+    policy_digest: str  # of what was written down; empty where a row before its time did not say
     counts: LabelCounts
     planned_steps: int
     resolved_steps: int

@@ -2,22 +2,21 @@
 
 from replay import preflight
 from replay.graph import CONTAINERS
-from replay.models import OverrideProfile, ReplaySession
-from traces.json_types import JSONObject
+from replay.library import services as library
+from replay.models import ReplaySession
 
 
 def create(prepared: preflight.Prepared, key: str | None = None, asked: str = "") -> ReplaySession:
     """A pending session of what was planned; whoever makes it queues it."""
     request, plan = prepared.request, prepared.plan
-    said: JSONObject = request.overrides.model_dump(mode="json", exclude_unset=True)
-    profile, _ = OverrideProfile.objects.get_or_create(digest=request.overrides.digest, defaults={"profile": said})
     planned = {
         str(step.sequence_no): [step.action, step.label, str(step.reason)]
         for step in plan.steps
         if step.action != "reuse" and step.type not in CONTAINERS
     }
     return ReplaySession.objects.create(
-        source_run=prepared.run, fork_sequence_no=prepared.fork, profile=profile,
+        source_run=prepared.run, fork_sequence_no=prepared.fork,
+        profile=library.keep_profile(request.overrides), stated_policy=library.keep_policy(request.policy),
         policy=request.policy.model_dump(mode="json"), plan=plan.model_dump(mode="json", exclude={"steps"}),
         planned=planned, planned_steps=sum(plan.actions.values()) - plan.actions["unreached"],
         idempotency_key=key or None, request_digest=asked, cost_usd=0,

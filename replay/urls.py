@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from replay import api, tool_api
+from replay import api, published_api, tool_api
 from replay.bisecting import api as bisecting
 from replay.experiments import api as experiments
 from replay.hooks import api as hooks
 from replay.langfuse import api as langfuse
+from replay.library import api as library
 
 urlpatterns = [
     path("replays/preview", api.PreviewView.as_view()),
@@ -29,6 +30,11 @@ urlpatterns = [
     path("hooks", hooks.HooksView.as_view()),
     path("runs/<str:id>/exports", langfuse.ExportsView.as_view()),
     path("runs/<str:id>/exports/langfuse", langfuse.LangfuseView.as_view()),
+    path("profiles", library.ProfilesView.as_view()),
+    path("profiles/<str:ref>", library.ProfileView.as_view()),
+    path("policies", library.PoliciesView.as_view()),
+    path("policies/<str:ref>", library.PolicyView.as_view()),
+    path("schemas/<str:name>.json", published_api.SchemaView.as_view()),
     path("providers", api.ProvidersView.as_view()),
     path("tools", tool_api.ToolsView.as_view()),
     path("tools.yaml", tool_api.ToolFileView.as_view()),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from cockpit.cli.failures import Exit, Failure
+from cockpit.cli.library import POLICIES, PROFILES, commands
 
 app = typer.Typer(
     name="forkpoint",
@@ -22,13 +23,16 @@ tokens = typer.Typer(no_args_is_help=True, help="API tokens of the store on this
 bundles = typer.Typer(no_args_is_help=True, help="Runs as portable files.")
 app.add_typer(tokens, name="token")
 app.add_typer(bundles, name="bundle")
+app.add_typer(commands(PROFILES, "What forks change, stored under names."), name="profiles")
+app.add_typer(commands(POLICIES, "Policies of replays, stored under names."), name="policies")
 
 RUN = "An id, a unique beginning of one, a file (imported on the way), or `last`."
+DOCUMENT = "A JSON file, - for standard input, or something stored: see `profiles` and `policies`."
+Document = Annotated[str | None, typer.Option(metavar="FILE|NAME|DIGEST", help=DOCUMENT)]
 Run = Annotated[str, typer.Argument(metavar="RUN", help=RUN)]
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on standard output.")]
 Url = Annotated[str | None, typer.Option("--url", help="A server, instead of the store here. [env: FORKPOINT_URL]")]
 Token = Annotated[str | None, typer.Option("--token", help="The server's API token. [env: FORKPOINT_TOKEN]")]
-File = Annotated[Path | None, typer.Option(metavar="FILE", help="JSON; - reads standard input.")]
 
 
 @app.command()
@@ -88,8 +92,8 @@ def replay(
     from_: Annotated[
         str | None, typer.Option("--from", metavar="STEP", help="The step to fork at: id or number.")
     ] = None,
-    overrides: File = None,
-    policy: File = None,
+    overrides: Document = None,
+    policy: Document = None,
     preview: Annotated[bool, typer.Option("--preview", help="Show the plan; nothing runs.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if any step would be simulated.")] = False,
     json: Json = False,
@@ -119,8 +123,8 @@ def bisect(
     from_: Annotated[
         str | None, typer.Option("--from", metavar="STEP", help="Answer nothing before it afresh.")
     ] = None,
-    overrides: File = None,
-    policy: File = None,
+    overrides: Document = None,
+    policy: Document = None,
     samples: Annotated[int | None, typer.Option(min=1, help="How often each step is tried. [default: 3]")] = None,
     max_calls: Annotated[int | None, typer.Option(min=1, help="At most so many live calls.")] = None,
     max_cost: Annotated[float | None, typer.Option(min=0, help="At most so many dollars.")] = None,

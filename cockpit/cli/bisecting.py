@@ -21,7 +21,7 @@ _FORMS: Final = "contains:TEXT, not_contains:TEXT, regex:PATTERN, json_schema:FI
 
 
 def asked(
-    *, checks: list[str], first: str | None, overrides: Path | None, policy: Path | None, samples: int | None,
+    *, checks: list[str], first: str | None, overrides: str | None, policy: str | None, samples: int | None,
     max_calls: int | None, max_cost: float | None,
 ) -> dict[str, Any]:  # fmt: skip
     """The request from the options and the files that they name."""

@@ -36,6 +36,9 @@ class Api:
     def post(self, path: str, body: Any = None, **query: Any) -> Any:
         return self._json("POST", path, json={} if body is None else body, params=_said(query))
 
+    def delete(self, path: str) -> None:
+        self._checked(self._send("DELETE", path))
+
     def text(self, path: str, **query: Any) -> str:
         return self._checked(self._send("GET", path, params=_said(query))).text
 

@@ -1,17 +1,15 @@
 """`replay`: ask for the plan, or launch a session and follow it to its end."""
 
-import json as jsonlib
-import sys
 import time
-from pathlib import Path
 from typing import Any, Final
 
 from rich.text import Text
 
-from cockpit.cli import output
+from cockpit.cli import documents, output
 from cockpit.cli.client import Api, connected
-from cockpit.cli.failures import Exit, Failure, exit_for
+from cockpit.cli.failures import Exit, exit_for
 from cockpit.cli.importing import run_id
+from cockpit.cli.library import POLICIES
 from cockpit.cli.showing import pages
 
 _RUNNING: Final = frozenset({"pending", "running"})
@@ -20,11 +18,11 @@ _SLOWEST_POLL_S: Final = 1.0
 _DIFF_WAIT_S: Final = 5.0
 
 
-def asked(*, from_: str | None, overrides: Path | None, policy: Path | None, strict: bool) -> dict[str, Any]:
-    """The request without its run, from the options and the files that they name."""
-    request: dict[str, Any] = {"overrides": _overrides(overrides), "policy": _read(policy, "policy")}
+def asked(*, from_: str | None, overrides: str | None, policy: str | None, strict: bool) -> dict[str, Any]:
+    """The request without its run, from the options and what they name: a file, or something stored."""
+    request: dict[str, Any] = {"overrides": documents.profile(overrides), "policy": documents.policy(policy)}
     if strict:
-        request["policy"]["strict"] = True
+        request["strict"] = True
     if from_ is not None:
         request["fork_step"] = int(from_) if from_.isdecimal() else from_
     return request
@@ -35,7 +33,7 @@ def preview(ref: str, request: dict[str, Any], *, json: bool, url: str | None, t
     with connected(url, token) as api:
         if api.local:
             with_local_model()
-        plan = api.post("/replays/preview", {**request, "run": run_id(api, ref)})
+        plan = api.post("/replays/preview", _request(api, request, ref))
     if json:
         output.document({"plan": plan})
     else:
@@ -50,7 +48,7 @@ def replay(ref: str, request: dict[str, Any], *, json: bool, url: str | None, to
     """Launch, follow, and print what became of every step."""
     with connected(url, token) as api:
         api.start_worker()
-        session = api.post("/replays", {**request, "run": run_id(api, ref)})
+        session = api.post("/replays", _request(api, request, ref))
         session = _followed(api, session)
         steps = list(pages(api, session["run"], "steps", None)) if session["run"] else []
     if json:
@@ -58,6 +56,14 @@ def replay(ref: str, request: dict[str, Any], *, json: bool, url: str | None, to
     else:
         _show_session(session, steps)
     return _exit(session)
+
+
+def _request(api: Api, asked: dict[str, Any], ref: str) -> dict[str, Any]:
+    """The request for one run; `--strict` is put into the policy, also into a stored one."""
+    request = {**asked, "run": run_id(api, ref)}
+    if request.pop("strict", False):
+        request["policy"] = {**documents.written(api, request["policy"], POLICIES), "strict": True}
+    return request
 
 
 def _followed(api: Api, session: dict[str, Any]) -> dict[str, Any]:
@@ -110,28 +116,6 @@ def with_local_model() -> None:
     from cockpit.demo import provider
 
     provider.start()
-
-
-def _overrides(path: Path | None) -> dict[str, Any]:
-    """An override profile; a bare list of entries is one, too."""
-    given = _read(path, "overrides", lists=True)
-    if isinstance(given, list):
-        return {"overrides": given}
-    return given or {"overrides": []}
-
-
-def _read(path: Path | None, what: str, *, lists: bool = False) -> Any:
-    if path is None:
-        return {}
-    try:
-        value = jsonlib.loads(sys.stdin.read() if str(path) == "-" else path.read_text("utf-8"))
-    except OSError as error:
-        raise Failure(f"cannot read the {what} file {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
-    except ValueError as error:
-        raise Failure(f"the {what} file {path} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
-    if not isinstance(value, (dict, list) if lists else dict):
-        raise Failure(f"the {what} file {path} must hold an object", exit=Exit.BAD_INPUT)
-    return value
 
 
 def _show_plan(plan: dict[str, Any]) -> None:

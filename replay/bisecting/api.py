@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 from replay.api import KEY, LIMIT, limit_of
 from replay.bisecting import queries, services
 from replay.bisecting.schemas import BisectionList, BisectionView, BisectPlan, BisectPreview, BisectRequest
+from replay.library import queries as library
 from traces.queries import find_run
 from traces.responses import PROBLEMS, path, query
 
@@ -20,7 +21,7 @@ class BisectPreviewView(APIView):
     @extend_schema(operation_id="preview_bisection", request=BisectPreview, responses={200: BisectPlan, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """How many probes, live calls and dollars a bisection takes. Nothing runs; refusals are in the plan."""
-        return Response(services.preview(BisectPreview.model_validate(request.data)))
+        return Response(services.preview(BisectPreview.model_validate(library.put_in(request.data))))
 
 
 class BisectRunView(APIView):
@@ -30,7 +31,7 @@ class BisectRunView(APIView):
     )  # fmt: skip
     def post(self, request: Request, id: str) -> Response:
         """Find the step where a failing run committed itself, by answering it afresh from one step after another."""
-        asked = BisectRequest.model_validate(request.data)
+        asked = BisectRequest.model_validate(library.put_in(request.data))
         found = services.start(find_run(id), asked, request.headers.get("Idempotency-Key"))
         return Response(queries.view(found), 201)
 
@@ -42,7 +43,7 @@ class BisectDiffView(APIView):
     )  # fmt: skip
     def post(self, request: Request, id: UUID) -> Response:
         """The same for that run of a diff which fails the checks."""
-        asked = BisectRequest.model_validate(request.data)
+        asked = BisectRequest.model_validate(library.put_in(request.data))
         failing = services.failing_run(id, asked)
         found = services.start(failing, asked, request.headers.get("Idempotency-Key"), diff_id=id)
         return Response(queries.view(found), 201)

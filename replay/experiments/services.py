@@ -12,6 +12,7 @@ from replay import log, preflight, services, sessions, tasks
 from replay.experiments import checks, matrix, progress, queries
 from replay.experiments.aggregation import COMPLETED
 from replay.experiments.schemas import CellPlan, ExperimentPlan, ExperimentRequest
+from replay.library import queries as library
 from replay.models import Experiment, ExperimentRow, ReplaySession
 from replay.problems import InvalidReplay, ReplayRefused, SessionConflict
 from replay.schemas import PlanRefusal, ReplayRequest
@@ -25,7 +26,7 @@ _Planned = tuple[matrix.Cell, preflight.Prepared]
 def parse(body: JSONValue) -> ExperimentRequest:
     """A request from JSON; raises `InvalidReplay` naming the place."""
     try:
-        return ExperimentRequest.model_validate(body)
+        return ExperimentRequest.model_validate(library.put_in(body))
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = "".join(f"/{escape_pointer(str(part))}" for part in first["loc"])

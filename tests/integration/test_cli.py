@@ -156,7 +156,9 @@ def test_a_bad_file_is_skipped_with_its_path_and_reason(forkpoint: Warm, tmp_pat
 
 
 def test_show_gives_whole_payloads(forkpoint: Warm, failed: str) -> None:
-    shown = forkpoint("show", failed[:23], "--json").json
+    others = [run["id"] for run in forkpoint("runs", "--json", "--limit", "100").json["runs"] if run["id"] != failed]
+    length = next(n for n in range(8, 37) if not any(other.startswith(failed[:n]) for other in others))
+    shown = forkpoint("show", failed[:length], "--json").json
     assert shown["run"]["id"] == failed
     assert len(shown["steps"]) == shown["run"]["steps"]
     wanted = "id sequence_no parent type name status label reason signature source_step provider model tokens_in"
@@ -359,3 +361,20 @@ def test_tokens_are_made_on_this_machine(forkpoint: Warm) -> None:
     made = forkpoint("token", "create", "ci", "--role", "debugger", "--json").json
     assert made["token"].startswith("fp_")
     assert forkpoint("token", "create", "ci", "--role", "king").code == 2
+
+
+def test_what_is_stored_is_used_by_name_and_by_digest(forkpoint: Warm, failed: str, tmp_path: Path) -> None:
+    (tmp_path / "brief.json").write_text(json.dumps(OVERRIDES))
+    saved = forkpoint("profiles", "save", "brief", tmp_path / "brief.json", "--json").json
+    assert forkpoint("policies", "save", "short", "-", input='{"max_turns": 9}').code == 0
+    asked = ("replay", failed, "--from", "5", "--policy", "short", "--preview", "--json", "--overrides")
+    plans = [forkpoint(*asked, ref).json["plan"] for ref in ("brief", saved["digest"], saved["digest"][:10])]
+    whole = forkpoint(*asked, tmp_path / "brief.json").json["plan"]
+    assert plans == [whole] * 3
+    assert any("messages" in step["differs"] for step in whole["steps"])
+    assert json.loads(forkpoint("profiles", "show", "brief").out) == OVERRIDES
+    assert [each["names"] for each in forkpoint("policies", "--json").json["policies"]] == [["short"]]
+    assert "brief" in forkpoint("profiles").out
+    assert forkpoint("profiles", "forget", "brief").code == 0
+    assert forkpoint(*asked, "brief").code == 4
+    assert forkpoint(*asked, "brief.json").code == 2

@@ -1,0 +1,58 @@
+"""The commands `profiles` and `policies`, and their options."""
+
+from typing import Annotated, Final, NamedTuple
+
+import typer
+
+
+class Kind(NamedTuple):
+    """A kind of stored document: its address, its field, and what people call it."""
+
+    path: str
+    field: str
+    words: str
+
+
+PROFILES: Final = Kind("/profiles", "profile", "override profile")
+POLICIES: Final = Kind("/policies", "policy", "policy")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Lower case letters, digits, dots, dashes.")]
+Ref = Annotated[str, typer.Argument(metavar="NAME|DIGEST", help="A name, a digest, or its unique beginning.")]
+Given = Annotated[str, typer.Argument(metavar="FILE|NAME|DIGEST", help="JSON; - reads standard input.")]
+Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on standard output.")]
+Url = Annotated[str | None, typer.Option("--url", help="A server, instead of the store here. [env: FORKPOINT_URL]")]
+Token = Annotated[str | None, typer.Option("--token", help="The server's API token. [env: FORKPOINT_TOKEN]")]
+
+
+def commands(kind: Kind, help: str) -> typer.Typer:
+    """List, show, save and forget, for one kind of document."""
+    group = typer.Typer(help=help, invoke_without_command=True)
+
+    @group.callback()
+    def listed(context: typer.Context, json: Json = False, url: Url = None, token: Token = None) -> None:
+        from cockpit.cli import documents
+
+        if context.invoked_subcommand is None:
+            documents.listing(kind, json=json, url=url, token=token)
+
+    @group.command("show")
+    def show(ref: Ref, json: Json = False, url: Url = None, token: Token = None) -> None:
+        """Print one as it was written."""
+        from cockpit.cli import documents
+
+        documents.show(kind, ref, json=json, url=url, token=token)
+
+    @group.command("save")
+    def save(name: Name, given: Given, json: Json = False, url: Url = None, token: Token = None) -> None:
+        """Store one under a name; a name that is taken moves to it."""
+        from cockpit.cli import documents
+
+        documents.save(kind, name, given, json=json, url=url, token=token)
+
+    @group.command("forget")
+    def forget(name: Name, json: Json = False, url: Url = None, token: Token = None) -> None:
+        """Take a name away; what it named stays."""
+        from cockpit.cli import documents
+
+        documents.forget(kind, name, json=json, url=url, token=token)
+
+    return group

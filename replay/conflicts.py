@@ -1,0 +1,67 @@
+"""Where a policy contradicts itself, or a budget its plan. Pure."""
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from replay.policy import Policy
+from replay.schemas import PlannedStep, PlanRefusal
+
+
+def of_policy(policy: Policy) -> Iterator[PlanRefusal]:
+    """What a policy asks for in one place and forbids in another."""
+    if policy.order == "reexecute" and not policy.allow:
+        yield _refused("/policy/order", "`order: reexecute` asks for live calls, and `allow` lists none")
+    yield from _of_tools(policy)
+
+
+def of_budget(policy: Policy, fork: int, live: Sequence[PlannedStep]) -> Iterator[PlanRefusal]:
+    """A budget that leaves no room for what the plan is certain to need."""
+    budget = policy.budget
+    if live and budget.max_live_calls == 0:
+        yield _refused("/policy/budget/max_live_calls", f"the budget allows no live calls, and {_makes(live)}", live[0])
+    if live and budget.max_cost_usd == 0:
+        yield _refused("/policy/budget/max_cost_usd", f"the budget allows no cost, and {_makes(live)}", live[0])
+    if budget.max_steps is not None and budget.max_steps < fork:
+        detail = f"the budget allows {budget.max_steps} steps, and the fork is at step {fork}"
+        yield _refused("/policy/budget/max_steps", detail)
+
+
+def budget_warnings(policy: Policy, live: Sequence[PlannedStep], cost: float | None) -> Iterator[str]:
+    """A budget that the plan as it is would use up; an answer that ends the loop earlier may save it."""
+    calls, most = policy.budget.max_live_calls, policy.budget.max_cost_usd
+    if calls and len(live) > calls:
+        yield f"The budget allows {_calls(calls)}: the replay stops at step {live[calls].sequence_no}, the next one."
+    if most and cost is not None and cost > most:
+        yield f"The budget allows ${most:g}, and the live calls are expected to cost ${cost:.4f}: it may not suffice."
+
+
+def _of_tools(policy: Policy) -> Iterator[PlanRefusal]:
+    rules = policy.tools
+    for index, asked in enumerate(rules.ask):
+        if (block := _covering(rules.block, asked)) is not None:
+            detail = f"the operator cannot be asked about {asked!r}: {block!r} on the blocklist denies it"
+            yield _refused(f"/policy/tools/ask/{index}", detail)
+    if rules.allow and "tool" not in policy.allow:
+        detail = "`tools.allow` names tools that may run live, and `allow` lets no tool do so"
+        yield _refused("/policy/tools/allow", detail)
+    elif "tool" in policy.allow and all(_covering(rules.block, name) is not None for name in rules.allow or ["*"]):
+        yield _refused("/policy/tools/block", "`allow` lets tools run live, and the blocklist denies every one of them")
+
+
+def _covering(patterns: Sequence[str], name: str) -> str | None:
+    """The first pattern that takes in all that `name`, a name or a glob, does."""
+    return next((pattern for pattern in patterns if pattern == name or fnmatchcase(name, pattern)), None)
+
+
+def _makes(live: Sequence[PlannedStep]) -> str:
+    return f"the plan makes {_calls(len(live))}"
+
+
+def _calls(count: int) -> str:
+    return "1 live call" if count == 1 else f"{count} live calls"
+
+
+def _refused(where: str, detail: str, step: PlannedStep | None = None) -> PlanRefusal:
+    return PlanRefusal(
+        code="policy_conflict", detail=detail, where=where, step=None if step is None else step.sequence_no
+    )

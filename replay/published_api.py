@@ -1,0 +1,27 @@
+"""The published JSON Schemas over REST."""
+
+from typing import Final
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay import published
+from traces.problems import NotFound
+from traces.responses import PROBLEMS
+
+_NAME: Final = OpenApiParameter("name", str, OpenApiParameter.PATH, enum=published.NAMES)
+
+
+class SchemaView(APIView):
+    @extend_schema(
+        operation_id="get_schema", parameters=[_NAME],
+        responses={(200, "application/schema+json"): OpenApiTypes.OBJECT, **PROBLEMS},
+    )  # fmt: skip
+    def get(self, request: Request, name: str) -> Response:
+        """The JSON Schema of override profiles or policies, as files and in requests."""
+        if name not in published.NAMES:
+            raise NotFound(f"there is no schema {name!r}: choose one of {', '.join(published.NAMES)}")
+        return Response(published.document(name), content_type="application/schema+json")
