@@ -12,7 +12,7 @@ from django.db import Error, close_old_connections, connection, transaction
 from django.db.models.functions import Now
 
 from diffing import services as diffing
-from replay import containers, log, outages, ownership, preflight
+from replay import containers, log, outages, ownership, preflight, tools
 from replay.edits import apply_profile
 from replay.execution import Execution
 from replay.hooks import lifecycle
@@ -36,7 +36,7 @@ def execute(session_id: UUID) -> bool:
     owner = ownership.new_owner()
     if not ownership.claim(session_id, owner):
         return False
-    with _heartbeat(session_id, owner):
+    with _heartbeat(session_id, owner), tools.kept_open(str(session_id)):
         for _ in range(_MOST_OUTAGES):
             try:
                 return _run(session_id, owner)
@@ -81,8 +81,10 @@ def _run(session_id: UUID, owner: str) -> bool:
     """One walk from the last checkpoint; raises only what the database raises while it is away, and mistakes."""
     try:
         return _walk(session_id, owner)
-    except (OwnershipLost, OperatorNeeded) as left:
-        logger.warning("session_left", session_id=str(session_id), why=type(left).__name__)
+    except OwnershipLost:
+        logger.warning("session_taken_over", session_id=str(session_id))
+    except OperatorNeeded:
+        logger.info("session_waits_for_operator", session_id=str(session_id))
     except HandedBack:
         ownership.give_back(session_id, owner)
     except CancelRequested:

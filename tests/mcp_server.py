@@ -16,7 +16,7 @@ PORT, LOG = int(sys.argv[1]), Path(sys.argv[2])
 def _note(context: Context[Any, Any], name: str) -> None:
     meta = context.request_context.meta
     mark = (meta or {}).get("forkpoint_replay") if isinstance(meta, dict) else getattr(meta, "forkpoint_replay", None)
-    line = {"tool": name, "meta": mark, "variable": os.environ.get("FORKPOINT_REPLAY")}
+    line = {"tool": name, "meta": mark, "variable": os.environ.get("FORKPOINT_REPLAY"), "pid": os.getpid()}
     with LOG.open("a") as log:
         log.write(json.dumps(line) + "\n")
 

@@ -43,6 +43,7 @@ def _configuration() -> dict[str, Any]:
 
     try:
         providers, tools, retrievers = _providers(), _tools(), _retrievers()
+        hooks, telemetry = _hooks(), _telemetry()
     except ImproperlyConfigured as error:
         raise Failure(str(error), exit=Exit.BAD_INPUT, code="validation_error") from error
     return {
@@ -59,6 +60,8 @@ def _configuration() -> dict[str, Any]:
         "providers": providers,
         "tools": tools,
         "retrievers": retrievers,
+        "hooks": hooks,
+        "telemetry": telemetry,
     }
 
 
@@ -98,6 +101,30 @@ def _retrievers() -> list[dict[str, Any]]:
     ]
 
 
+def _hooks() -> list[dict[str, Any]]:
+    from replay.hooks import configuration
+
+    return [
+        {
+            "name": name,
+            "asks": entry.place,
+            "events": [str(event) for event in entry.events],
+            "matcher": entry.matcher,
+            "gate": entry.gate,
+        }
+        for name, entry in configuration.hooks().items()
+    ]
+
+
+def _telemetry() -> list[dict[str, Any]]:
+    from replay.hooks import configuration
+
+    return [
+        {"name": name, "goes_to": entry.place, "problem": configuration.problem(entry)}
+        for name, entry in configuration.targets().items()
+    ]
+
+
 def _key(variable: str, value: str) -> str:
     if not variable:
         return "none needed"
@@ -124,8 +151,15 @@ def _show(found: dict[str, Any]) -> None:
     for tool in found.get("tools", []):
         output.facts(console, [(f"tool {tool['name']}", tool["runs"])])
     for retriever in found.get("retrievers", []):
-        said = [retriever["asks"], *retriever["embeddings"].values(), *retriever["variables"].values()]
-        output.facts(console, [(f"retriever {retriever['name']}", ", ".join(said))])
+        parts = [retriever["asks"], *retriever["embeddings"].values(), *retriever["variables"].values()]
+        output.facts(console, [(f"retriever {retriever['name']}", ", ".join(parts))])
+    for hook in found.get("hooks", []):
+        gate = ", a gate" if hook["gate"] else ""
+        events = ", ".join(hook["events"]) or "every event"
+        output.facts(console, [(f"hook {hook['name']}", f"{hook['asks']} at {events}{gate}")])
+    for target in found.get("telemetry", []):
+        problem = f" ({target['problem']})" if target["problem"] else ""
+        output.facts(console, [(f"telemetry {target['name']}", f"{target['goes_to']}{problem}")])
     for name, outcome in found["checks"].items():
         sign = output.glyph("exact" if outcome == "ok" else "live", "ok" if outcome == "ok" else "failed")
         console.print(sign + f" {name}" + ("" if outcome == "ok" else f": {outcome}"), soft_wrap=True)

@@ -1,9 +1,10 @@
 """Live tool calls: HTTP endpoints, Python callables and MCP servers, as the operator configured them."""
 
 from replay.tools.configuration import configured, executors
+from replay.tools.lasting import kept_open
 from replay.tools.types import Tool, ToolCall, ToolFailed, ToolResult
 
-__all__ = ["Tool", "ToolCall", "ToolFailed", "ToolResult", "configured", "executors", "run"]
+__all__ = ["Tool", "ToolCall", "ToolFailed", "ToolResult", "configured", "executors", "kept_open", "run"]
 
 
 def run(tool: Tool, call: ToolCall) -> ToolResult:

@@ -22,4 +22,4 @@ def _run(tool: Tool, call: ToolCall) -> ToolResult:
         return http.run(tool, entry.http, call)
     if entry.mcp is not None:
         return mcp.run(tool, entry.mcp, call)
-    return python.run(entry.python or tool.name, call)
+    return python.run(tool, entry.python or tool.name, call)

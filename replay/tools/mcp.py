@@ -1,18 +1,21 @@
-"""Tools of MCP servers, on standard streams or over streamable HTTP."""
+"""Tools of MCP servers, on standard streams or over streamable HTTP; one connection serves the calls of a replay."""
 
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import mcp
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from replay import egress
+from replay.tools import lasting
 from replay.tools.http import CONNECT_S, HEADER, secrets
 from replay.tools.types import McpTool, Tool, ToolCall, ToolFailed, ToolResult
 from traces.json_types import JSONValue
@@ -20,6 +23,9 @@ from traces.vocabulary import StepStatus
 
 VARIABLE: Final = "FORKPOINT_REPLAY"
 META: Final = "forkpoint_replay"
+_CLOSE_S: Final = 5.0
+_LOOK_S: Final = 5.0
+_Result = TypeVar("_Result")
 
 
 class _Sent:
@@ -29,10 +35,10 @@ class _Sent:
 
 
 def run(tool: Tool, server: McpTool, call: ToolCall) -> ToolResult:
-    """One connection for one call, so that no call sees what another one left behind."""
+    """One call over the replay's connection to this server."""
     sent = _Sent()
     try:
-        return asyncio.run(asyncio.wait_for(_call(tool, server, call, sent), tool.entry.timeout_s))
+        return _run(tool, server, call, sent)
     except TimeoutError as error:
         detail = f"{tool.name} did not answer in {tool.entry.timeout_s:g} s"
         raise ToolFailed(detail, code="timeout", retryable=True, may_have_run=sent.yet) from error
@@ -40,30 +46,123 @@ def run(tool: Tool, server: McpTool, call: ToolCall) -> ToolResult:
         raise _failed(tool, error, sent) from error
 
 
-async def _call(tool: Tool, server: McpTool, call: ToolCall, sent: _Sent) -> ToolResult:
+def _run(tool: Tool, server: McpTool, call: ToolCall, sent: _Sent) -> ToolResult:
+    limit = tool.entry.timeout_s
+    key = server.model_dump_json(exclude={"tool"})
+    connection = lasting.take(call.replay, key, lambda: Connection(server, call.replay, limit))
+    try:
+        if not connection.alive():
+            connection.close()
+            connection = Connection(server, call.replay, limit)
+        sent.yet = True
+        found = connection.wait(_call(connection.client, server.tool or tool.name, call), limit)
+    except BaseException:
+        connection.close()
+        raise
+    lasting.leave(call.replay, key, connection)
+    return found
+
+
+async def _call(client: mcp.Client, name: str, call: ToolCall) -> ToolResult:
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     meta: Any = {META: call.replay}  # the protocol leaves `_meta` open, its type does not
-    async with _transport(server, call) as transport, mcp.Client(transport) as client:
-        sent.yet = True
-        try:
-            found = await client.call_tool(server.tool or tool.name, arguments, meta=meta)
-        except mcp.MCPError as error:
-            if error.error.code == mcp.types.CONNECTION_CLOSED:
-                raise
-            return ToolResult(output={"error": str(error)}, status=StepStatus.ERROR)
+    try:
+        found = await client.call_tool(name, arguments, meta=meta)
+    except mcp.MCPError as error:
+        if error.error.code == mcp.types.CONNECTION_CLOSED:
+            raise
+        return ToolResult(output={"error": str(error)}, status=StepStatus.ERROR)
     return ToolResult(output=_output(found), status=StepStatus.ERROR if found.is_error else StepStatus.OK)
 
 
+class Connection:
+    """A connection in an event loop of its own thread, because the SDK is asynchronous and the walk is not."""
+
+    def __init__(self, server: McpTool, replay: str, limit_s: float) -> None:
+        self._server, self._replay = server, replay
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._connecting: asyncio.Task[None] | None = None
+        self._ready: Future[mcp.Client] = Future()
+        self._ended = threading.Event()
+        self._used = False
+        threading.Thread(target=self._live, name="forkpoint-mcp", daemon=True).start()
+        try:
+            self.client = self._ready.result(limit_s)
+        except BaseException:
+            self.close()
+            raise
+
+    def alive(self) -> bool:
+        """Whether the server still answers: one that left between two calls has not run the next."""
+        if not self._used:
+            self._used = True
+            return True
+        try:
+            self.wait(_look(self.client), _LOOK_S)
+        except Exception:  # noqa: BLE001  # of any kind: a new connection is made, and says what is wrong
+            return False
+        return True
+
+    def wait(self, work: Coroutine[Any, Any, _Result], limit_s: float) -> _Result:
+        """What the work returns; raises `TimeoutError`."""
+        waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return waiting.result(limit_s)
+        finally:
+            waiting.cancel()
+
+    def close(self) -> None:
+        """End the connection, and with it a command that was started."""
+        if not self._ended.is_set():
+            self._loop.call_soon_threadsafe(self._leave)
+            self._ended.wait(_CLOSE_S)
+
+    def _leave(self) -> None:
+        self._stop.set()
+        if self._connecting is not None:
+            self._connecting.cancel()
+
+    def _live(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._serve())
+        except BaseException as error:  # noqa: BLE001  # whoever connects gets it; afterwards the next call notices
+            if not self._ready.done():
+                self._ready.set_exception(error)
+        finally:
+            self._ended.set()
+
+    async def _serve(self) -> None:
+        """Connect, and stay until the end; what was entered in one task is left in the same."""
+        if self._stop.is_set():
+            return
+        self._connecting = asyncio.current_task()
+        async with _transport(self._server, self._replay) as transport, mcp.Client(transport) as client:
+            self._connecting = None
+            self._ready.set_result(client)
+            await self._stop.wait()
+
+
+async def _look(client: mcp.Client) -> None:
+    """A question that every server answers, in the old protocol and in the new one, which has no ping."""
+    try:
+        await client.list_tools(cache_mode="refresh")
+    except mcp.MCPError as error:
+        if error.error.code == mcp.types.CONNECTION_CLOSED:
+            raise
+
+
 @asynccontextmanager
-async def _transport(server: McpTool, call: ToolCall) -> AsyncIterator[Any]:
+async def _transport(server: McpTool, replay: str) -> AsyncIterator[Any]:
     """What the SDK connects through; over HTTP it reaches the configured host and nothing else."""
     if server.url is not None:
-        headers = {**secrets(server.headers_env), HEADER: call.replay}
+        headers = {**secrets(server.headers_env), HEADER: replay}
         destination = egress.Destination(host=server.url.host or "", operator=True)
         async with egress.async_client([destination], connect_s=CONNECT_S, headers=headers) as http:
             yield streamable_http_client(str(server.url), http_client=http)
         return
-    environment = {**secrets(server.env), VARIABLE: call.replay}
+    environment = {**secrets(server.env), VARIABLE: replay}
     given = mcp.StdioServerParameters(command=server.command or "", args=server.args, env=environment)
     with Path(os.devnull).open("w") as nowhere:  # its log may hold payloads
         yield stdio_client(given, errlog=nowhere)

@@ -1,26 +1,96 @@
-"""Tools that are Python callables of installed packages."""
+"""Tools that are Python callables of installed packages, run in a process of their own that can be ended in time."""
 
-import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import IO, Any, Final
 
+from replay import deadlines
+from replay.tools import lasting
 from replay.tools.configuration import callables
-from replay.tools.types import ToolCall, ToolFailed, ToolResult
+from replay.tools.types import Tool, ToolCall, ToolFailed, ToolResult
 from traces.vocabulary import StepStatus
 
-MARK = "forkpoint_replay"
+_CHILD: Final = Path(__file__).with_name("child.py")
+_CLOSE_S: Final = 2.0
 
 
-def run(name: str, call: ToolCall) -> ToolResult:
+def run(tool: Tool, name: str, call: ToolCall) -> ToolResult:
     """Call it with the arguments as keywords; an exception of its own is its answer, as the agent would see it."""
+    process = lasting.take(call.replay, f"python {name}", lambda: Process(tool, callables()[name], call.replay))
     try:
-        function = callables()[name].load()
-    except Exception as error:
-        # Importing a package can fail in any way; it has not run.
-        detail = f"{name} cannot be loaded: {type(error).__name__}: {error}"
-        raise ToolFailed(detail, code="tool_unavailable", retryable=False, may_have_run=False) from error
-    arguments = dict(call.arguments) if isinstance(call.arguments, dict) else {}
-    if MARK in inspect.signature(function).parameters:
-        arguments[MARK] = call.replay
-    try:
-        return ToolResult(output=function(**arguments))
-    except Exception as error:  # noqa: BLE001  # the tool's own, of any kind; it becomes the step's answer
-        return ToolResult(output={"error": f"{type(error).__name__}: {error}"}, status=StepStatus.ERROR)
+        answer = process.ask(dict(call.arguments) if isinstance(call.arguments, dict) else {})
+    except BaseException:
+        process.kill()
+        raise
+    lasting.leave(call.replay, f"python {name}", process)
+    if "error" in answer:
+        return ToolResult(output={"error": answer["error"]}, status=StepStatus.ERROR)
+    return ToolResult(output=answer["output"])
+
+
+class Process:
+    """The process of one callable; its calls in one replay come one after the other."""
+
+    def __init__(self, tool: Tool, point: EntryPoint, replay: str) -> None:
+        self.tool = tool
+        # -P: the folder of the script holds modules named as some of the standard library.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(_CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+        )  # fmt: skip
+        try:
+            loaded = self._asked({"callable": point.value, "path": sys.path, "replay": replay}, may_have_run=False)
+            if "cannot" in loaded:
+                detail = f"{point.name} cannot be loaded: {loaded['cannot']}"
+                raise ToolFailed(detail, code="tool_unavailable", retryable=False, may_have_run=False)
+        except BaseException:
+            self.kill()
+            raise
+
+    def ask(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return self._asked(arguments, may_have_run=True)
+
+    def close(self) -> None:
+        """Let it end by itself, for it has answered; then see to it."""
+        self._shut(self._process.stdin)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_CLOSE_S)
+        self.kill()
+
+    def kill(self) -> None:
+        """End it, and whatever it started."""
+        with suppress(ProcessLookupError):  # all of them have ended
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._shut(self._process.stdin)
+        self._shut(self._process.stdout)
+
+    def _shut(self, stream: IO[str] | None) -> None:
+        if stream is not None:
+            with suppress(BrokenPipeError):  # of what it did not read any more
+                stream.close()
+
+    def _asked(self, value: dict[str, Any], *, may_have_run: bool) -> dict[str, Any]:
+        if self._process.stdin is None or self._process.stdout is None:
+            raise AssertionError("both are pipes")
+        limit = self.tool.entry.timeout_s
+        try:
+            self._process.stdin.write(json.dumps(value) + "\n")
+            self._process.stdin.flush()
+            line = deadlines.within(limit, self._process.stdout.readline, stopped=lambda: False)
+        except TimeoutError as error:
+            detail = f"{self.tool.name} did not answer in {limit:g} s and was ended"
+            raise ToolFailed(detail, code="timeout", retryable=True, may_have_run=may_have_run) from error
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            detail = f"the process of {self.tool.name} ended without an answer"
+            raise ToolFailed(detail, code="tool_died", retryable=True, may_have_run=may_have_run)
+        answer: dict[str, Any] = json.loads(line)
+        return answer

@@ -1,6 +1,7 @@
 """Tools that really run in a replay: over HTTP, as MCP servers, and as callables of installed packages."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -247,7 +248,8 @@ def test_a_tool_of_an_mcp_server_on_standard_streams(
     configure(settings, {"mcp": {**command, "env": {"PYTHONPATH": "ROOT_OF_TESTS"}, "tool": "lookup"}})
     view = replay()
     assert output(order_step(view)) == {"id": "B-9", "status": "found by mcp"}
-    assert lines(log) == [{"tool": "lookup", "meta": str(view.id), "variable": str(view.id)}]
+    line = lines(log)[0]
+    assert (line["tool"], line["meta"], line["variable"]) == ("lookup", str(view.id), str(view.id))
 
 
 def test_an_mcp_tool_that_fails_answers_with_its_error_and_one_that_dies_is_asked_about(
@@ -304,19 +306,25 @@ def test_a_tool_of_an_mcp_server_over_streamable_http(settings: Settings, mcp_ov
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package that offers a tool, as an installer would leave it."""
-    (tmp_path / "desk_tools.py").write_text(
+    install(
+        tmp_path,
+        monkeypatch,
         "def get_order(order_id, forkpoint_replay):\n"
         "    if order_id == 'B-9':\n"
         "        return {'id': order_id, 'replay': forkpoint_replay}\n"
-        "    raise KeyError(order_id)\n"
+        "    raise KeyError(order_id)\n",
     )
-    info = tmp_path / "desk_tools-1.0.dist-info"
+    yield
+    configuration.callables.cache_clear()
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    (folder / "desk_tools.py").write_text(source)
+    info = folder / "desk_tools-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: desk-tools\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[forkpoint.tools]\nget_order = desk_tools:get_order\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    configuration.callables.cache_clear()
-    yield
+    monkeypatch.syspath_prepend(str(folder))
     configuration.callables.cache_clear()
 
 
@@ -326,6 +334,96 @@ def test_a_callable_of_an_installed_package_runs() -> None:
     assert tools.executors() == {"get_order": "python get_order"}
     view = replay()
     assert output(order_step(view)) == {"id": "B-9", "replay": str(view.id)}
+
+
+def two_orders(*orders: str) -> dict[str, Any]:
+    asked = orders or ("B-8", "B-9")
+    calls = [{"id": order, "name": "get_order", "arguments": {"order_id": order}} for order in asked]
+    return {"match": {"step": 3}, "output": {"tool_calls": calls}}
+
+
+def test_the_calls_of_a_replay_share_one_mcp_connection_that_ends_with_it(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
+    log = tmp_path / "log"
+    command = {"command": sys.executable, "args": ["-m", "tests.mcp_server", "0", str(log)]}
+    configure(settings, {"mcp": {**command, "env": {"PYTHONPATH": "ROOT_OF_TESTS"}, "tool": "lookup"}})
+    replay(two_orders())
+    pids = [line["pid"] for line in lines(log)]
+    assert (len(pids), len(set(pids))) == (2, 1)
+    assert not running(pids[0])
+    replay(two_orders("B-6", "B-7"))
+    assert len({line["pid"] for line in lines(log)}) == 2  # another replay sees nothing of the first
+
+
+def running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_server_that_left_between_two_calls_is_started_again(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
+    log = tmp_path / "log"
+    command = {"command": sys.executable, "args": ["-m", "tests.mcp_server", "0", str(log)]}
+    configure(settings, {"mcp": {**command, "env": {"PYTHONPATH": "ROOT_OF_TESTS"}, "tool": "lookup"}})
+    really = tools.run
+
+    def then_killed(tool: tools.Tool, call: tools.ToolCall) -> tools.ToolResult:
+        found = really(tool, call)
+        os.kill(lines(log)[-1]["pid"], 9)
+        return found
+
+    monkeypatch.setattr(tools, "run", then_killed)
+    assert replay(two_orders()).status.startswith("completed")
+    assert len({line["pid"] for line in lines(log)}) == 2
+
+
+CALLABLE = """
+import os, sys, time
+calls = 0
+def get_order(order_id):
+    global calls
+    calls += 1
+    print("a line that is no answer")
+    if order_id == "B-9":
+        {last}
+    return {{"pid": os.getpid(), "calls": calls}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "idempotent", "status", "code"),
+    [
+        ("pass", False, "completed_mixed", ""),
+        ("time.sleep(60)", False, "awaiting_operator", "unknown_outcome"),
+        ("time.sleep(60)", True, "failed_execution", "timeout"),
+        ("os._exit(1)", False, "awaiting_operator", "unknown_outcome"),
+        ("sys.exit('no')", False, "completed_mixed", ""),
+    ],
+)
+def test_a_callable_runs_in_a_process_that_is_ended_in_its_time(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, idempotent: bool, status: str,
+    code: str,
+) -> None:  # fmt: skip
+    install(tmp_path, monkeypatch, CALLABLE.format(last=last))
+    configure(settings, {"python": "get_order", "timeout_s": 1, "idempotent": idempotent})
+    view = replay(two_orders(), retries={"max": 0})
+    assert view.status == status
+    assert list(Attempt.objects.order_by("id").values_list("error_code", flat=True)) == ["", code]
+    outcomes: list[Any] = list(Attempt.objects.order_by("id").values_list("outcome", flat=True))
+    first = outcomes[0]["output"]
+    assert not running(first["pid"])
+    if last == "pass":
+        assert outcomes[1]["output"] == {"pid": first["pid"], "calls": 2}
+    if last.startswith("sys"):
+        assert outcomes[1] == {"output": {"error": "SystemExit: no"}, "status": "error"}
+    configuration.callables.cache_clear()
 
 
 @pytest.mark.parametrize(
