@@ -59,6 +59,40 @@ class RunDetail(RunSummary):
     derived: list[RunSummary]
 
 
+class UsageSum(Schema):
+    """Model calls with their tokens and cost; `reused_calls` were answered by a recording, and cost nothing again."""
+
+    calls: int
+    reused_calls: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    cost_usd: float | None  # of the calls whose cost is known; null: of none
+    unpriced_calls: int
+
+
+class ModelUsage(Schema):
+    provider: str
+    model: str
+    usage: UsageSum
+
+
+class TurnUsage(Schema):
+    """One turn: a turn step with everything in it, or a model call outside of any."""
+
+    turn: int  # from 0
+    step: int
+    name: str
+    models: list[str]
+    usage: UsageSum
+
+
+class RunUsage(Schema):
+    total: UsageSum
+    models: list[ModelUsage]
+    turns: list[TurnUsage]
+
+
 class RunList(Schema):
     runs: list[RunSummary]
     next: str | None

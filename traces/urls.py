@@ -1,6 +1,6 @@
 from django.urls import path
 
-from traces import api, full_steps, uploads
+from traces import api, full_steps, uploads, usage
 
 urlpatterns = [
     path("runs", api.RunListView.as_view()),
@@ -9,6 +9,7 @@ urlpatterns = [
     path("runs/<str:id>", api.RunView.as_view()),
     path("runs/<str:id>/steps", api.StepListView.as_view()),
     path("runs/<str:id>/edges", api.EdgeListView.as_view()),
+    path("runs/<str:id>/usage", usage.UsageView.as_view()),
     path("runs/<str:id>/full-steps", full_steps.FullStepsView.as_view()),
     path("runs/<str:id>/steps/<str:step>", api.RunStepView.as_view()),
     path("steps/<str:id>", api.StepView.as_view()),

@@ -23,6 +23,8 @@ tokens = typer.Typer(no_args_is_help=True, help="API tokens of the store on this
 bundles = typer.Typer(no_args_is_help=True, help="Runs as portable files.")
 app.add_typer(tokens, name="token")
 app.add_typer(bundles, name="bundle")
+exports = typer.Typer(no_args_is_help=True, help="Runs to other systems.")
+app.add_typer(exports, name="export")
 app.add_typer(commands(PROFILES, "What forks change, stored under names."), name="profiles")
 app.add_typer(commands(POLICIES, "Policies of replays, stored under names."), name="policies")
 
@@ -193,6 +195,23 @@ def token_create(
     from cockpit.cli import serving
 
     serving.create_token(name, role=role, json=json)
+
+
+@exports.command("langfuse")
+def export_langfuse(
+    run: Run,
+    target: Annotated[
+        str | None, typer.Option(help="A Langfuse of FORKPOINT_TELEMETRY by its name, where there are several.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until Langfuse has everything.")] = True,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Send a run to Langfuse as a trace; sent again, nothing is doubled there."""
+    from cockpit.cli import exporting
+
+    _finish(exporting.langfuse(run, target=target, wait=wait, json=json, url=url, token=token))
 
 
 @bundles.command("export")

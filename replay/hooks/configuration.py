@@ -157,6 +157,18 @@ def missing_secrets(names: Mapping[str, str]) -> list[str]:
     return [variable for variable in names.values() if variable not in os.environ]
 
 
+def problem(entry: TelemetryEntry) -> str:
+    """Why nothing can be sent, as far as the environment tells; empty when all is set."""
+    if entry.langfuse is not None:
+        return "" if entry.langfuse.keys() is not None else "its keys are not set in the environment"
+    return unset(entry.http)
+
+
+def unset(http: HttpPlace | None) -> str:
+    missing = missing_secrets(http.headers_env) if http is not None else []
+    return f"the environment variable {missing[0]} is not set" if missing else ""
+
+
 def _entries(kind: type[Entry], variable: str, given: Mapping[str, Any]) -> dict[str, Entry]:
     return {name: _entry(kind, f"{variable}[{name!r}]", entry) for name, entry in given.items()}
 

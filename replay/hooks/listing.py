@@ -26,7 +26,7 @@ def outcomes(session_id: UUID) -> HookOutcomeList:
 def _hook(name: str, entry: HookEntry) -> HookView:
     return HookView(
         name=name, events=sorted(entry.events, key=list(HookEvent).index), matcher=entry.matcher, gate=entry.gate,
-        place=entry.place, problem=_unset(entry.http.headers_env if entry.http is not None else {}),
+        place=entry.place, problem=configuration.unset(entry.http),
     )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def _target(name: str, entry: TelemetryEntry, count: TelemetryCount | None) -> T
     row = count or TelemetryCount(target=name)
     return TelemetryView(
         name=name, kind="http" if entry.http is not None else "jsonl", place=entry.place, events=list(entry.events),
-        problem=_unset(entry.http.headers_env if entry.http is not None else {}), sent=row.sent, dropped=row.dropped,
+        problem=configuration.problem(entry), sent=row.sent, dropped=row.dropped,
         error=row.error, error_at=row.error_at, sent_at=row.sent_at,
     )  # fmt: skip
 
@@ -50,18 +50,12 @@ def _langfuse(name: str, entry: TelemetryEntry) -> TelemetryView:
         totals["dropped"] += rejected
     failed = rows.exclude(error="").order_by("-created_at").first()
     newest = rows.filter(status="done").order_by("-ended_at").first()
-    keys = entry.langfuse is not None and entry.langfuse.keys() is not None
     return TelemetryView(
         name=name, kind="langfuse", place=entry.place, events=[], **totals,
-        problem="" if keys else "its keys are not set in the environment",
+        problem=configuration.problem(entry),
         error=failed.error if failed else "", error_at=(failed.ended_at or failed.heartbeat_at) if failed else None,
         sent_at=newest.ended_at if newest else None,
     )  # fmt: skip
-
-
-def _unset(names: dict[str, str]) -> str:
-    missing = configuration.missing_secrets(names)
-    return f"the environment variable {missing[0]} is not set" if missing else ""
 
 
 def _outcome(row: HookOutcome) -> HookOutcomeView:

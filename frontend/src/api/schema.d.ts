@@ -37,6 +37,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/bisections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest bisections. */
+        get: operations["list_bisections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bisections/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A bisection with its probes, and what they say so far. */
+        get: operations["get_bisection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bisections/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Stop it; what is known by then stays. */
+        post: operations["cancel_bisection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bisections/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description How many probes, live calls and dollars a bisection takes. Nothing runs; refusals are in the plan. */
+        post: operations["preview_bisection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/bundles/export": {
         parameters: {
             query?: never;
@@ -105,6 +173,23 @@ export interface paths {
         get: operations["diffs_retrieve"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/diffs/{id}/bisect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description The same for that run of a diff which fails the checks. */
+        post: operations["bisect_diff"];
         delete?: never;
         options?: never;
         head?: never;
@@ -215,6 +300,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The configured hooks in their order, and the telemetry targets with what was sent and dropped. */
+        get: operations["list_hooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/login": {
         parameters: {
             query?: never;
@@ -244,6 +346,78 @@ export interface paths {
         /** @description End the session. */
         post: operations["logout"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The policies that have a name. */
+        get: operations["list_policies"];
+        put?: never;
+        /** @description Store a policy under a name. The name moves if it had another policy, which stays as it is. */
+        post: operations["save_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/{ref}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A policy by name, digest or a unique beginning of its digest. */
+        get: operations["get_policy"];
+        put?: never;
+        post?: never;
+        /** @description Take a name away. The policy itself stays: replays refer to it by its digest. */
+        delete: operations["forget_policy_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/profiles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The override profiles that have a name. */
+        get: operations["list_profiles"];
+        put?: never;
+        /** @description Store an override profile under a name. The name moves if it had another profile, which stays as it is. */
+        post: operations["save_profile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/profiles/{ref}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A profile by name, digest or a unique beginning of its digest. */
+        get: operations["get_profile"];
+        put?: never;
+        post?: never;
+        /** @description Take a name away. The profile itself stays: replays refer to it by its digest. */
+        delete: operations["forget_profile_name"];
         options?: never;
         head?: never;
         patch?: never;
@@ -369,6 +543,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/replays/{id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Every attempt of every live call of a session, failed ones with their errors, in order. */
+        get: operations["list_attempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/replays/{id}/cancel": {
         parameters: {
             query?: never;
@@ -380,6 +571,23 @@ export interface paths {
         put?: never;
         /** @description Stop before the next call. */
         post: operations["cancel_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replays/{id}/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What hooks decided in a session, and where they failed, in the order of its steps. */
+        get: operations["list_hook_outcomes"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -437,6 +645,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/bisect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Find the step where a failing run committed itself, by answering it afresh from one step after another. */
+        post: operations["bisect_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/edges": {
         parameters: {
             query?: never;
@@ -448,6 +673,40 @@ export interface paths {
         get: operations["list_edges"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest exports of a run, and where it can go. */
+        get: operations["list_exports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/exports/langfuse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Send a run to Langfuse. The export goes on in the background; asked again, nothing is doubled there. */
+        post: operations["export_to_langfuse"];
         delete?: never;
         options?: never;
         head?: never;
@@ -505,6 +764,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Tokens and cost of a run: in all, for each model, and for each turn. */
+        get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/facets": {
         parameters: {
             query?: never;
@@ -533,6 +809,23 @@ export interface paths {
         put?: never;
         /** @description Import recordings. With `Accept: application/x-ndjson`, progress line by line and the report at the end. */
         post: operations["import_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schemas/{name}.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The JSON Schema of override profiles or policies, as files and in requests. */
+        get: operations["get_schema"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -664,6 +957,40 @@ export interface components {
             /** Changes */
             changes: string[];
         };
+        /**
+         * AtomEvidence
+         * @description One change and what was found out about it; null: not tested.
+         *
+         *     `sufficient`: it alone gives the base the candidate's outcome. `necessary`: without it the candidate's is gone.
+         */
+        AtomEvidence: {
+            /** Id */
+            id: string;
+            /** Parent */
+            parent: string | null;
+            /**
+             * Category
+             * @enum {string}
+             */
+            category: "prompt" | "retrieval" | "tool" | "model" | "output" | "upstream" | "structure";
+            /** Title */
+            title: string;
+            /** Description */
+            description: string;
+            base: components["schemas"]["StepRef"] | null;
+            candidate: components["schemas"]["StepRef"] | null;
+            /** Testable */
+            testable: boolean;
+            /** Why Not */
+            why_not: string;
+            certificate: components["schemas"]["Certificate"] | null;
+            /** Sufficient */
+            sufficient: boolean | null;
+            /** Necessary */
+            necessary: boolean | null;
+            /** Shapley */
+            shapley: number | null;
+        };
         /** AttemptChanged */
         AttemptChanged: {
             /**
@@ -674,6 +1001,11 @@ export interface components {
             /** Seq */
             seq: number;
             attempt: components["schemas"]["AttemptView"];
+        };
+        /** AttemptList */
+        AttemptList: {
+            /** Attempts */
+            attempts: components["schemas"]["AttemptView"][];
         };
         /**
          * AttemptView
@@ -750,6 +1082,283 @@ export interface components {
              * @default []
              */
             overrides: components["schemas"]["Override"][];
+        };
+        /**
+         * BisectBudget
+         * @description For all probes together; what was found until it ran out is kept.
+         */
+        BisectBudget: {
+            /**
+             * Max Probes
+             * @default 80
+             */
+            max_probes: number;
+            /**
+             * Max Live Calls
+             * @default null
+             */
+            max_live_calls: number | null;
+            /**
+             * Max Cost Usd
+             * @default null
+             */
+            max_cost_usd: number | null;
+        };
+        /**
+         * BisectPlan
+         * @description What a bisection would take, if the run turns once; `most` is for the costliest place to turn at.
+         */
+        BisectPlan: {
+            /** Run */
+            run: string | null;
+            /** Forks */
+            forks: components["schemas"]["ForkStep"][];
+            /** Probes */
+            probes: number;
+            /** Most Probes */
+            most_probes: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Most Live Calls */
+            most_live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Most Cost Usd */
+            most_cost_usd: number | null;
+            /** Recorded */
+            recorded: components["schemas"]["CheckResult"][];
+            /** Refusals */
+            refusals: components["schemas"]["PlanRefusal"][];
+            /** Warnings */
+            warnings: string[];
+        };
+        /**
+         * BisectPreview
+         * @description What is to be bisected: a run, or that run of a diff which fails the checks.
+         */
+        BisectPreview: {
+            /** Checks */
+            checks: (components["schemas"]["ContainsCheck"] | components["schemas"]["RegexCheck"] | components["schemas"]["JsonSchemaCheck"] | components["schemas"]["ToolCheck"] | components["schemas"]["StatusCheck"])[];
+            /**
+             * First Step
+             * @default null
+             */
+            first_step: string | number | null;
+            overrides: components["schemas"]["OverrideProfile"];
+            policy: components["schemas"]["Policy"];
+            /**
+             * Reproduce
+             * @default 3
+             */
+            reproduce: number;
+            /**
+             * Samples
+             * @default 3
+             */
+            samples: number;
+            /**
+             * Confirm
+             * @default 5
+             */
+            confirm: number;
+            /**
+             * Scan
+             * @default 4
+             */
+            scan: number;
+            /**
+             * Parallel
+             * @default 2
+             */
+            parallel: number;
+            budget: components["schemas"]["BisectBudget"];
+            /**
+             * Run
+             * @default null
+             */
+            run: string | null;
+            /**
+             * Diff
+             * @default null
+             */
+            diff: string | null;
+        };
+        /**
+         * BisectRequest
+         * @description Fork the run at one step after another and answer everything from there afresh, until it passes the checks.
+         *
+         *     `overrides` hold in every probe, so they match by type: "from which step would this change still have helped?"
+         *     `reproduce` whole repeats without them tell first whether the failure comes back.
+         */
+        BisectRequest: {
+            /** Checks */
+            checks: (components["schemas"]["ContainsCheck"] | components["schemas"]["RegexCheck"] | components["schemas"]["JsonSchemaCheck"] | components["schemas"]["ToolCheck"] | components["schemas"]["StatusCheck"])[];
+            /**
+             * First Step
+             * @default null
+             */
+            first_step: string | number | null;
+            overrides: components["schemas"]["OverrideProfile"];
+            policy: components["schemas"]["Policy"];
+            /**
+             * Reproduce
+             * @default 3
+             */
+            reproduce: number;
+            /**
+             * Samples
+             * @default 3
+             */
+            samples: number;
+            /**
+             * Confirm
+             * @default 5
+             */
+            confirm: number;
+            /**
+             * Scan
+             * @default 4
+             */
+            scan: number;
+            /**
+             * Parallel
+             * @default 2
+             */
+            parallel: number;
+            budget: components["schemas"]["BisectBudget"];
+        };
+        /**
+         * BisectResult
+         * @description Three verdicts: does the failure come back, does answering afresh help, and from which step on.
+         */
+        BisectResult: {
+            /** Sentence */
+            sentence: string;
+            /**
+             * Reproduction
+             * @enum {string}
+             */
+            reproduction: "reproduces" | "flaky" | "does_not_reproduce" | "unclear";
+            repeats: components["schemas"]["Counted"];
+            /**
+             * Rescue
+             * @enum {string}
+             */
+            rescue: "rescued" | "not_rescued" | "unclear";
+            commit: components["schemas"]["CommitStep"] | null;
+            /** Forks */
+            forks: components["schemas"]["ForkResult"][];
+            /** Remarks */
+            remarks: string[];
+        };
+        /** BisectionChanged */
+        BisectionChanged: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "bisection";
+            /** Seq */
+            seq: number;
+            bisection: components["schemas"]["BisectionView"];
+        };
+        /** BisectionList */
+        BisectionList: {
+            /** Bisections */
+            bisections: components["schemas"]["BisectionSummary"][];
+        };
+        /** BisectionSummary */
+        BisectionSummary: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Run Name */
+            run_name: string;
+            /** Diff */
+            diff: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "completed" | "cancelled" | "failed";
+            /** Sentence */
+            sentence: string;
+            /** Forks */
+            forks: number;
+            /** Probes */
+            probes: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Error */
+            error: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+        };
+        /**
+         * BisectionView
+         * @description `seq` is where a watcher of the socket goes on; the result is what is known so far.
+         */
+        BisectionView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Run Name */
+            run_name: string;
+            /** Diff */
+            diff: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "completed" | "cancelled" | "failed";
+            /** Sentence */
+            sentence: string;
+            /** Forks */
+            forks: number;
+            /** Probes */
+            probes: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Error */
+            error: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Seq */
+            seq: number;
+            request: components["schemas"]["BisectRequest"];
+            /** Recorded */
+            recorded: components["schemas"]["CheckResult"][];
+            result: components["schemas"]["BisectResult"];
+            /** Results */
+            results: components["schemas"]["ProbeView"][];
         };
         /** Budget */
         Budget: {
@@ -840,6 +1449,33 @@ export interface components {
             cost_usd: components["schemas"]["Spread"] | null;
             latency_ms: components["schemas"]["Spread"] | null;
         };
+        /**
+         * Certificate
+         * @description Why taking this change alone back cannot matter in this run, known without any replay.
+         */
+        Certificate: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "inert" | "unreached" | "dominated";
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * CheapestExperiment
+         * @description What would settle it; the estimate of the cost is null where no price is known.
+         */
+        CheapestExperiment: {
+            /** Text */
+            text: string;
+            /** Replays */
+            replays: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+        };
         /** CheckResult */
         CheckResult: {
             /** Name */
@@ -848,6 +1484,30 @@ export interface components {
             passed: boolean;
             /** Detail */
             detail: string;
+        };
+        /**
+         * CommitStep
+         * @description Where the run committed itself.
+         *
+         *     From `step` on answered afresh it still passes; from `kept`, the next step that can be, it does not any more,
+         *     because the recorded answer of `step` then stays. `kept` null: only what was recorded comes after.
+         *     `earliest` is the first step from which it passes.
+         */
+        CommitStep: {
+            step: components["schemas"]["ForkStep"];
+            kept: components["schemas"]["ForkStep"] | null;
+            earliest: components["schemas"]["ForkStep"];
+            /** Monotone */
+            monotone: boolean;
+            /** Settled */
+            settled: boolean;
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "high" | "medium" | "low";
+            /** Why */
+            why: string;
         };
         /**
          * ContainsCheck
@@ -871,6 +1531,37 @@ export interface components {
              * @default false
              */
             ignore_case: boolean;
+        };
+        /**
+         * Counted
+         * @description Probes from one step by their verdict. `assumed` of those that passed rest on a placeholder's answer.
+         */
+        Counted: {
+            /**
+             * Passed
+             * @default 0
+             */
+            passed: number;
+            /**
+             * Failed
+             * @default 0
+             */
+            failed: number;
+            /**
+             * Unclear
+             * @default 0
+             */
+            unclear: number;
+            /**
+             * Running
+             * @default 0
+             */
+            running: number;
+            /**
+             * Assumed
+             * @default 0
+             */
+            assumed: number;
         };
         /**
          * Deltas
@@ -951,7 +1642,10 @@ export interface components {
         };
         /**
          * DiffReport
-         * @description Immutable, addressed by (base, candidate, options).
+         * @description Immutable, addressed by (base, candidate, options), but for the evidence: that may come later.
+         *
+         *     `attribution` is what the strongest evidence says. Where that comes from an experiment, `observed` is what the
+         *     recordings alone had said.
          */
         DiffReport: {
             /**
@@ -981,6 +1675,13 @@ export interface components {
             scores: components["schemas"]["Scores"];
             deltas: components["schemas"]["Deltas"];
             attribution: components["schemas"]["Attribution"];
+            /** @default null */
+            observed: components["schemas"]["Attribution"] | null;
+            /**
+             * Evidence
+             * @default []
+             */
+            evidence: components["schemas"]["Evidence"][];
         };
         /** DiffRequest */
         DiffRequest: {
@@ -1066,6 +1767,105 @@ export interface components {
             consumer_path: string;
             /** Producer Path */
             producer_path: string;
+        };
+        /**
+         * Evidence
+         * @description Findings as they are stored: one for each question about a report.
+         */
+        Evidence: {
+            question: components["schemas"]["EvidenceQuestion"];
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "single" | "joint" | "over_determined" | "no_effect" | "noise" | "inconclusive";
+            /** Conclusion */
+            conclusion: string;
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "high" | "medium" | "low" | "noise";
+            /** Rule */
+            rule: string;
+            /** Primary */
+            primary: string[][];
+            /** Atoms */
+            atoms: components["schemas"]["AtomEvidence"][];
+            /** Probes */
+            probes: components["schemas"]["ProbeEvidence"][];
+            /** Mediators */
+            mediators: components["schemas"]["Mediator"][];
+            noise: components["schemas"]["NoiseGate"];
+            /** Interactions */
+            interactions: components["schemas"]["Interaction"][];
+            /**
+             * Shares
+             * @enum {string}
+             */
+            shares: "exact" | "sampled" | "none";
+            /** Replays Cached */
+            replays_cached: number;
+            /** Replays Live */
+            replays_live: number;
+            /** Steps Executed */
+            steps_executed: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Features */
+            features: string[];
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "in this run" | "over repeats";
+            /** Repeats */
+            repeats: number;
+            /** Assumptions */
+            assumptions: string[];
+            /**
+             * Stopped
+             * @enum {string}
+             */
+            stopped: "" | "budget" | "cancelled";
+            cheapest_experiment: components["schemas"]["CheapestExperiment"] | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Diff
+             * Format: uuid
+             */
+            diff: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * EvidenceQuestion
+         * @description Which difference is explained. `checks` are those of `check` and `score`.
+         */
+        EvidenceQuestion: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "answer" | "answer_exact" | "answer_facts" | "tool_calls" | "status" | "check" | "score";
+            /** Text */
+            text: string;
+            /**
+             * Checks
+             * @default []
+             */
+            checks: {
+                [key: string]: components["schemas"]["JSONValue"];
+            }[];
         };
         /**
          * ExperimentBudget
@@ -1156,7 +1956,7 @@ export interface components {
              * Checks
              * @default []
              */
-            checks: (components["schemas"]["ContainsCheck"] | components["schemas"]["RegexCheck"] | components["schemas"]["JsonSchemaCheck"])[];
+            checks: (components["schemas"]["ContainsCheck"] | components["schemas"]["RegexCheck"] | components["schemas"]["JsonSchemaCheck"] | components["schemas"]["ToolCheck"] | components["schemas"]["StatusCheck"])[];
             /**
              * Parallel
              * @default 2
@@ -1336,12 +2136,96 @@ export interface components {
             /** Results */
             results: components["schemas"]["ExperimentRowView"][];
         };
+        /**
+         * ExportList
+         * @description The newest first; `targets` are the names that an export can be asked for with.
+         */
+        ExportList: {
+            /** Exports */
+            exports: components["schemas"]["ExportView"][];
+            /** Targets */
+            targets: string[];
+        };
+        /**
+         * ExportRequest
+         * @description `target` is a Langfuse target by its name in the configuration; null: the only one.
+         */
+        ExportRequest: {
+            /**
+             * Target
+             * @default null
+             */
+            target: string | null;
+        };
+        /**
+         * ExportView
+         * @description One run on its way to Langfuse: `done_events` of `events` were acknowledged.
+         */
+        ExportView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Target */
+            target: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "running" | "done" | "failed";
+            /** Events */
+            events: number;
+            /** Done Events */
+            done_events: number;
+            /** Rejected */
+            rejected: number;
+            /** Cut */
+            cut: number;
+            /** Error */
+            error: string;
+            /** Retry At */
+            retry_at: string | null;
+            /** Url */
+            url: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+        };
         /** Facet */
         Facet: {
             /** Value */
             value: string;
             /** Count */
             count: number;
+        };
+        /**
+         * ForkResult
+         * @description What is known of answering afresh from one step on.
+         */
+        ForkResult: {
+            step: components["schemas"]["ForkStep"];
+            counted: components["schemas"]["Counted"];
+        };
+        /**
+         * ForkStep
+         * @description A step from which a probe can answer afresh.
+         */
+        ForkStep: {
+            /** Sequence No */
+            sequence_no: number;
+            type: components["schemas"]["StepType"];
+            /** Name */
+            name: string;
         };
         /**
          * FullStep
@@ -1422,6 +2306,70 @@ export interface components {
             /** Version */
             version: string;
         };
+        /**
+         * HookEvent
+         * @enum {string}
+         */
+        HookEvent: "agent_start" | "turn_start" | "pre_tool_use" | "post_tool_use" | "post_tool_use_failure" | "turn_end" | "agent_stop";
+        /** HookFailureView */
+        HookFailureView: {
+            /** Hook */
+            hook: string;
+            /** Error */
+            error: string;
+        };
+        /** HookList */
+        HookList: {
+            /** Hooks */
+            hooks: components["schemas"]["HookView"][];
+            /** Targets */
+            targets: components["schemas"]["TelemetryView"][];
+        };
+        /** HookOutcomeList */
+        HookOutcomeList: {
+            /** Outcomes */
+            outcomes: components["schemas"]["HookOutcomeView"][];
+        };
+        /**
+         * HookOutcomeView
+         * @description What came of one event where a hook decided or failed. `hook` is empty where nobody's decision counts.
+         */
+        HookOutcomeView: {
+            /** Sequence No */
+            sequence_no: number;
+            event: components["schemas"]["HookEvent"];
+            /** Tool Name */
+            tool_name: string;
+            asked: components["schemas"]["JSONValue"];
+            /** Hook */
+            hook: string;
+            decision: components["schemas"]["JSONValue"];
+            /** Failures */
+            failures: components["schemas"]["HookFailureView"][];
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /**
+         * HookView
+         * @description A configured hook; without events it hears all of them.
+         */
+        HookView: {
+            /** Name */
+            name: string;
+            /** Events */
+            events: components["schemas"]["HookEvent"][];
+            /** Matcher */
+            matcher: string;
+            /** Gate */
+            gate: boolean;
+            /** Place */
+            place: string;
+            /** Problem */
+            problem: string;
+        };
         /** ImportReport */
         ImportReport: {
             /** Runs */
@@ -1449,6 +2397,19 @@ export interface components {
             format: string;
             /** Created */
             created: boolean;
+        };
+        /**
+         * Interaction
+         * @description How much two changes do together beyond what each does alone; negative: they do the same thing.
+         */
+        Interaction: {
+            /** Atoms */
+            atoms: [
+                string,
+                string
+            ];
+            /** Value */
+            value: number;
         };
         JSONValue: AnyJson;
         /**
@@ -1504,7 +2465,7 @@ export interface components {
          * LiveMessage
          * @description Anything that `/ws/live` sends.
          */
-        LiveMessage: components["schemas"]["SessionChanged"] | components["schemas"]["StepsResolved"] | components["schemas"]["TextStreamed"] | components["schemas"]["AttemptChanged"] | components["schemas"]["RunsTouched"] | components["schemas"]["DiffTouched"] | components["schemas"]["ExperimentChanged"] | components["schemas"]["ExperimentRowChanged"];
+        LiveMessage: components["schemas"]["SessionChanged"] | components["schemas"]["StepsResolved"] | components["schemas"]["TextStreamed"] | components["schemas"]["AttemptChanged"] | components["schemas"]["RunsTouched"] | components["schemas"]["DiffTouched"] | components["schemas"]["ExperimentChanged"] | components["schemas"]["ExperimentRowChanged"] | components["schemas"]["BisectionChanged"];
         /** LoginRequest */
         LoginRequest: {
             /** Token */
@@ -1532,6 +2493,29 @@ export interface components {
              * @default null
              */
             model: string | null;
+        } | {
+            step: unknown;
+        } | {
+            type: unknown;
+        };
+        /**
+         * Mediator
+         * @description A step through which the cause worked. Tested: with its old answer the old outcome came back.
+         */
+        Mediator: {
+            step: components["schemas"]["StepRef"];
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "entry" | "between" | "commitment";
+            /**
+             * Evidence
+             * @enum {string}
+             */
+            evidence: "tested" | "inferred";
+            /** Text */
+            text: string;
         };
         /**
          * MessageChange
@@ -1608,6 +2592,47 @@ export interface components {
              * @default null
              */
             stop: string[] | null;
+        };
+        /** ModelUsage */
+        ModelUsage: {
+            /** Provider */
+            provider: string;
+            /** Model */
+            model: string;
+            usage: components["schemas"]["UsageSum"];
+        };
+        /**
+         * NoiseGate
+         * @description Whether chance alone could have made the difference: both sides repeated unchanged.
+         */
+        NoiseGate: {
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "not_needed" | "rejected" | "not_rejected" | "not_run";
+            /** Reason */
+            reason: string;
+            /** Base Flips */
+            base_flips: number;
+            /** Base N */
+            base_n: number;
+            /** Base Interval */
+            base_interval: [
+                number,
+                number
+            ] | null;
+            /** Candidate Flips */
+            candidate_flips: number;
+            /** Candidate N */
+            candidate_n: number;
+            /** Candidate Interval */
+            candidate_interval: [
+                number,
+                number
+            ] | null;
+            /** P */
+            p: number | null;
         };
         /**
          * OperatorAnswer
@@ -1766,7 +2791,10 @@ export interface components {
             /** Note */
             note: string;
         };
-        /** Policy */
+        /**
+         * Policy
+         * @description Every key is optional; what is absent is as usual.
+         */
         Policy: {
             /**
              * Allow
@@ -1811,6 +2839,98 @@ export interface components {
             budget: components["schemas"]["Budget"];
             retries: components["schemas"]["Retries"];
         };
+        /** PolicyList */
+        PolicyList: {
+            /** Policies */
+            policies: components["schemas"]["StoredPolicy"][];
+        };
+        /**
+         * ProbeEvidence
+         * @description One counterfactual replay: a side with exactly the `applied` changes.
+         */
+        ProbeEvidence: {
+            /** Number */
+            number: number;
+            /**
+             * Purpose
+             * @enum {string}
+             */
+            purpose: "reproduce" | "apply" | "revert" | "search" | "factorial" | "part" | "clamp" | "repeat";
+            /** Applied */
+            applied: string[];
+            /**
+             * Side
+             * @enum {string}
+             */
+            side: "base" | "candidate";
+            /** Clamped */
+            clamped: number | null;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "candidate" | "base" | "other" | "needs_live" | "failed";
+            /** Said */
+            said: string;
+            /** Missing */
+            missing: string;
+            /** Repeats */
+            repeats: number;
+            /** Executed Steps */
+            executed_steps: number;
+            /** Cached Calls */
+            cached_calls: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Run */
+            run: string | null;
+        };
+        /**
+         * ProbeView
+         * @description One fork of the run, answered afresh from there.
+         */
+        ProbeView: {
+            /** Number */
+            number: number;
+            fork: components["schemas"]["ForkStep"];
+            /** Changed */
+            changed: boolean;
+            /** Sample */
+            sample: number;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "running" | "passed" | "failed" | "unclear";
+            /** Checks */
+            checks: components["schemas"]["CheckResult"][];
+            /** Answer */
+            answer: string;
+            /** Assumed */
+            assumed: number;
+            /** Note */
+            note: string;
+            /**
+             * Session
+             * Format: uuid
+             */
+            session: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
+            /** Run */
+            run: string | null;
+            /** Diff */
+            diff: string | null;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+        };
         /**
          * Problem
          * @description `application/problem+json` (RFC 9457).
@@ -1844,6 +2964,11 @@ export interface components {
             retryable: boolean;
             /** Request Id */
             request_id: string;
+        };
+        /** ProfileList */
+        ProfileList: {
+            /** Profiles */
+            profiles: components["schemas"]["StoredProfile"][];
         };
         /**
          * PromptOverride
@@ -1964,10 +3089,10 @@ export interface components {
             pattern: string;
         };
         /**
-         * ReplayRequest
-         * @description `fork_step` is a step id or a sequence number; null forks at the run's start.
+         * ReplayAsked
+         * @description A replay request as callers write it: a stored profile or policy may stand under its name or digest.
          */
-        ReplayRequest: {
+        ReplayAsked: {
             /** Run */
             run: string;
             /**
@@ -1975,8 +3100,10 @@ export interface components {
              * @default null
              */
             fork_step: string | number | null;
-            overrides: components["schemas"]["OverrideProfile"];
-            policy: components["schemas"]["Policy"];
+            /** Overrides */
+            overrides: components["schemas"]["OverrideProfile"] | string;
+            /** Policy */
+            policy: components["schemas"]["Policy"] | string;
         };
         /**
          * Retries
@@ -2224,6 +3351,14 @@ export interface components {
             /** Session Id */
             session_id: string | null;
         };
+        /** RunUsage */
+        RunUsage: {
+            total: components["schemas"]["UsageSum"];
+            /** Models */
+            models: components["schemas"]["ModelUsage"][];
+            /** Turns */
+            turns: components["schemas"]["TurnUsage"][];
+        };
         /**
          * RunsTouched
          * @description Something in the runs list changed; the client fetches again.
@@ -2238,6 +3373,24 @@ export interface components {
             seq: number;
             /** Run */
             run: string | null;
+        };
+        /**
+         * SavePolicy
+         * @description The name is given to the policy, also when another one had it.
+         */
+        SavePolicy: {
+            /** Name */
+            name: string;
+            policy: components["schemas"]["Policy"];
+        };
+        /**
+         * SaveProfile
+         * @description The name is given to the profile, also when another one had it.
+         */
+        SaveProfile: {
+            /** Name */
+            name: string;
+            profile: components["schemas"]["OverrideProfile"];
         };
         /**
          * Scores
@@ -2363,7 +3516,11 @@ export interface components {
             /** Fork Sequence No */
             fork_sequence_no: number;
             overrides: components["schemas"]["OverrideProfile"];
+            /** Overrides Digest */
+            overrides_digest: string;
             policy: components["schemas"]["Policy"];
+            /** Policy Digest */
+            policy_digest: string;
             counts: components["schemas"]["LabelCounts"];
             /** Planned Steps */
             planned_steps: number;
@@ -2383,6 +3540,8 @@ export interface components {
             determinism: components["schemas"]["Determinism"];
             /** Divergences */
             divergences: string[];
+            /** Takeovers */
+            takeovers: components["schemas"]["Takeover"][];
             /** Unused Calls */
             unused_calls: number[];
             question: components["schemas"]["OperatorQuestion"] | null;
@@ -2471,6 +3630,28 @@ export interface components {
             min: number;
             /** Max */
             max: number;
+        };
+        /**
+         * StatusCheck
+         * @description How the run ended.
+         */
+        StatusCheck: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "status";
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /**
+             * Status
+             * @default completed
+             * @enum {string}
+             */
+            status: "completed" | "failed";
         };
         /**
          * StepDetail
@@ -2657,6 +3838,89 @@ export interface components {
             last: number;
         };
         /**
+         * StoredPolicy
+         * @description A policy that never changes. Its names may move to another one.
+         */
+        StoredPolicy: {
+            /** Digest */
+            digest: string;
+            /** Names */
+            names: string[];
+            /** Policy */
+            policy: {
+                [key: string]: components["schemas"]["JSONValue"];
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Used By */
+            used_by: number;
+        };
+        /**
+         * StoredProfile
+         * @description An override profile that never changes. Its names may move to another one.
+         */
+        StoredProfile: {
+            /** Digest */
+            digest: string;
+            /** Names */
+            names: string[];
+            /** Profile */
+            profile: {
+                [key: string]: components["schemas"]["JSONValue"];
+            };
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Used By */
+            used_by: number;
+        };
+        /**
+         * Takeover
+         * @description Another worker went on with a session whose worker was gone.
+         */
+        Takeover: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Kept To */
+            kept_to: number;
+            /** Taken Back */
+            taken_back: number;
+        };
+        /**
+         * TelemetryView
+         * @description A telemetry target and what became of the events for it; a Langfuse target gets whole runs.
+         */
+        TelemetryView: {
+            /** Name */
+            name: string;
+            /** Kind */
+            kind: string;
+            /** Place */
+            place: string;
+            /** Events */
+            events: string[];
+            /** Problem */
+            problem: string;
+            /** Sent */
+            sent: number;
+            /** Dropped */
+            dropped: number;
+            /** Error */
+            error: string;
+            /** Error At */
+            error_at: string | null;
+            /** Sent At */
+            sent_at: string | null;
+        };
+        /**
          * TextDiff
          * @description Word-level diff of the normalised texts; the raw texts are on the two steps.
          */
@@ -2715,6 +3979,28 @@ export interface components {
             new: number;
             /** Unused */
             unused: number;
+        };
+        /**
+         * ToolCheck
+         * @description A tool was called, or was not. The name takes globs; each of `arguments` has to be there as it is.
+         */
+        ToolCheck: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "tool_called" | "tool_not_called";
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /** Tool */
+            tool: string;
+            /** Arguments */
+            arguments: {
+                [key: string]: components["schemas"]["JSONValue"];
+            };
         };
         /** ToolChoice */
         ToolChoice: {
@@ -2821,6 +4107,21 @@ export interface components {
             /** Executor */
             executor: string;
         };
+        /**
+         * TurnUsage
+         * @description One turn: a turn step with everything in it, or a model call outside of any.
+         */
+        TurnUsage: {
+            /** Turn */
+            turn: number;
+            /** Step */
+            step: number;
+            /** Name */
+            name: string;
+            /** Models */
+            models: string[];
+            usage: components["schemas"]["UsageSum"];
+        };
         /** Unavailable */
         Unavailable: {
             /** What */
@@ -2831,6 +4132,26 @@ export interface components {
             base: components["schemas"]["StepRef"] | null;
             /** @default null */
             candidate: components["schemas"]["StepRef"] | null;
+        };
+        /**
+         * UsageSum
+         * @description Model calls with their tokens and cost; `reused_calls` were answered by a recording, and cost nothing again.
+         */
+        UsageSum: {
+            /** Calls */
+            calls: number;
+            /** Reused Calls */
+            reused_calls: number;
+            /** Tokens In */
+            tokens_in: number;
+            /** Tokens Out */
+            tokens_out: number;
+            /** Tokens Cached */
+            tokens_cached: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Unpriced Calls */
+            unpriced_calls: number;
         };
         /**
          * ValueChange
@@ -2858,18 +4179,33 @@ export interface components {
 }
 export type Access = components['schemas']['Access'];
 export type AlignedPair = components['schemas']['AlignedPair'];
+export type AtomEvidence = components['schemas']['AtomEvidence'];
 export type AttemptChanged = components['schemas']['AttemptChanged'];
+export type AttemptList = components['schemas']['AttemptList'];
 export type AttemptView = components['schemas']['AttemptView'];
 export type Attribution = components['schemas']['Attribution'];
 export type Axis = components['schemas']['Axis'];
 export type AxisValue = components['schemas']['AxisValue'];
+export type BisectBudget = components['schemas']['BisectBudget'];
+export type BisectPlan = components['schemas']['BisectPlan'];
+export type BisectPreview = components['schemas']['BisectPreview'];
+export type BisectRequest = components['schemas']['BisectRequest'];
+export type BisectResult = components['schemas']['BisectResult'];
+export type BisectionChanged = components['schemas']['BisectionChanged'];
+export type BisectionList = components['schemas']['BisectionList'];
+export type BisectionSummary = components['schemas']['BisectionSummary'];
+export type BisectionView = components['schemas']['BisectionView'];
 export type Budget = components['schemas']['Budget'];
 export type BundleRequest = components['schemas']['BundleRequest'];
 export type Cause = components['schemas']['Cause'];
 export type CellPlan = components['schemas']['CellPlan'];
 export type CellView = components['schemas']['CellView'];
+export type Certificate = components['schemas']['Certificate'];
+export type CheapestExperiment = components['schemas']['CheapestExperiment'];
 export type CheckResult = components['schemas']['CheckResult'];
+export type CommitStep = components['schemas']['CommitStep'];
 export type ContainsCheck = components['schemas']['ContainsCheck'];
+export type Counted = components['schemas']['Counted'];
 export type Deltas = components['schemas']['Deltas'];
 export type Determinism = components['schemas']['Determinism'];
 export type DiffList = components['schemas']['DiffList'];
@@ -2882,6 +4218,8 @@ export type DiffTouched = components['schemas']['DiffTouched'];
 export type EdgeKind = components['schemas']['EdgeKind'];
 export type EdgeList = components['schemas']['EdgeList'];
 export type EdgeView = components['schemas']['EdgeView'];
+export type Evidence = components['schemas']['Evidence'];
+export type EvidenceQuestion = components['schemas']['EvidenceQuestion'];
 export type ExperimentBudget = components['schemas']['ExperimentBudget'];
 export type ExperimentChanged = components['schemas']['ExperimentChanged'];
 export type ExperimentList = components['schemas']['ExperimentList'];
@@ -2891,12 +4229,24 @@ export type ExperimentRowChanged = components['schemas']['ExperimentRowChanged']
 export type ExperimentRowView = components['schemas']['ExperimentRowView'];
 export type ExperimentSummary = components['schemas']['ExperimentSummary'];
 export type ExperimentView = components['schemas']['ExperimentView'];
+export type ExportList = components['schemas']['ExportList'];
+export type ExportRequest = components['schemas']['ExportRequest'];
+export type ExportView = components['schemas']['ExportView'];
 export type Facet = components['schemas']['Facet'];
+export type ForkResult = components['schemas']['ForkResult'];
+export type ForkStep = components['schemas']['ForkStep'];
 export type FullStep = components['schemas']['FullStep'];
 export type FullStepList = components['schemas']['FullStepList'];
 export type Health = components['schemas']['Health'];
+export type HookEvent = components['schemas']['HookEvent'];
+export type HookFailureView = components['schemas']['HookFailureView'];
+export type HookList = components['schemas']['HookList'];
+export type HookOutcomeList = components['schemas']['HookOutcomeList'];
+export type HookOutcomeView = components['schemas']['HookOutcomeView'];
+export type HookView = components['schemas']['HookView'];
 export type ImportReport = components['schemas']['ImportReport'];
 export type ImportedRun = components['schemas']['ImportedRun'];
+export type Interaction = components['schemas']['Interaction'];
 export type JsonValue = components['schemas']['JSONValue'];
 export type JsonSchemaCheck = components['schemas']['JsonSchemaCheck'];
 export type Label = components['schemas']['Label'];
@@ -2904,9 +4254,12 @@ export type LabelCounts = components['schemas']['LabelCounts'];
 export type LiveMessage = components['schemas']['LiveMessage'];
 export type LoginRequest = components['schemas']['LoginRequest'];
 export type Match = components['schemas']['Match'];
+export type Mediator = components['schemas']['Mediator'];
 export type MessageChange = components['schemas']['MessageChange'];
 export type MessageEdit = components['schemas']['MessageEdit'];
 export type ModelOverride = components['schemas']['ModelOverride'];
+export type ModelUsage = components['schemas']['ModelUsage'];
+export type NoiseGate = components['schemas']['NoiseGate'];
 export type OperatorAnswer = components['schemas']['OperatorAnswer'];
 export type OperatorQuestion = components['schemas']['OperatorQuestion'];
 export type Override = components['schemas']['Override'];
@@ -2916,7 +4269,11 @@ export type Plan = components['schemas']['Plan'];
 export type PlanRefusal = components['schemas']['PlanRefusal'];
 export type PlannedStep = components['schemas']['PlannedStep'];
 export type Policy = components['schemas']['Policy'];
+export type PolicyList = components['schemas']['PolicyList'];
+export type ProbeEvidence = components['schemas']['ProbeEvidence'];
+export type ProbeView = components['schemas']['ProbeView'];
 export type Problem = components['schemas']['Problem'];
+export type ProfileList = components['schemas']['ProfileList'];
 export type PromptOverride = components['schemas']['PromptOverride'];
 export type ProviderList = components['schemas']['ProviderList'];
 export type ProviderView = components['schemas']['ProviderView'];
@@ -2924,7 +4281,7 @@ export type RankChange = components['schemas']['RankChange'];
 export type RankComparison = components['schemas']['RankComparison'];
 export type Readiness = components['schemas']['Readiness'];
 export type RegexCheck = components['schemas']['RegexCheck'];
-export type ReplayRequest = components['schemas']['ReplayRequest'];
+export type ReplayAsked = components['schemas']['ReplayAsked'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
 export type RunDetail = components['schemas']['RunDetail'];
@@ -2935,7 +4292,10 @@ export type RunRef = components['schemas']['RunRef'];
 export type RunSource = components['schemas']['RunSource'];
 export type RunStatus = components['schemas']['RunStatus'];
 export type RunSummary = components['schemas']['RunSummary'];
+export type RunUsage = components['schemas']['RunUsage'];
 export type RunsTouched = components['schemas']['RunsTouched'];
+export type SavePolicy = components['schemas']['SavePolicy'];
+export type SaveProfile = components['schemas']['SaveProfile'];
 export type Scores = components['schemas']['Scores'];
 export type Section = components['schemas']['Section'];
 export type SectionItem = components['schemas']['SectionItem'];
@@ -2949,6 +4309,7 @@ export type ShareRequest = components['schemas']['ShareRequest'];
 export type ShareView = components['schemas']['ShareView'];
 export type SkippedFile = components['schemas']['SkippedFile'];
 export type Spread = components['schemas']['Spread'];
+export type StatusCheck = components['schemas']['StatusCheck'];
 export type StepDetail = components['schemas']['StepDetail'];
 export type StepList = components['schemas']['StepList'];
 export type StepRef = components['schemas']['StepRef'];
@@ -2956,10 +4317,15 @@ export type StepStatus = components['schemas']['StepStatus'];
 export type StepSummary = components['schemas']['StepSummary'];
 export type StepType = components['schemas']['StepType'];
 export type StepsResolved = components['schemas']['StepsResolved'];
+export type StoredPolicy = components['schemas']['StoredPolicy'];
+export type StoredProfile = components['schemas']['StoredProfile'];
+export type Takeover = components['schemas']['Takeover'];
+export type TelemetryView = components['schemas']['TelemetryView'];
 export type TextDiff = components['schemas']['TextDiff'];
 export type TextSpan = components['schemas']['TextSpan'];
 export type TextStreamed = components['schemas']['TextStreamed'];
 export type ToolAccuracy = components['schemas']['ToolAccuracy'];
+export type ToolCheck = components['schemas']['ToolCheck'];
 export type ToolChoice = components['schemas']['ToolChoice'];
 export type ToolChoices = components['schemas']['ToolChoices'];
 export type ToolDecisionView = components['schemas']['ToolDecisionView'];
@@ -2968,7 +4334,9 @@ export type ToolOverride = components['schemas']['ToolOverride'];
 export type ToolRules = components['schemas']['ToolRules'];
 export type ToolSuggestion = components['schemas']['ToolSuggestion'];
 export type ToolView = components['schemas']['ToolView'];
+export type TurnUsage = components['schemas']['TurnUsage'];
 export type Unavailable = components['schemas']['Unavailable'];
+export type UsageSum = components['schemas']['UsageSum'];
 export type ValueChange = components['schemas']['ValueChange'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -3017,6 +4385,127 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_bisections: {
+        parameters: {
+            query?: {
+                /** @description How many; at most 200. */
+                limit?: number;
+                /** @description Only bisections of this run. */
+                run?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BisectionList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_bisection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BisectionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_bisection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BisectionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_bisection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BisectPreview"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BisectPlan"];
+                };
             };
             default: {
                 headers: {
@@ -3274,6 +4763,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    bisect_diff: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key again answers with the session that it started. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BisectRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BisectionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3562,6 +5087,33 @@ export interface operations {
             };
         };
     };
+    list_hooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HookList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     login: {
         parameters: {
             query?: never;
@@ -3608,6 +5160,236 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    list_policies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavePolicy"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredPolicy"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredPolicy"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forget_policy_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_profiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProfileList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_profile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveProfile"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredProfile"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_profile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredProfile"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forget_profile_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
             };
         };
     };
@@ -3767,7 +5549,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ReplayRequest"];
+                "application/json": components["schemas"]["ReplayAsked"];
             };
         };
         responses: {
@@ -3851,6 +5633,35 @@ export interface operations {
             };
         };
     };
+    list_attempts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     cancel_replay: {
         parameters: {
             query?: never;
@@ -3880,6 +5691,35 @@ export interface operations {
             };
         };
     };
+    list_hook_outcomes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HookOutcomeList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     preview_replay: {
         parameters: {
             query?: never;
@@ -3889,7 +5729,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ReplayRequest"];
+                "application/json": components["schemas"]["ReplayAsked"];
             };
         };
         responses: {
@@ -3995,6 +5835,43 @@ export interface operations {
             };
         };
     };
+    bisect_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key again answers with the session that it started. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The failing run. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BisectRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BisectionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_edges: {
         parameters: {
             query?: {
@@ -4018,6 +5895,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EdgeList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_exports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_to_langfuse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExportRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportView"];
                 };
             };
             default: {
@@ -4132,6 +6073,36 @@ export interface operations {
             };
         };
     };
+    get_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunUsage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     run_facets: {
         parameters: {
             query?: never;
@@ -4189,6 +6160,37 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ImportReport"];
                     "application/x-ndjson": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_schema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: "override-profile" | "policy";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/schema+json": {
+                        [key: string]: unknown;
+                    };
                 };
             };
             default: {
