@@ -21,6 +21,8 @@ _RANK: dict[Role, int] = {"viewer": 1, "debugger": 2, "admin": 3}
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Open to everybody: signs of life, the way in, the description of the interface, and shared reports.
 _OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout", "access", "schema", "docs", "share/"))
+# Of these it matters who asks.
+_KNOWN_CALLER = f"{API}/share/"
 _ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "settings", "providers"))
 # Says what would happen and does nothing.
 _READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview", f"{API}/bisections/preview"})
@@ -85,9 +87,12 @@ def _refusal(request: HttpRequest) -> Trouble | None:
         if csrf := _csrf_refusal(request):
             return Trouble("auth_forbidden", 403, csrf)
     role = required_role(method, request.path)
-    if role is None:
+    if role is None and not request.path.startswith(_KNOWN_CALLER):
         return None
     caller = caller_of({key.lower(): value for key, value in request.headers.items()}, request.session)
+    if role is None:
+        request.caller_name = caller.name if caller else ""  # type: ignore[attr-defined]  # some links are for those who are signed in
+        return None
     if caller is None:
         return Trouble("auth_required", 401, "Log in, or send a token as `Authorization: Bearer …`.")
     request.caller_name = caller.name  # type: ignore[attr-defined]  # for whatever records who did it

@@ -30,5 +30,5 @@ def index(request: HttpRequest) -> HttpResponse:
     response = HttpResponse(_page(path, path.stat().st_mtime_ns))
     response["Cache-Control"] = "no-cache"
     if request.path.startswith("/share/"):
-        response["X-Robots-Tag"] = "noindex"
+        response["X-Robots-Tag"] = "noindex, nofollow"
     return response

@@ -129,6 +129,13 @@ def _check_shape() -> None:
         raise ImproperlyConfigured("REDIS_URL is set but DATABASE_URL is not: several processes need PostgreSQL.")
 
 
+def _switch(name: str) -> bool:
+    text = env.str(name, default="on").lower()
+    if text not in {"on", "off"}:
+        raise ImproperlyConfigured(f"{name} is {text!r}: set it to on or off.")
+    return bool(text == "on")
+
+
 _check_shape()
 PORT = _port()
 TAKEOVER_S = _takeover_s()
@@ -138,6 +145,7 @@ HOOKS = _by_name("FORKPOINT_HOOKS", "hooks")
 TELEMETRY = _by_name("FORKPOINT_TELEMETRY", "telemetry targets")
 RETRIEVERS = _by_name("FORKPOINT_RETRIEVERS", "retrievers")
 EMBEDDED = not REDIS_URL
+SHARING = _switch("FORKPOINT_SHARING")
 SECRET_KEY = _secret_key()
 DEBUG = False
 LOOPBACK = HOST in {"127.0.0.1", "localhost", "::1"}
@@ -196,6 +204,13 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024 * 1024
 # A folder is imported in one request, because some systems spread a run over several files.
 DATA_UPLOAD_MAX_NUMBER_FILES = 2000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+
+# What all processes count together, such as how often share links are opened from one address.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    if EMBEDDED
+    else {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "forkpoint"}
+}
 
 # A Redis that does not answer is taken for gone; the longest that anybody waits for a message there is 5 s.
 _REDIS_LIMITS = {"socket_connect_timeout": 3, "socket_timeout": 10, "socket_keepalive": True}

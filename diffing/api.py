@@ -99,7 +99,7 @@ class DiffView(APIView):
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
         """A report as JSON, Markdown, or one HTML file that opens offline."""
-        return _answer(queries.find(id), request.query_params.get("format", "json"))
+        return _answer(queries.find(id), _form(request))
 
 
 class SharesView(APIView):
@@ -108,13 +108,13 @@ class SharesView(APIView):
     @extend_schema(operation_id="shares_list", responses={200: ShareList, **_PROBLEMS})
     def get(self, request: Request, id: UUID) -> Response:
         """All links, without their tokens."""
-        return Response(ShareList(shares=queries.shares(queries.find(id).id)))
+        return Response(queries.shares(queries.find(id).id))
 
     @extend_schema(operation_id="shares_create", request=ShareRequest, responses={201: ShareView, **_PROBLEMS})
     def post(self, request: Request, id: UUID) -> Response:
         """A new link. Its address is in this answer only."""
         asked = ShareRequest.model_validate(request.data)
-        link, token = services.share(diff_id=id, expires_in_s=asked.expires_in_s)
+        link, token = services.share(diff_id=id, asked=asked, by=_caller(request))
         url = request.build_absolute_uri(f"/share/{token}")
         return Response(queries.share_view(link, url), 201)
 
@@ -140,11 +140,24 @@ class SharedReportView(APIView):
     )
     def get(self, request: Request, token: str) -> HttpResponse:
         """The report of a share link, for whoever has it. Nothing else can be reached through it."""
+        form = _form(request)
         _count(str(request.META.get("REMOTE_ADDR", "")))
-        response = _rendered(services.open_share(token), request.query_params.get("format", "json"))
+        response = _rendered(services.open_share(token, _caller(request)), form)
         response["X-Robots-Tag"] = "noindex, nofollow"
         response["Referrer-Policy"] = "no-referrer"
         return response
+
+
+def _form(request: Request) -> str:
+    form = request.query_params.get("format", "json")
+    if form not in _MADE:
+        raise InvalidQuery(f"there is no format {form!r}; there are {', '.join(_MADE)}", where="/format")
+    return form
+
+
+def _caller(request: Request) -> str:
+    """Who is signed in, as access control found; empty: nobody."""
+    return str(getattr(request._request, "caller_name", ""))
 
 
 def _answer(row: DiffReport, form: str) -> HttpResponse:
@@ -157,8 +170,6 @@ def _answer(row: DiffReport, form: str) -> HttpResponse:
 
 def _rendered(diff_id: UUID, form: str) -> HttpResponse:
     """The stored bytes, or one of the two texts made from them."""
-    if form not in _MADE:
-        raise InvalidQuery(f"there is no format {form!r}; there are {', '.join(_MADE)}", where="/format")
     if form == "html":
         return _file(as_html(queries.report(diff_id)), "text/html; charset=utf-8")
     if form == "md":
@@ -177,8 +188,11 @@ def _file(content: str | bytes, media_type: str) -> HttpResponse:
 
 
 def _count(address: str) -> None:
-    """A fixed window for each address."""
+    """A fixed window for each address, counted by all processes together."""
     key = f"share-window:{address}"
-    cache.add(key, 0, _WINDOW_S)
-    if cache.incr(key) > _OPENED:
+    try:
+        opened = cache.incr(key)
+    except ValueError:  # there is no window, or it has just ended
+        cache.add(key, opened := 1, _WINDOW_S)
+    if opened > _OPENED:
         raise TooManyAttempts("too many share links were opened from this address; wait a minute")

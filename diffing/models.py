@@ -17,14 +17,17 @@ class DiffReport(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     key = models.CharField(max_length=64, unique=True, help_text="digest of base, candidate and options")
-    base = models.ForeignKey(Run, models.CASCADE, related_name="diffs_as_base")
-    candidate = models.ForeignKey(Run, models.CASCADE, related_name="diffs_as_candidate")
+    # What a report cites stays as long as the report does: it pins its runs against retention.
+    base = models.ForeignKey(Run, models.PROTECT, related_name="diffs_as_base")
+    candidate = models.ForeignKey(Run, models.PROTECT, related_name="diffs_as_candidate")
     options = models.JSONField()
     status = models.CharField(max_length=7, choices=DiffStatus.choices, default=DiffStatus.PENDING)
     error = models.TextField(blank=True, help_text="why it failed")
     created_at = models.DateTimeField(auto_now_add=True)
     sentence = models.TextField(blank=True)
     ars = models.FloatField(null=True)
+    output_similarity = models.FloatField(null=True)
+    tool_accuracy = models.FloatField(null=True)
     confidence = models.CharField(max_length=6, blank=True)
     body = models.BinaryField(null=True, help_text="the report as JSON, zstd")
 
@@ -35,15 +38,25 @@ class DiffReport(models.Model):
         return f"{self.base_id} -> {self.candidate_id}"
 
 
+class Audience(models.TextChoices):
+    ANYONE = "anyone", "anyone with the link"
+    SIGNED_IN = "signed_in", "whoever is signed in"
+    PEOPLE = "people", "the named people"
+
+
 class ShareLink(models.Model):
-    """Lets whoever has the token read exactly one report; only the token's hash is kept."""
+    """Lets its audience read exactly one report; only the token's hash is kept."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="shares")
     token_hash = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.CharField(max_length=120, blank=True)
+    audience = models.CharField(max_length=9, choices=Audience.choices, default=Audience.ANYONE)
+    people = models.JSONField(default=list, help_text="names of API tokens, for the audience `people`")
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
+    max_views = models.PositiveIntegerField(null=True)
     views = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:

@@ -25,3 +25,10 @@ class TooManyAttempts(ProblemError):
     status = 429
     retryable = True
     wait = 60
+
+
+class SharingOff(ProblemError):
+    """Nothing is shared from this server."""
+
+    code = "conflict"
+    status = 409

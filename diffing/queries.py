@@ -1,16 +1,17 @@
 """Reading what is compared and what was reported."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
 import zstandard
+from django.conf import settings
 from django.db.models import Q
 
-from diffing.models import DiffReport, DiffStatus, ShareLink
-from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareView
+from diffing.models import Audience, DiffReport, DiffStatus, ShareLink
+from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareList, ShareView
 from diffing.schemas import DiffReport as Report
 from diffing.sides import Link, RunFacts, Side, SideStep
 from traces.models import Edge, Run, Step
@@ -70,22 +71,36 @@ def latest(*, run: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
     return [_summary(row) for row in rows.order_by("-created_at", "-id")[:limit]]
 
 
-def shares(diff_id: UUID) -> list[ShareView]:
+def shares(diff_id: UUID) -> ShareList:
     """The links to a report, newest first."""
-    return [share_view(link, None) for link in ShareLink.objects.filter(diff=diff_id).order_by("-id")]
+    links = ShareLink.objects.filter(diff=diff_id).order_by("-id")
+    return ShareList(enabled=settings.SHARING, shares=[share_view(link, None) for link in links])
 
 
 def share_view(link: ShareLink, url: str | None) -> ShareView:
     return ShareView(
-        id=link.id, diff=link.diff_id, url=url, created_at=link.created_at, expires_at=link.expires_at,
-        revoked_at=link.revoked_at, views=link.views,
+        id=link.id, diff=link.diff_id, url=url, created_at=link.created_at, created_by=link.created_by,
+        audience=link.audience, people=link.people, expires_at=link.expires_at, revoked_at=link.revoked_at,
+        max_views=link.max_views, views=link.views, opens=settings.SHARING and _lasts(link, datetime.now(UTC)),
     )  # fmt: skip
 
 
-def live_share(token: str, now: datetime) -> ShareLink | None:
-    """The link of a token, when it is neither revoked nor expired."""
-    open_now = Q(expires_at=None) | Q(expires_at__gt=now)
-    return ShareLink.objects.filter(open_now, token_hash=token_hash(token), revoked_at=None).first()
+def share_for(token: str, viewer: str) -> ShareLink | None:
+    """The link of a token, when it opens for this viewer; an empty viewer is not signed in."""
+    link = ShareLink.objects.filter(token_hash=token_hash(token)).first()
+    if link is None or not settings.SHARING or not _lasts(link, datetime.now(UTC)):
+        return None
+    return link if link.audience == Audience.ANYONE or _is_meant(link, viewer) else None
+
+
+def _lasts(link: ShareLink, now: datetime) -> bool:
+    expired = link.expires_at is not None and link.expires_at <= now
+    used_up = link.max_views is not None and link.views >= link.max_views
+    return link.revoked_at is None and not expired and not used_up
+
+
+def _is_meant(link: ShareLink, viewer: str) -> bool:
+    return bool(viewer) and (link.audience == Audience.SIGNED_IN or viewer in link.people)
 
 
 def token_hash(token: str) -> str:

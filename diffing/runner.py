@@ -35,6 +35,7 @@ def compute(diff_id: UUID) -> None:
         made, body = _made(row, options)
     DiffReport.objects.filter(id=diff_id).exclude(status=DiffStatus.READY).update(
         status=DiffStatus.READY, error="", sentence=made.attribution.sentence, ars=made.scores.ars,
+        output_similarity=made.scores.output_similarity, tool_accuracy=made.scores.tool_accuracy,
         confidence=made.attribution.confidence or "", body=body,
     )  # fmt: skip
     live.touch(f"diff.{diff_id}")

@@ -1,10 +1,10 @@
 """The diff report: what JSON, Markdown, HTML, the browser and the share page are made from."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from traces.json_types import JSONValue
 from traces.schemas import Schema
@@ -15,6 +15,7 @@ FoundBy = Literal["lineage", "signature", "sequence", "similarity", "none"]
 SectionName = Literal["prompt", "retrieval", "tool", "model", "output", "run"]
 Similarity = Literal["identical", "embeddings", "difflib", "jaccard", "empty"]
 Confidence = Literal["high", "medium", "low", "noise"]
+Audience = Literal["anyone", "signed_in", "people"]
 Category = Literal["prompt", "retrieval", "tool", "model", "output", "upstream", "structure"]
 
 
@@ -257,7 +258,18 @@ class DiffList(Schema):
 
 
 class ShareRequest(Schema):
-    expires_in_s: int | None = Field(default=None, gt=0)
+    """Who may open the link, until when and how often. `people` are names of API tokens, for that audience."""
+
+    expires_in_s: Annotated[int, Field(gt=0, le=3_650 * 86_400)] | None = None
+    audience: Audience = "anyone"
+    people: Annotated[list[Annotated[str, Field(min_length=1, max_length=120)]], Field(max_length=100)] = []
+    max_views: Annotated[int, Field(gt=0, le=1_000_000)] | None = None
+
+    @model_validator(mode="after")
+    def _names_people_or_not(self) -> "ShareRequest":
+        if (self.audience == "people") != bool(self.people):
+            raise ValueError("`people` goes with the audience `people`, which needs at least one name")
+        return self
 
 
 class ShareView(Schema):
@@ -267,10 +279,18 @@ class ShareView(Schema):
     diff: UUID
     url: str | None
     created_at: datetime
+    created_by: str
+    audience: Audience
+    people: list[str]
     expires_at: datetime | None
     revoked_at: datetime | None
+    max_views: int | None
     views: int
+    opens: bool  # false: expired, revoked, seen as often as it may be, or sharing is off
 
 
 class ShareList(Schema):
+    """`enabled` false: the server's operator switched sharing off, and no link opens."""
+
+    enabled: bool
     shares: list[ShareView]

@@ -6,15 +6,17 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from diffing import embeddings, queries, runner, tasks
 from diffing.models import DiffReport, DiffStatus, ShareLink
-from diffing.problems import NotSealed
-from diffing.schemas import DiffOptions
+from diffing.problems import NotSealed, SharingOff
+from diffing.schemas import DiffOptions, ShareRequest
 from traces import queueing
 from traces.canonical import digest
+from traces.ids import new_id
 from traces.models import Run
 from traces.problems import NotFound
 
@@ -58,13 +60,19 @@ def uses_embeddings(options: DiffOptions) -> bool:
     return options.similarity == "auto" and embeddings.installed()
 
 
-def share(*, diff_id: UUID, expires_in_s: int | None = None) -> tuple[ShareLink, str]:
+def share(*, diff_id: UUID, asked: ShareRequest | None = None, by: str = "") -> tuple[ShareLink, str]:
     """A new link to a report, and its token, which is never to be had again."""
     if not DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).exists():
         raise NotFound(f"there is no diff {diff_id}")
+    if not settings.SHARING:
+        raise SharingOff("sharing is switched off on this server: its operator set FORKPOINT_SHARING to off")
+    given = asked or ShareRequest()
     token = f"fps_{secrets.token_urlsafe(_TOKEN_BYTES)}"
-    expires = datetime.now(UTC) + timedelta(seconds=expires_in_s) if expires_in_s else None
-    link = ShareLink.objects.create(diff_id=diff_id, token_hash=queries.token_hash(token), expires_at=expires)
+    lasts = given.expires_in_s and timedelta(seconds=given.expires_in_s)
+    link = ShareLink.objects.create(
+        diff_id=diff_id, token_hash=queries.token_hash(token), created_by=by, audience=given.audience,
+        people=given.people, max_views=given.max_views, expires_at=datetime.now(UTC) + lasts if lasts else None,
+    )  # fmt: skip
     return link, token
 
 
@@ -77,12 +85,17 @@ def revoke(share_id: UUID) -> ShareLink:
     return link
 
 
-def open_share(token: str) -> UUID:
-    """The report that a token opens, counting the view; unknown, expired and revoked tokens are one answer."""
-    link = queries.live_share(token, datetime.now(UTC))
-    if link is None:
-        raise NotFound("this share link is not valid, or no longer")
-    ShareLink.objects.filter(id=link.id).update(views=F("views") + 1)
+def open_share(token: str, viewer: str = "") -> UUID:
+    """The report that a token opens for a viewer, counting the view.
+
+    A token that never was, has expired, was revoked, was seen often enough, is for others, or is switched off
+    with all the others: one answer, found by the same two statements.
+    """
+    link = queries.share_for(token, viewer)
+    left = Q(max_views=None) | Q(views__lt=F("max_views"))  # two viewers may come for the last view at once
+    counted = ShareLink.objects.filter(left, id=link.id if link else new_id(), revoked_at=None)
+    if not counted.update(views=F("views") + 1) or link is None:
+        raise NotFound("this share link is not valid, not valid any more, or not meant for you")
     return link.diff_id
 
 

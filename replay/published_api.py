@@ -21,7 +21,7 @@ class SchemaView(APIView):
         responses={(200, "application/schema+json"): OpenApiTypes.OBJECT, **PROBLEMS},
     )  # fmt: skip
     def get(self, request: Request, name: str) -> Response:
-        """The JSON Schema of override profiles or policies, as files and in requests."""
+        """The JSON Schema of override profiles, policies or diff reports."""
         if name not in published.NAMES:
             raise NotFound(f"there is no schema {name!r}: choose one of {', '.join(published.NAMES)}")
         return Response(published.document(name), content_type="application/schema+json")

@@ -1,7 +1,9 @@
 """The root of every error that a caller can do something about."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
+
+_SHOWN: Final = 5
 
 
 class ProblemError(Exception):
@@ -61,6 +63,18 @@ class RunSealed(ProblemError):
 
     code = "conflict"
     status = 409
+
+
+class Pinned(ProblemError):
+    """A run that is cited cannot be deleted before what cites it."""
+
+    code = "conflict"
+    status = 409
+
+    def __init__(self, pins: Sequence[str]) -> None:
+        more = f" and {len(pins) - _SHOWN} more" if len(pins) > _SHOWN else ""
+        super().__init__(f"nothing was deleted, because it is pinned by {', '.join(pins[:_SHOWN])}{more}")
+        self.pins = pins
 
 
 class NotSealed(ProblemError):

@@ -8,13 +8,14 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import ProtectedError
 
 from traces import bulk, lineage, live, rows, store, summaries
 from traces.ids import new_id
 from traces.json_types import JSONObject
 from traces.models import Edge, RetentionPass, Run, RunTag, Step
 from traces.preparing import Identity, Prepared, prepare
-from traces.problems import NotFound, ProblemError, RunConflict, RunSealed
+from traces.problems import NotFound, Pinned, ProblemError, RunConflict, RunSealed
 from traces.provenance import EdgeFact
 from traces.recording import RecordedRun
 from traces.rows import StepRow
@@ -153,11 +154,17 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
 
 @contextmanager
 def retention() -> Iterator[None]:
-    """Inside, sealed runs and artifacts may be deleted, by this transaction alone."""
-    with transaction.atomic():
-        granted = RetentionPass.objects.create(run_id=new_id())
-        yield
-        granted.delete()
+    """Inside, sealed runs and artifacts may be deleted, by this transaction alone.
+
+    Raises `Pinned`, and deletes nothing, when something that stays cites a run.
+    """
+    try:
+        with transaction.atomic():
+            granted = RetentionPass.objects.create(run_id=new_id())
+            yield
+            granted.delete()
+    except ProtectedError as refused:
+        raise Pinned([f"{one._meta.verbose_name} {one.pk}" for one in refused.protected_objects]) from refused
 
 
 def insert_tags(run_id: UUID, tags: Iterable[str]) -> None:

@@ -126,6 +126,8 @@ def _why(told: Told, at: Turn) -> str:
         after = told.found.at(at.after)
         parts.append(f"{tallied(after)} from step {told.forks[at.after].sequence_no} on")
         parts.append(f"by chance this happens with p = {by_chance(before, after):.3g}")
+        if after.failed and after.doubtful == after.failed:
+            parts.append("every one that failed rests on a placeholder for an answer that nobody could give")
     if before.passed and before.assumed == before.passed:
         parts.append("every one that passed rests on a placeholder for an answer that nobody could give")
     if not at.monotone:
@@ -148,10 +150,10 @@ def _remarks(told: Told, at: Turn | None) -> Iterator[str]:
     unknown = _numbers(told, lambda place, tally: not tally.clear and tally.unclear > 0)
     if unknown:
         yield f"Of answering afresh from {numbered(unknown)} on nothing is known: no probe there can be judged."
-    assumed = _numbers(told, lambda place, tally: tally.assumed > 0)
+    assumed = _numbers(told, lambda place, tally: tally.assumed + tally.doubtful > 0)
     if assumed:
         yield (
-            f"From {numbered(assumed)} on, some probes passed with a placeholder in place of an answer that no "
+            f"From {numbered(assumed)} on, some probes were judged with a placeholder in place of an answer that no "
             "recording has and that may not be asked for live: a real answer could change them."
         )
 

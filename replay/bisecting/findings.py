@@ -47,7 +47,8 @@ def told_of(bisection: Bisection, probes: Iterable[BisectionProbe]) -> Told:
 def _tally(probes: Iterable[BisectionProbe]) -> Tally:
     listed = list(probes)
     counts = Counter(probe.verdict or "running" for probe in listed)
+    guessed = Counter(probe.verdict for probe in listed if probe.detail.get("assumed"))
     return Tally(
         passed=counts["passed"], failed=counts["failed"], unclear=counts["unclear"], running=counts["running"],
-        assumed=sum(probe.verdict == "passed" and bool(probe.detail.get("assumed")) for probe in listed),
+        assumed=guessed["passed"], doubtful=guessed["failed"],
     )  # fmt: skip

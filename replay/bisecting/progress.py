@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pydantic
 from django.db import transaction
+from django.db.models import QuerySet
 
 from replay import log, preflight, sessions
 from replay.bisecting import findings, search
@@ -20,7 +21,7 @@ from replay.experiments import checks
 from replay.experiments.aggregation import COMPLETED, ENDED
 from replay.experiments.judging import SHOWN, outcome_of
 from replay.experiments.schemas import Check
-from replay.models import Bisection, BisectionProbe
+from replay.models import Bisection, BisectionProbe, ReplaySession
 from replay.policy import Budget
 from replay.schemas import ReplayRequest
 from replay.wording import UNFOLLOWED
@@ -213,18 +214,26 @@ def _verdict(probe: BisectionProbe) -> tuple[str, JSONObject]:
     results = checks.apply(asked, outcome)
     detail: JSONObject = {
         "checks": [result.model_dump(mode="json") for result in results], "answer": outcome.answer[:SHOWN],
-        "assumed": _placeholders(session.run_id, session.fork_sequence_no),
+        "assumed": _placeholders(session.run_id, session.fork_sequence_no).count(),
     }  # fmt: skip
-    unfollowed = next((text for text in session.divergences if UNFOLLOWED in text), "")
-    if unfollowed:
-        return "unclear", {**detail, "note": unfollowed}
+    if why := _untold(session.run_id, session):
+        return "unclear", {**detail, "note": why}
     return "passed" if all(result.passed for result in results) else "failed", detail
 
 
-def _placeholders(run_id: UUID, fork: int) -> int:
+def _untold(run_id: UUID, session: ReplaySession) -> str:
+    """Why a probe says nothing, whatever its checks say: a model was not asked, or not followed."""
+    models = Step.objects.filter(run_id=run_id, sequence_no__gte=session.fork_sequence_no, type=StepType.MODEL)
+    unasked = models.exclude(reason__in=(Reason.LIVE_MODEL, Reason.OPERATOR_OVERRIDE))
+    if (number := unasked.values_list("sequence_no", flat=True).order_by("sequence_no").first()) is not None:
+        return f"step {number} was not answered afresh: nobody answered for its model"
+    return next((text for text in session.divergences if UNFOLLOWED in text), "")
+
+
+def _placeholders(run_id: UUID, fork: int) -> QuerySet[Step]:
     """Answers from the fork on that nobody gave."""
     steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, type__in=_ANSWERED)
-    return steps.filter(reason=Reason.POLICY_FALLBACK).count()
+    return steps.filter(reason=Reason.POLICY_FALLBACK)
 
 
 def _probes(bisection_id: UUID) -> list[BisectionProbe]:

@@ -91,13 +91,17 @@ class BisectPlan(Schema):
 
 
 class Counted(Schema):
-    """Probes from one step by their verdict. `assumed` of those that passed rest on a placeholder's answer."""
+    """Probes from one step by their verdict.
+
+    `assumed` of those that passed and `doubtful` of those that failed rest on a placeholder's answer.
+    """
 
     passed: int = 0
     failed: int = 0
     unclear: int = 0
     running: int = 0
     assumed: int = 0
+    doubtful: int = 0
 
 
 class ForkResult(Schema):

@@ -20,13 +20,14 @@ _FAIR: Final = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """Samples of one place. `assumed` of the passed ones rest on a placeholder."""
+    """Samples of one place. `assumed` of the passed and `doubtful` of the failed ones rest on a placeholder."""
 
     passed: int = 0
     failed: int = 0
     unclear: int = 0
     running: int = 0
     assumed: int = 0
+    doubtful: int = 0
 
     @property
     def clear(self) -> int:
@@ -120,13 +121,14 @@ def confidence(found: Findings, settings: Settings, at: Turn) -> Confidence:
     """How sure the turn is: by the samples on both sides of it. A placeholder or an exception costs a grade."""
     if not at.settled:
         return "low"
-    before = found.at(at.last)
+    before, after = found.at(at.last), found.at(at.after)
     if at.after == found.count:  # what comes after is the recording, and certain to fail
         grade = 2 if _least_rate(before) > 0.5 else 1 if before.passed > 1 else 0
     else:
-        chance = by_chance(before, found.at(at.after))
+        chance = by_chance(before, after)
         grade = 2 if chance < _STRONG else 1 if chance < _FAIR else 0
-    if before.assumed == before.passed or not at.monotone:
+    guessed = before.assumed == before.passed or (after.failed > 0 and after.doubtful == after.failed)
+    if guessed or not at.monotone:
         grade = min(grade, 1)
     grades: tuple[Confidence, ...] = ("low", "medium", "high")
     return grades[grade]

@@ -1,5 +1,6 @@
 """Bisections over REST: forks of a failing run, answered afresh by a real model server, until the turn is found."""
 
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -43,9 +44,10 @@ def answers(exchange: Exchange) -> None:
 
 
 @pytest.fixture
-def desk(settings: Settings) -> Iterator[list[Exchange]]:
+def desk(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Exchange]]:
     with provider_server(answers) as running:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
+        monkeypatch.setenv("FORKPOINT_PROVIDERS", json.dumps(settings.PROVIDERS))  # for a worker that starts later
         yield running.seen
         providers.close()
 
@@ -206,6 +208,18 @@ def test_what_cannot_be_bisected_is_refused_with_its_place(
     plan = post(client, "/bisections/preview", {**body, "run": run}).json()
     assert [refusal["where"] for refusal in plan["refusals"]] == [where]
     assert not Bisection.objects.exists()
+
+
+def test_a_probe_that_nobody_answered_says_nothing(
+    client: Client, desk: list[Exchange], settings: Settings, queue: list[str]
+) -> None:
+    started = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK}).json()
+    settings.PROVIDERS = {}
+    providers.close()
+    work_off(queue)
+    found = client.get(f"/api/v1/bisections/{started['id']}").json()
+    assert (found["status"], found["result"]["reproduction"]) == ("failed", "unclear")
+    assert "nobody answered for its model" in found["error"]
 
 
 def test_a_run_nobody_can_answer_for_is_refused(client: Client, settings: Settings, queue: list[str]) -> None:

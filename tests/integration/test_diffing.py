@@ -5,13 +5,15 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import jsonschema_rs
 import pytest
 from django.core.cache import cache
-from django.db import connection
+from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
+from cockpit import tokens
 from diffing import embeddings, queries, runner, services, tasks
 from diffing.models import DiffReport, DiffStatus, ShareLink
 from diffing.schemas import DiffList, DiffOptions, DiffPending
@@ -20,6 +22,7 @@ from tests.comparing import ACCEPTED, Given, agent, failing_refund, fixed_refund
 from traces import services as traces
 from traces.ids import new_id
 from traces.models import Run
+from traces.problems import Pinned
 from traces.recording import RecordedRun, RecordedStep
 from traces.vocabulary import Label, Reason, RunStatus, StepStatus
 
@@ -170,10 +173,9 @@ def test_the_number_of_queries_does_not_grow_with_the_runs() -> None:
     assert cost(20) == cost(400) < 25
 
 
-def test_a_deleted_run_takes_its_reports_along(diff: DiffReport) -> None:
-    with traces.retention():
-        Run.objects.filter(id=diff.candidate_id).delete()
-    assert not DiffReport.objects.exists()
+def _refuse_texts(texts: Sequence[str]) -> dict[str, list[float]]:
+    assert not texts, "these texts were embedded before"
+    return {}
 
 
 class TestWithEmbeddings:
@@ -215,7 +217,7 @@ class TestWithEmbeddings:
             for sides in ((base, candidate), (candidate, base))
         )
         tasks.compute(first)
-        monkeypatch.setattr(embeddings, "encode", lambda texts: {text: 1 / 0 for text in texts})
+        monkeypatch.setattr(embeddings, "encode", _refuse_texts)
         tasks.compute(swapped)
         scores = [Client().get(f"/api/v1/diffs/{diff}").json()["scores"] for diff in (first, swapped)]
         assert scores[0]["output_similarity"] == scores[1]["output_similarity"]
@@ -257,6 +259,50 @@ class TestWithEmbeddings:
         assert self.queued == []
 
 
+class TestNothingChanges:
+    """What is reported stays as it was, whoever asks the database."""
+
+    @pytest.mark.parametrize(
+        ("statement", "message"),
+        [
+            ("UPDATE diffing_diffreport SET sentence = 'x'", "report that is made cannot be changed"),
+            ("UPDATE diffing_diffreport SET status = 'pending'", "report that is made cannot be changed"),
+            ("DELETE FROM diffing_diffreport", "report cannot be deleted"),
+            ("UPDATE diffing_sharelink SET token_hash = 'x'", "a share link opens one report"),
+            ("UPDATE diffing_sharelink SET revoked_at = NULL", "a share link opens one report"),
+        ],
+    )
+    def test_plain_sql_is_refused(self, diff: DiffReport, statement: str, message: str) -> None:
+        _, link = shared(diff.id)
+        services.revoke(link)
+        with pytest.raises(DatabaseError, match=message), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def test_a_report_pins_its_runs_and_is_named_when_they_should_go(self, diff: DiffReport) -> None:
+        with pytest.raises(Pinned, match=f"pinned by diff report {diff.id}"), traces.retention():
+            Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).delete()
+        assert Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).count() == 2
+
+    def test_with_the_report_its_runs_may_go(self, diff: DiffReport) -> None:
+        with traces.retention():
+            DiffReport.objects.filter(id=diff.id).delete()
+            Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).delete()
+        assert not Run.objects.exists()
+
+    def test_its_scores_are_columns_too(self, diff: DiffReport) -> None:
+        diff.refresh_from_db()
+        scores = queries.report(diff.id).scores
+        assert (diff.output_similarity, diff.tool_accuracy) == (scores.output_similarity, scores.tool_accuracy)
+
+    def test_it_fits_its_published_schema(self, diff: DiffReport) -> None:
+        schema = Client().get("/api/v1/schemas/diff-report.json")
+        assert schema.status_code == 200
+        report = Client().get(f"/api/v1/diffs/{diff.id}").json()
+        jsonschema_rs.validate(schema.json(), report)
+        with pytest.raises(jsonschema_rs.ValidationError):
+            jsonschema_rs.validate(schema.json(), {**report, "scores": {}})
+
+
 class TestShareLinks:
     def test_the_token_opens_the_report_and_counts_the_view(self, diff: DiffReport) -> None:
         token, link = shared(diff.id)
@@ -288,6 +334,72 @@ class TestShareLinks:
         bodies = [{key: value for key, value in answer.json().items() if key != "request_id"} for answer in answers]
         assert bodies[0] == bodies[1] == bodies[2]
         assert {tuple(sorted(answer.headers)) for answer in answers} == {tuple(sorted(answers[0].headers))}
+
+    def test_used_up_switched_off_and_foreign_links_are_the_same_answer(
+        self, diff: DiffReport, settings: Settings
+    ) -> None:
+        once, _ = shared(diff.id, max_views=1)
+        signed_in, _ = shared(diff.id, audience="signed_in")
+        named, _ = shared(diff.id, audience="people", people=["Ada"])
+        anyone, _ = shared(diff.id)
+        assert Client().get(f"/api/v1/share/{once}").status_code == 200
+        settings.LOGIN_REQUIRED = True
+        stranger = Client(headers={"Authorization": f"Bearer {tokens.create(name='Bob', role='viewer')}"})
+        answers = [Client().get(f"/api/v1/share/{token}") for token in ("fps_nothing", once, signed_in, named)]
+        settings.SHARING = False
+        answers.append(Client().get(f"/api/v1/share/{anyone}"))
+        settings.SHARING = True
+        headers = {tuple(sorted(answer.headers)) for answer in answers}
+        answers.append(stranger.get(f"/api/v1/share/{named}"))  # another request: it sends a token
+        assert {answer.status_code for answer in answers} == {404}
+        bodies = [{key: value for key, value in answer.json().items() if key != "request_id"} for answer in answers]
+        assert all(body == bodies[0] for body in bodies)
+        assert len(headers) == 1
+
+    def test_every_closed_link_takes_the_same_statements(self, diff: DiffReport) -> None:
+        """So that the time an answer takes tells nothing either."""
+        revoked, link = shared(diff.id)
+        Client().delete(f"/api/v1/shares/{link}")
+        expired, _ = shared(diff.id, expires_in_s=60)
+        ShareLink.objects.filter(expires_at__isnull=False).update(expires_at="2020-01-01T00:00:00Z")
+        used, _ = shared(diff.id, max_views=1)
+        Client().get(f"/api/v1/share/{used}")
+        made = []
+        for token in ("fps_nothing", revoked, expired, used):
+            with CaptureQueriesContext(connection) as queries_made:
+                assert Client().get(f"/api/v1/share/{token}").status_code == 404
+            made.append([query["sql"].split()[0] for query in queries_made])
+        assert made == [["SELECT", "UPDATE"]] * 4
+
+    def test_a_link_for_named_people_opens_for_them(self, diff: DiffReport, settings: Settings) -> None:
+        token, _ = shared(diff.id, audience="people", people=["Ada", "Eve"])
+        settings.LOGIN_REQUIRED = True
+        ada = Client(headers={"Authorization": f"Bearer {tokens.create(name='Ada', role='viewer')}"})
+        assert ada.get(f"/api/v1/share/{token}").status_code == 200
+        [listed] = ada.get(f"/api/v1/diffs/{diff.id}/shares").json()["shares"]
+        assert (listed["audience"], listed["people"], listed["views"]) == ("people", ["Ada", "Eve"], 1)
+
+    def test_the_last_view_is_given_once(self, diff: DiffReport) -> None:
+        token, link = shared(diff.id, max_views=3)
+        statuses = [Client().get(f"/api/v1/share/{token}").status_code for _ in range(5)]
+        assert statuses == [200, 200, 200, 404, 404]
+        assert ShareLink.objects.get(id=link).views == 3
+
+    @pytest.mark.parametrize(
+        "body", [{"audience": "people"}, {"people": ["Ada"]}, {"max_views": 0}, {"audience": "all"}]
+    )
+    def test_a_link_that_makes_no_sense_is_refused(self, diff: DiffReport, body: dict[str, Any]) -> None:
+        path = f"/api/v1/diffs/{diff.id}/shares"
+        assert Client().post(path, body, content_type="application/json").status_code == 422
+
+    def test_a_server_that_shares_nothing_makes_no_links_and_says_so(
+        self, diff: DiffReport, settings: Settings
+    ) -> None:
+        settings.SHARING = False
+        path = f"/api/v1/diffs/{diff.id}/shares"
+        refused = Client().post(path, {}, content_type="application/json")
+        assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+        assert Client().get(path).json() == {"enabled": False, "shares": []}
 
     def test_a_link_with_time_left_opens(self, diff: DiffReport) -> None:
         token, _ = shared(diff.id, expires_in_s=60)

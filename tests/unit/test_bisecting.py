@@ -132,6 +132,7 @@ def test_nothing_more_is_asked_when_no_repeat_can_be_judged() -> None:
         (Tally(passed=2, failed=3), Tally(failed=5), "low"),
         (Tally(passed=5, assumed=5), Tally(failed=5), "medium"),
         (Tally(passed=5, assumed=4), Tally(failed=5), "high"),
+        (Tally(passed=5), Tally(failed=5, doubtful=5), "medium"),
     ],
 )
 def test_the_confidence_is_what_was_tried(before: Tally, after: Tally, said: str) -> None:

@@ -1,0 +1,67 @@
+"""Triggers that keep what is finished from changing, the same rules for SQLite and PostgreSQL. Used by migrations.
+
+A condition is plain SQL over OLD and NEW; only the frame around it differs between the two.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
+
+NO_PASS: Final = "NOT EXISTS (SELECT 1 FROM traces_retentionpass)"
+
+
+class Rule(NamedTuple):
+    """Refuses an event on a table where the condition holds, saying why."""
+
+    name: str
+    table: str
+    event: str
+    when: str
+    message: str
+
+
+Operation = Callable[[StateApps, BaseDatabaseSchemaEditor], None]
+
+
+def creating(rules: Sequence[Rule]) -> Operation:
+    """For `RunPython`: create the triggers."""
+
+    def create(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        frame = _sqlite if editor.connection.vendor == "sqlite" else _postgresql
+        for rule in rules:
+            editor.execute(frame(rule), params=None)
+
+    return create
+
+
+def dropping(rules: Sequence[Rule]) -> Operation:
+    """For `RunPython`: take them away."""
+
+    def drop(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        for rule in rules:
+            if editor.connection.vendor == "sqlite":
+                editor.execute(f"DROP TRIGGER immutable_{rule.name}", params=None)
+            else:
+                editor.execute(f"DROP FUNCTION immutable_{rule.name}() CASCADE", params=None)
+
+    return drop
+
+
+def _sqlite(rule: Rule) -> str:
+    return (
+        f"CREATE TRIGGER immutable_{rule.name} BEFORE {rule.event} ON {rule.table} FOR EACH ROW WHEN {rule.when} "
+        f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END"
+    )
+
+
+def _postgresql(rule: Rule) -> str:
+    row = "OLD" if rule.event == "DELETE" else "NEW"
+    return (
+        f"CREATE FUNCTION immutable_{rule.name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        f"IF {rule.when} THEN RAISE EXCEPTION '{rule.message}' USING ERRCODE = 'integrity_constraint_violation'; "
+        f"END IF; RETURN {row}; END $$; "
+        f"CREATE TRIGGER immutable_{rule.name} BEFORE {rule.event} ON {rule.table} FOR EACH ROW "
+        f"EXECUTE FUNCTION immutable_{rule.name}()"
+    )
