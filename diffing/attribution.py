@@ -14,7 +14,7 @@ from diffing.comparison import Comparison, Pair
 from diffing.facets import SYSTEM_ROLES, Facet
 from diffing.flow import Flow
 from diffing.messages import MessagePair
-from diffing.schemas import Category
+from diffing.terms import Category
 from traces.canonical import digest
 from traces.vocabulary import StepType
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from diffing.schemas import Category, Confidence, StepRef
+from diffing.terms import Category, Confidence, StepRef
 from traces.json_types import JSONObject
 from traces.schemas import Schema
 

@@ -9,9 +9,10 @@ from typing import Final, Literal
 
 from diffing.comparison import Pair
 from diffing.messages import MessagePair, changed_messages, content_text, key_of, without_call_ids
-from diffing.schemas import Category, SectionName
+from diffing.schemas import SectionName
 from diffing.sides import SideStep
 from diffing.structure import opened
+from diffing.terms import Category
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepType
 

@@ -10,6 +10,10 @@ import zstandard
 from django.conf import settings
 from django.db.models import Q
 
+from diffing.evidence_schemas import Evidence as EvidenceView
+from diffing.models import DiffReport, DiffStatus, Evidence, ShareLink
+from diffing.proved import decides, strength, with_evidence
+from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareView
 from diffing.models import Audience, DiffReport, DiffStatus, ShareLink
 from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareList, ShareView
 from diffing.schemas import DiffReport as Report
@@ -47,7 +51,22 @@ def find(ref: UUID) -> DiffReport:
 
 
 def body(diff_id: UUID) -> bytes:
-    """The report as JSON, as it was stored."""
+    """The report as JSON with its evidence; without any it is what was stored."""
+    stored = _stored(diff_id)
+    found = evidence(diff_id)
+    return with_evidence(Report.model_validate_json(stored), found).model_dump_json().encode() if found else stored
+
+
+def evidence(diff_id: UUID) -> list[EvidenceView]:
+    """What experiments found out about a report, the newest last."""
+    rows = Evidence.objects.filter(diff=diff_id).order_by("created_at", "id")
+    return [
+        EvidenceView.model_validate({**row.body, "id": row.id, "diff": row.diff_id, "created_at": row.created_at})
+        for row in rows
+    ]
+
+
+def _stored(diff_id: UUID) -> bytes:
     stored = DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).values_list("body", flat=True).first()
     if stored is None:
         raise NotFound(f"there is no diff {diff_id}")
@@ -68,7 +87,9 @@ def latest(*, run: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
     rows = DiffReport.objects.filter(status=DiffStatus.READY).select_related("base", "candidate").defer("body")
     if run is not None:
         rows = rows.filter(Q(base=run) | Q(candidate=run))
-    return [_summary(row) for row in rows.order_by("-created_at", "-id")[:limit]]
+    found = list(rows.order_by("-created_at", "-id")[:limit])
+    proved = _proved([row.id for row in found])
+    return [_summary(row, *proved.get(row.id, (row.sentence, row.confidence))) for row in found]
 
 
 def shares(diff_id: UUID) -> ShareList:
@@ -107,10 +128,21 @@ def token_hash(token: str) -> str:
     return sha256(token.encode(errors="replace")).hexdigest()
 
 
-def _summary(row: DiffReport) -> DiffSummary:
+def _proved(diffs: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
+    """Sentence and confidence of the reports that evidence decides about; the newest for each question counts."""
+    rows = Evidence.objects.filter(diff__in=diffs).order_by("created_at", "id")
+    newest = {(row[0], row[1]): row for row in rows.values_list("diff_id", "question", "confidence", "conclusion")}
+    found: dict[UUID, tuple[str, str]] = {}
+    for diff, question, confidence, conclusion in newest.values():
+        if decides(question, confidence) and (diff not in found or strength(confidence) > strength(found[diff][1])):
+            found[diff] = (conclusion, confidence)
+    return found
+
+
+def _summary(row: DiffReport, sentence: str, confidence: str) -> DiffSummary:
     return DiffSummary(
         id=row.id, created_at=row.created_at, base=_ref(row.base), candidate=_ref(row.candidate),
-        sentence=row.sentence, ars=row.ars or 0.0, confidence=row.confidence or None,
+        sentence=sentence, ars=row.ars or 0.0, confidence=confidence or None,
     )  # fmt: skip
 
 

@@ -6,8 +6,9 @@ from typing import Final, overload
 from pydantic import TypeAdapter
 
 from diffing.comparison import Pair
-from diffing.schemas import AlignedPair, RunRef, StepRef
+from diffing.schemas import AlignedPair, RunRef
 from diffing.sides import RunFacts, SideStep
+from diffing.terms import StepRef
 
 _PAIRS: Final = TypeAdapter(list[AlignedPair])
 

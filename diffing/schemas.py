@@ -6,9 +6,11 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
+from diffing.evidence_schemas import Evidence
+from diffing.terms import Category, Confidence, StepRef
 from traces.json_types import JSONValue
 from traces.schemas import Schema
-from traces.vocabulary import EdgeKind, Label, StepStatus, StepType
+from traces.vocabulary import EdgeKind
 
 Relation = Literal["same", "changed", "moved", "added", "removed"]
 FoundBy = Literal["lineage", "signature", "sequence", "similarity", "none"]
@@ -219,7 +221,11 @@ class DiffRequest(Schema):
 
 
 class DiffReport(Schema):
-    """Immutable, addressed by (base, candidate, options)."""
+    """Immutable, addressed by (base, candidate, options), but for the evidence: that may come later.
+
+    `attribution` is what the strongest evidence says. Where that comes from an experiment, `observed` is what the
+    recordings alone had said.
+    """
 
     schema_version: Literal["1"] = "1"
     id: UUID
@@ -233,6 +239,8 @@ class DiffReport(Schema):
     scores: Scores
     deltas: Deltas
     attribution: Attribution
+    observed: Attribution | None = None
+    evidence: list[Evidence] = []  # of experiments, the newest for each question
 
 
 class DiffPending(Schema):

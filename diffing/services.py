@@ -11,6 +11,12 @@ from django.db import transaction
 from django.db.models import F, Q
 
 from diffing import embeddings, queries, runner, tasks
+from diffing.evidence_schemas import Findings
+from diffing.models import DiffReport, DiffStatus, Evidence, ShareLink
+from diffing.problems import NotSealed
+from diffing.proved import question_key
+from diffing.schemas import DiffOptions
+from traces import live, queueing
 from diffing.models import DiffReport, DiffStatus, ShareLink
 from diffing.problems import NotSealed, SharingOff
 from diffing.schemas import DiffOptions, ShareRequest
@@ -22,7 +28,7 @@ from traces.problems import NotFound
 
 _TOKEN_BYTES: Final = 32  # 256 bits: beyond guessing at any rate
 _PATIENCE: Final = timedelta(minutes=2)  # far more than a report takes
-_VERSION: Final = 1  # of what a report says: a new one is made when this changes
+_VERSION: Final = 2  # of what a report says: a new one is made when this changes
 
 
 def diff(*, base_id: UUID, candidate_id: UUID, options: DiffOptions | None = None) -> DiffReport:
@@ -60,6 +66,19 @@ def uses_embeddings(options: DiffOptions) -> bool:
     return options.similarity == "auto" and embeddings.installed()
 
 
+def attach(diff_id: UUID, findings: Findings) -> Evidence:
+    """Keep what an experiment found out with the report that it is about; wakes those who look at it."""
+    with transaction.atomic():
+        row = Evidence.objects.create(
+            diff_id=diff_id, question=question_key(findings.question), verdict=findings.verdict,
+            confidence=findings.confidence, conclusion=findings.conclusion, created_at=datetime.now(UTC),
+            body=findings.model_dump(mode="json"),
+        )  # fmt: skip
+        live.touch(f"diff.{diff_id}")
+    return row
+
+
+def share(*, diff_id: UUID, expires_in_s: int | None = None) -> tuple[ShareLink, str]:
 def share(*, diff_id: UUID, asked: ShareRequest | None = None, by: str = "") -> tuple[ShareLink, str]:
     """A new link to a report, and its token, which is never to be had again."""
     if not DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).exists():

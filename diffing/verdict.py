@@ -9,7 +9,8 @@ from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
 from diffing.flow import Flow, Travel
 from diffing.references import step_ref
-from diffing.schemas import Attribution, Cause, Confidence, PathLink
+from diffing.schemas import Attribution, Cause, PathLink
+from diffing.terms import Confidence
 from diffing.text import shortened
 from traces.vocabulary import StepType
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final, get_args
 
 from diffing.render.numbers import lasting, signed
-from diffing.schemas import DiffReport, Section, SectionItem, SectionName, StepRef, TextDiff
+from diffing.schemas import DiffReport, Section, SectionItem, SectionName, TextDiff
+from diffing.terms import StepRef
 from diffing.text import shortened
 from diffing.wording import shown
 

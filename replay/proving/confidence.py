@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from diffing.evidence_schemas import EvidenceVerdict, NoiseGate
-from diffing.schemas import Confidence
+from diffing.terms import Confidence
 from replay.proving.noise import ALPHA, STRICT
 
 

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 from uuid import UUID
 
 from diffing.evidence_schemas import Certificate, EvidenceQuestion, ProbeOutcome
-from diffing.schemas import Category, StepRef
+from diffing.terms import Category, StepRef
 
 Side = Literal["base", "candidate"]
 Atoms = frozenset[str]

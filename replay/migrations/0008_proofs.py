@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('diffing', '0003_evidence'),
-        ('replay', '0006_durability'),
+        ('replay', '0007_library'),
     ]
 
     operations = [

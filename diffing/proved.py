@@ -1,0 +1,103 @@
+"""A report with the evidence of experiments: the strongest wins over what the recordings alone say. Pure."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+from uuid import UUID
+
+from diffing.evidence_schemas import AtomEvidence, Evidence, EvidenceQuestion, Findings
+from diffing.schemas import Attribution, Cause, DiffReport, PathLink
+from diffing.terms import Confidence
+from traces.canonical import digest
+from traces.json_types import JSONValue
+
+# Questions about the final answer, which is what a report's verdict is about.
+_ANSWER: Final = ("answer", "answer_exact", "answer_facts")
+_STRENGTH: Final[dict[Confidence, int]] = {"high": 3, "noise": 2, "medium": 1, "low": 0}
+
+
+def question_key(question: EvidenceQuestion) -> str:
+    """The question in short, its kind first."""
+    if not question.checks:
+        return question.kind
+    return f"{question.kind}:{digest(list[JSONValue](question.checks))[:16]}"
+
+
+def decides(question_key: str, confidence: str) -> bool:
+    """Whether evidence is about the report's verdict, and more than observation."""
+    return question_key.partition(":")[0] in _ANSWER and _STRENGTH.get(_level(confidence), 0) > 0
+
+
+def strength(confidence: str) -> int:
+    return _STRENGTH[_level(confidence)]
+
+
+def with_evidence(report: DiffReport, evidence: Sequence[Evidence]) -> DiffReport:
+    """The report as it is shown; `evidence` is the newest last."""
+    newest = list({question_key(one.question): one for one in evidence}.values())
+    deciding = [one for one in newest if decides(question_key(one.question), one.confidence)]
+    best = max(deciding, key=lambda one: _STRENGTH[one.confidence], default=None)
+    if best is None:
+        return report.model_copy(update={"evidence": newest})
+    told = _attribution(best, report.attribution)
+    return report.model_copy(
+        update={"evidence": newest, "observed": report.attribution, "attribution": told, "summary": told.sentence}
+    )
+
+
+def counted(found: Findings) -> str:
+    """What it took, in words."""
+    replays = found.replays_cached + found.replays_live
+    cost = "" if not found.live_calls else ", cost unknown" if found.cost_usd is None else f", ${found.cost_usd:.4g}"
+    steps = f"{found.steps_executed:,} step{_s(found.steps_executed)} re-executed"
+    return f"{replays:,} replay{_s(replays)} ({found.replays_live:,} live), {steps}{cost}"
+
+
+def _attribution(found: Evidence, observed: Attribution) -> Attribution:
+    by_id = {atom.id: atom for atom in found.atoms}
+    causes = [_cause(by_id[name]) for one in found.primary for name in one if name in by_id]
+    tested = {mediator.step.id for mediator in found.mediators if mediator.evidence == "tested"}
+    return Attribution(
+        verdict="cause" if found.primary else "noise" if found.verdict == "noise" else "no_effect",
+        sentence=found.conclusion, primary=causes[0] if causes else None, supporting=causes[1:],
+        path=[_link(link, tested) for link in observed.path], confidence=found.confidence,
+        evidence=[found.rule, f"{counted(found)}; compared: {', '.join(found.features) or found.question.text}.",
+                  *_certified(found.atoms)],
+        alternatives=[_cause(atom) for atom in found.atoms if _is_open(atom, found)],
+        cheapest_experiment=found.cheapest_experiment.text if found.cheapest_experiment else "",
+    )  # fmt: skip
+
+
+def _link(link: PathLink, tested: Collection[UUID]) -> PathLink:
+    return link.model_copy(update={"evidence": "tested"}) if link.step.id in tested else link
+
+
+def _cause(atom: AtomEvidence) -> Cause:
+    return Cause(
+        category=atom.category, title=atom.title, description=atom.description, base=atom.base, candidate=atom.candidate
+    )
+
+
+def _certified(atoms: Iterable[AtomEvidence]) -> list[str]:
+    return [
+        f"Ruled out: {atom.title[:1].lower()}{atom.title[1:]} — {atom.certificate.reason} ({atom.certificate.kind})."
+        for atom in atoms
+        if atom.certificate is not None
+    ]
+
+
+def _is_open(atom: AtomEvidence, found: Findings) -> bool:
+    """Whether the probes leave it possible that the change has to do with it."""
+    named = any(atom.id in one for one in found.primary)
+    if named or atom.parent is not None or found.confidence in {"high", "noise"}:
+        return False
+    return not (atom.necessary is False and atom.sufficient is False)
+
+
+def _level(confidence: str) -> Confidence:
+    return "high" if confidence == "high" else "medium" if confidence == "medium" else (
+        "noise" if confidence == "noise" else "low"
+    )  # fmt: skip
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

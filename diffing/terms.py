@@ -1,0 +1,23 @@
+"""The words that reports and evidence share."""
+
+from typing import Literal
+from uuid import UUID
+
+from traces.schemas import Schema
+from traces.vocabulary import Label, StepStatus, StepType
+
+Confidence = Literal["high", "medium", "low", "noise"]
+Category = Literal["prompt", "retrieval", "tool", "model", "output", "upstream", "structure"]
+
+
+class StepRef(Schema):
+    """One side of a pair, with what a reader needs to recognise it."""
+
+    id: UUID
+    sequence_no: int
+    type: StepType
+    name: str
+    summary: str
+    status: StepStatus
+    label: Label
+    reason: str
