@@ -8,7 +8,7 @@ of its arguments'.
 
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, Generic, TypeVar
@@ -94,10 +94,14 @@ class RecordedCalls(Generic[Call]):
         last = self._last.get(exact_key(tool, arguments))
         return None if last is None else Match(call=last, similarity=1.0)
 
-    def similar(self, tool: str, arguments: JSONValue, threshold: float) -> Match[Call] | None:
-        """The most similar unused call at or above `threshold`; of equals, the earliest."""
+    def similar(
+        self, tool: str, arguments: JSONValue, threshold: float, but: Collection[Call] = ()
+    ) -> Match[Call] | None:
+        """The most similar unused call at or above `threshold`, but for some; of equals, the earliest."""
         shape = _shape(tool, arguments)
-        candidates = self._shapes.get(shape.rigid)
+        candidates = self._shapes.get(shape.rigid, {})
+        if but:
+            candidates = {call: texts for call, texts in candidates.items() if call not in but}
         if not candidates:
             return None
         if not shape.texts:

@@ -31,6 +31,7 @@ class TurnCalls:
         self._later = [node for node in loop.calls if node.no > start.no]
         self._paired: set[int] = set()  # recorded calls in whose place another one was told
         self._used: set[int] = set()
+        self._reserved: set[Node] = set()  # those that answer another call of the same turn
         self._messages: dict[str, tuple[int, JSONObject]] = {}  # by call id: the recorded result and its place
         self._learn(start)
 
@@ -43,6 +44,7 @@ class TurnCalls:
             node = next((one for one in waiting if one.no not in taken), None)
             taken.update(() if node is None else (node.no,))
             found.append((call, node))
+        self._reserved = {node for _, node in found if node is not None}
         recorded = iter(sorted((pair for pair in found if pair[1] is not None), key=_recorded_number))
         return [pair if pair[1] is None else next(recorded) for pair in found]
 
@@ -91,7 +93,8 @@ class TurnCalls:
         following = (model.no for model in self._loop.models if model.no > at.no)
         end = next(following, self._loop.last + 1)
         for node in self._later:
-            if at.no < node.no < end and node.called == call.called and node.no not in self._used | self._paired:
+            free = node not in self._reserved and node.no not in self._used | self._paired
+            if at.no < node.no < end and node.called == call.called and free:
                 return node
         return None
 
@@ -176,7 +179,9 @@ class TurnCalls:
         return match.call if match is not None and (spec is None or spec.idempotent) else None
 
     def _similar(self, call: Call) -> Match[Node] | None:
-        return self._recorded.similar(call.called, call.input, self._walk.policy.semantic_threshold)
+        return self._recorded.similar(
+            call.called, call.input, self._walk.policy.semantic_threshold, but=self._reserved
+        )
 
 
 def _recorded_number(pair: tuple[JSONObject, Node | None]) -> int:

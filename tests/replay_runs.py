@@ -138,7 +138,7 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
         )
         links[edge.consumer] = (*links.get(edge.consumer, ()), link)
     before, opened = nodes[: fork - 1], _around(nodes, nodes[fork - 1])
-    numbers_open = {node.no for node in opened} or {None}
+    numbers_open: set[int | None] = {node.no for node in opened} or {None}
     around = [node for node in before if node.type is StepType.AGENT and node.parent in numbers_open]
     held = numbers_open | {node.no for node in around}
     continued = {link.producer for found in links.values() for link in found if link.kind is EdgeKind.HISTORY}

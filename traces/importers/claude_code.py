@@ -1,7 +1,7 @@
 """Claude Code session files: lines that form a tree, because rewinding leaves branches behind.
 
 The run is the branch that ends last; how many others there are is noted. Sub-agents (`isSidechain`) are nested
-under the session's agent.
+under the tool call that gave them their task, or under the session's agent where none did.
 """
 
 from collections.abc import Iterator
@@ -9,11 +9,13 @@ from dataclasses import replace
 
 from traces.importers import transcripts
 from traces.importers.building import RunFacts, finish
+from traces.importers.messages import said
 from traces.importers.reading import first, items, obj, text
 from traces.importers.source import Source
 from traces.importers.transcripts import Said, Setting
 from traces.json_types import JSONObject, JSONValue
 from traces.recording import RecordedRun, RecordedStep
+from traces.vocabulary import StepType
 
 FORMAT = "claude-code"
 _LINE = tuple[JSONObject, str]
@@ -39,7 +41,10 @@ def _run(session_id: str, lines: list[_LINE], titles: list[JSONValue]) -> Record
     branch = _branch(main) if main else []
     steps = transcripts.steps_of(_messages(branch), _SETTING)
     for at, chain in enumerate(_chains(side), 1):
-        steps += _nested(transcripts.steps_of(_messages(chain), _SETTING), f"side-{at}/", steps[0])
+        inner = transcripts.steps_of(_messages(chain), _SETTING)
+        caller = _call_of(inner, steps)
+        place = len(steps) if caller is None else caller + 1
+        steps[place:place] = _nested(inner, f"side-{at}/", steps[caller or 0])
     first_line = lines[0][0]
     parents = {text(line[0].get("parentUuid")) for line in main}
     leaves = sum(text(line[0].get("uuid")) not in parents for line in main)
@@ -75,6 +80,21 @@ def _chains(lines: list[_LINE]) -> Iterator[list[_LINE]]:
         chain.append(line)
         known[text(line[0].get("uuid"))] = chain
     yield from chains
+
+
+def _call_of(inner: list[RecordedStep], steps: list[RecordedStep]) -> int | None:
+    """The place of the tool call whose arguments hold the first words said to a sub-agent, and that has none yet."""
+    told = next((items(obj(step.input).get("messages")) for step in inner if step.type is StepType.MODEL), [])
+    tasks = [words for message in told if obj(message).get("role") == "user" and (words := said(obj(message)))]
+    taken = {step.parent for step in steps}
+    for place, step in enumerate(steps):
+        if tasks and step.type is StepType.TOOL and step.key not in taken and _holds(step.input, tasks[0]):
+            return place
+    return None
+
+
+def _holds(arguments: JSONValue, task: str) -> bool:
+    return any(isinstance(value, str) and value.strip() == task.strip() for value in obj(arguments).values())
 
 
 def _messages(lines: list[_LINE]) -> list[Said]:
