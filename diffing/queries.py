@@ -11,10 +11,8 @@ from django.conf import settings
 from django.db.models import Q
 
 from diffing.evidence_schemas import Evidence as EvidenceView
-from diffing.models import DiffReport, DiffStatus, Evidence, ShareLink
+from diffing.models import Audience, DiffReport, DiffStatus, Evidence, ShareLink
 from diffing.proved import decides, strength, with_evidence
-from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareView
-from diffing.models import Audience, DiffReport, DiffStatus, ShareLink
 from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareList, ShareView
 from diffing.schemas import DiffReport as Report
 from diffing.sides import Link, RunFacts, Side, SideStep

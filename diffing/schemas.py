@@ -16,22 +16,7 @@ Relation = Literal["same", "changed", "moved", "added", "removed"]
 FoundBy = Literal["lineage", "signature", "sequence", "similarity", "none"]
 SectionName = Literal["prompt", "retrieval", "tool", "model", "output", "run"]
 Similarity = Literal["identical", "embeddings", "difflib", "jaccard", "empty"]
-Confidence = Literal["high", "medium", "low", "noise"]
 Audience = Literal["anyone", "signed_in", "people"]
-Category = Literal["prompt", "retrieval", "tool", "model", "output", "upstream", "structure"]
-
-
-class StepRef(Schema):
-    """One side of a pair, with what a reader needs to recognise it."""
-
-    id: UUID
-    sequence_no: int
-    type: StepType
-    name: str
-    summary: str
-    status: StepStatus
-    label: Label
-    reason: str
 
 
 class AlignedPair(Schema):

@@ -13,14 +13,10 @@ from django.db.models import F, Q
 from diffing import embeddings, queries, runner, tasks
 from diffing.evidence_schemas import Findings
 from diffing.models import DiffReport, DiffStatus, Evidence, ShareLink
-from diffing.problems import NotSealed
-from diffing.proved import question_key
-from diffing.schemas import DiffOptions
-from traces import live, queueing
-from diffing.models import DiffReport, DiffStatus, ShareLink
 from diffing.problems import NotSealed, SharingOff
+from diffing.proved import question_key
 from diffing.schemas import DiffOptions, ShareRequest
-from traces import queueing
+from traces import live, queueing
 from traces.canonical import digest
 from traces.ids import new_id
 from traces.models import Run
@@ -78,7 +74,6 @@ def attach(diff_id: UUID, findings: Findings) -> Evidence:
     return row
 
 
-def share(*, diff_id: UUID, expires_in_s: int | None = None) -> tuple[ShareLink, str]:
 def share(*, diff_id: UUID, asked: ShareRequest | None = None, by: str = "") -> tuple[ShareLink, str]:
     """A new link to a report, and its token, which is never to be had again."""
     if not DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).exists():

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('replay', '0007_proofs'),
+        ('replay', '0006_durability'),
     ]
 
     operations = [
