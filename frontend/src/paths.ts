@@ -20,6 +20,7 @@ export const paths = {
   diff: (diff: string, search: DiffSearch = {}) => linkOptions({ to: "/diffs/$diff", params: { diff }, search }),
   compare: (search: CompareSearch = {}) => linkOptions({ to: "/compare", search }),
   tools: (search: ToolsSearch = {}) => linkOptions({ to: "/tools", search }),
+  hooks: () => linkOptions({ to: "/hooks" }),
   login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),
 };
 

@@ -6,6 +6,7 @@ import { compareRoute } from "./pages/compare/route";
 import { diffRoute } from "./pages/diff/route";
 import { diffsRoute } from "./pages/diffs/route";
 import { experimentRoute, experimentsRoute, newExperimentRoute } from "./pages/experiments/route";
+import { hooksRoute } from "./pages/hooks/route";
 import { loginRoute } from "./pages/login/route";
 import { replaysRoute } from "./pages/replays/route";
 import { runRoute } from "./pages/run/route";
@@ -28,6 +29,7 @@ const routeTree = rootRoute.addChildren([
   diffRoute,
   compareRoute,
   toolsRoute,
+  hooksRoute,
   shareRoute,
   loginRoute,
 ]);

@@ -8,6 +8,7 @@ import {
   IconListDetails,
   IconSearch,
   IconTool,
+  IconWebhook,
   type Icon,
 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -62,6 +63,7 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
     { keys: "3", does: "Go to diffs", run: () => void navigate(paths.diffs()) },
     { keys: "4", does: "Go to tools", run: () => void navigate(paths.tools()) },
     { keys: "5", does: "Go to experiments", run: () => void navigate(paths.experiments()) },
+    { keys: "", does: "Go to hooks and telemetry", run: () => void navigate(paths.hooks()) },
     { keys: "", does: "Compare two runs", run: () => void navigate(paths.compare()) },
     { keys: "", does: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },
     { keys: "mod+k", does: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
@@ -82,6 +84,7 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       <Page label="Experiments" to={paths.experiments()} icon={IconFlask} on={/^\/experiments/} />
       <Page label="Diffs" to={paths.diffs()} icon={IconArrowsDiff} on={/^\/(diffs|compare)/} />
       <Page label="Tools" to={paths.tools()} icon={IconTool} on={/^\/tools/} />
+      <Page label="Hooks" to={paths.hooks()} icon={IconWebhook} on={/^\/hooks/} />
       <span className={classes.space} />
       <Item label="Find pages, actions and runs ( Ctrl K )">
         <button type="button" className={classes.item} onClick={onPalette} aria-label="Find: pages, actions and runs">

@@ -12,6 +12,7 @@ import { hasReplayLabels } from "@/components/labels";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { RunStatus } from "../runs/RunStatus";
+import { ExportButton, UsageButton } from "./RunExtras";
 import classes from "./RunPage.module.css";
 
 /** Where one is, what the run was in numbers, and where it came from. */
@@ -81,6 +82,8 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
   );
   return (
     <div className={classes.lineage}>
+      <UsageButton run={run} />
+      <ExportButton run={run} />
       {source !== null && (
         <>
           <Link

@@ -2,14 +2,14 @@ import { UnstyledButton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 import type { SessionView } from "@/api/schema";
-import { counted } from "@/components/format";
+import { counted, moment } from "@/components/format";
 import { paths } from "@/paths";
 import classes from "./Findings.module.css";
 
 /** The error if there is one, where execution left the plan, and recorded calls that nobody asked for any more. */
 export function Findings({ session }: { session: SessionView }): ReactElement | null {
-  const { error, error_code: code, divergences, unused_calls: unused } = session;
-  if (!error && !code && divergences.length === 0 && unused.length === 0) return null;
+  const { error, error_code: code, divergences, unused_calls: unused, takeovers } = session;
+  if (!error && !code && divergences.length === 0 && unused.length === 0 && takeovers.length === 0) return null;
   return (
     <section className="panel" aria-labelledby="findings">
       <header className={classes.head}>
@@ -17,6 +17,12 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
       </header>
       <div className={classes.body}>
         {(error || code) && <Failure session={session} />}
+        {takeovers.length > 0 && (
+          <div>
+            <h3>Taken over by another worker</h3>
+            <Lines lines={takeovers.map(takeoverWords)} />
+          </div>
+        )}
         {divergences.length > 0 && (
           <div>
             <h3>Other than planned</h3>
@@ -38,6 +44,12 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
       </div>
     </section>
   );
+}
+
+/** What was kept, and what was taken back because nobody knows whether it was complete. */
+function takeoverWords({ at, kept_to: kept, taken_back: back }: SessionView["takeovers"][number]): string {
+  const lost = back === 0 ? "nothing had to be taken back" : `${counted(back, "step")} behind it were taken back`;
+  return `${moment(at)}: it went on after step ${kept}; ${lost}.`;
 }
 
 /** Lines in sight from the start. */

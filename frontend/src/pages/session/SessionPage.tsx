@@ -12,12 +12,14 @@ import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { Attempts } from "./Attempts";
 import { Findings } from "./Findings";
+import { HookOutcomes } from "./HookOutcomes";
 import { isOver } from "./live";
 import { LiveText } from "./LiveText";
 import { Plan } from "./Plan";
 import { Question } from "./Question";
 import { Status } from "./Status";
 import { StepsColumn } from "./StepsColumn";
+import { Usage } from "./Usage";
 import { useSession } from "./useSession";
 import classes from "./SessionPage.module.css";
 
@@ -42,8 +44,10 @@ export function SessionPage(): ReactElement {
           </div>
           <div className={classes.rest}>
             {isOver(session) && <Findings session={session} />}
+            <HookOutcomes session={session} />
             <Attempts attempts={live.attempts} />
             {!isOver(session) && <Findings session={session} />}
+            <Usage session={session} />
             <Plan session={session} />
           </div>
         </div>

@@ -1,0 +1,149 @@
+import { useDocumentTitle } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { hooksQuery } from "@/api/hooks";
+import type { HookView, TelemetryView } from "@/api/schema";
+import { ago, count, moment } from "@/components/format";
+import { Loaded } from "@/components/ListPage";
+import { StateChip } from "@/components/StateChip";
+import list from "@/components/ListPage.module.css";
+import classes from "./HooksPage.module.css";
+
+/** What the operator configured to listen to replays and to decide about their tool calls, and what was sent where. */
+export function HooksPage(): ReactElement {
+  useDocumentTitle("Hooks and telemetry");
+  const listing = useQuery(hooksQuery);
+  return (
+    <div className={classes.page}>
+      <header>
+        <h1>Hooks and telemetry</h1>
+        <p className={classes.note}>
+          Hooks may deny or change the tool calls of a replay, speak to its model, or stop it. Telemetry sends what
+          happens to other systems. Both are configured where the server starts.
+        </p>
+      </header>
+      <Loaded listing={listing}>
+        {({ hooks, targets }) => (
+          <>
+            <section className="panel" aria-labelledby="hooks">
+              <header className={classes.head}>
+                <h2 id="hooks">Hooks</h2>
+              </header>
+              {hooks.length > 0 ? <Hooks hooks={hooks} /> : <None variable="FORKPOINT_HOOKS" example={HOOK} />}
+            </section>
+            <section className="panel" aria-labelledby="telemetry">
+              <header className={classes.head}>
+                <h2 id="telemetry">Telemetry</h2>
+              </header>
+              {targets.length > 0 ? (
+                <Targets targets={targets} />
+              ) : (
+                <None variable="FORKPOINT_TELEMETRY" example={TARGET} />
+              )}
+            </section>
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+const HOOK = `{"no-deletes": {"events": ["pre_tool_use"], "matcher": "delete|drop",
+  "answer": {"action": "deny", "message": "not in a replay"}}}`;
+const TARGET = `{"file": {"jsonl": "/var/log/forkpoint/{session_id}.jsonl"}}`;
+
+function None({ variable, example }: { variable: string; example: string }): ReactElement {
+  return (
+    <div className={classes.none}>
+      None is configured. <code>{variable}</code> is JSON by name, for example:
+      <pre tabIndex={0}>{example}</pre>
+    </div>
+  );
+}
+
+function Hooks({ hooks }: { hooks: readonly HookView[] }): ReactElement {
+  return (
+    <div className={list.scroll} tabIndex={0} role="region" aria-label="Configured hooks">
+      <table className={list.table}>
+        <thead>
+          <tr>
+            <th scope="col">Hook</th>
+            <th scope="col">Events</th>
+            <th scope="col">Tools</th>
+            <th scope="col">Where it fails</th>
+          </tr>
+        </thead>
+        <tbody>
+          {hooks.map((hook) => (
+            <tr key={hook.name}>
+              <th scope="row">
+                <span className={list.name}>{hook.name}</span>
+                <span className={list.sub}>{hook.place}</span>
+                {hook.problem && <span className={classes.problem}>{hook.problem}</span>}
+              </th>
+              <td>{hook.events.map((event) => event.replaceAll("_", " ")).join(", ") || "all"}</td>
+              <td>{hook.matcher ? <code>{hook.matcher}</code> : <span className="muted">all</span>}</td>
+              <td>
+                {hook.gate ? (
+                  <StateChip mark="failed">the call is denied</StateChip>
+                ) : (
+                  <span className="muted">it is skipped</span>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Targets({ targets }: { targets: readonly TelemetryView[] }): ReactElement {
+  return (
+    <div className={list.scroll} tabIndex={0} role="region" aria-label="Telemetry targets">
+      <table className={list.table}>
+        <thead>
+          <tr>
+            <th scope="col">Target</th>
+            <th scope="col" className={list.figure}>
+              Sent
+            </th>
+            <th scope="col" className={list.figure}>
+              Dropped
+            </th>
+            <th scope="col" className={list.figure}>
+              Last sent
+            </th>
+            <th scope="col">Last error</th>
+          </tr>
+        </thead>
+        <tbody>
+          {targets.map((target) => (
+            <tr key={target.name}>
+              <th scope="row">
+                <span className={list.name}>{target.name}</span>
+                <span className={list.sub}>{target.place}</span>
+                {target.events.length > 0 && <span className={list.sub}>only {target.events.join(", ")}</span>}
+                {target.problem && <span className={classes.problem}>{target.problem}</span>}
+              </th>
+              <td className={list.figure}>{count(target.sent)}</td>
+              <td className={`${list.figure} ${target.dropped > 0 ? "failed" : ""}`}>{count(target.dropped)}</td>
+              <td className={list.figure} title={moment(target.sent_at)}>
+                {target.sent_at ? ago(target.sent_at) : "never"}
+              </td>
+              <td className={list.wide}>
+                {target.error ? (
+                  <span title={moment(target.error_at)}>
+                    {target.error} <span className="muted">{ago(target.error_at)}</span>
+                  </span>
+                ) : (
+                  "none"
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

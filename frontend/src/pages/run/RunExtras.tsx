@@ -1,0 +1,81 @@
+import { Button, Menu, Popover } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { IconChevronDown, IconSum, IconUpload } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import { exportsQuery, exportToLangfuse, usageQuery } from "@/api/hooks";
+import type { ExportView, RunDetail } from "@/api/schema";
+import { UsageTable } from "@/components/UsageTable";
+import classes from "./RunPage.module.css";
+
+/** What the run used, turn by turn. */
+export function UsageButton({ run }: { run: RunDetail }): ReactElement {
+  const [opened, setOpened] = useState(false);
+  const { data } = useQuery({ ...usageQuery(run.id, run.steps), enabled: opened });
+  return (
+    <Popover opened={opened} onChange={setOpened} position="bottom-end" shadow="md" width={460} trapFocus>
+      <Popover.Target>
+        <Button variant="default" leftSection={<IconSum size={14} />} onClick={() => setOpened((now) => !now)}>
+          Usage
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown className={classes.usage} aria-label="Tokens and cost">
+        {data ? <UsageTable usage={data} /> : <p className="muted">Loading…</p>}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+/** Sends the run to a configured Langfuse, and says how far it is. */
+export function ExportButton({ run }: { run: RunDetail }): ReactElement | null {
+  const client = useQueryClient();
+  const { data } = useQuery(exportsQuery(run.id));
+  const send = useMutation({
+    mutationFn: (target: string) => exportToLangfuse(run.id, target),
+    onSuccess: () => client.invalidateQueries({ queryKey: exportsQuery(run.id).queryKey }),
+    onError: (error) => notifications.show({ title: "The run was not exported", message: error.message, color: "red" }),
+  });
+  if (!data || data.targets.length === 0) return null;
+  const [last] = data.exports;
+  return (
+    <Menu position="bottom-end" shadow="md" width={300}>
+      <Menu.Target>
+        <Button
+          variant="default"
+          leftSection={<IconUpload size={14} />}
+          rightSection={<IconChevronDown size={13} />}
+          loading={send.isPending}
+        >
+          {last ? exportWords(last) : "Export"}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {data.targets.map((target) => (
+          <Menu.Item key={target} disabled={!run.sealed} onClick={() => send.mutate(target)}>
+            Send to Langfuse “{target}”
+          </Menu.Item>
+        ))}
+        {last?.status === "done" && last.url && (
+          <Menu.Item component="a" href={last.url} target="_blank" rel="noreferrer">
+            Open the trace in Langfuse
+          </Menu.Item>
+        )}
+        {last?.error && <Menu.Label className="failed">{last.error}</Menu.Label>}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function exportWords(last: ExportView): string {
+  switch (last.status) {
+    case "pending":
+    case "running":
+      return `Exporting ${last.done_events}/${last.events}`;
+    case "failed":
+      return "Export failed";
+    case "done":
+      return "Exported";
+    default:
+      return last.status satisfies never;
+  }
+}

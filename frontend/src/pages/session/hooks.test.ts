@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import type { HookOutcomeView } from "@/api/schema";
+import { outcomeWords } from "./hooks";
+
+const OUTCOME: HookOutcomeView = {
+  sequence_no: 4,
+  event: "pre_tool_use",
+  tool_name: "get_order",
+  asked: { order_id: "B-9" },
+  hook: "right",
+  decision: { action: "deny", message: "not today" },
+  failures: [],
+  at: "2026-11-22T02:00:00Z",
+};
+
+test("a denial says why", () => {
+  expect(outcomeWords(OUTCOME)).toEqual({ did: "denied the call", said: "not today", asked: "", tone: "failed" });
+});
+
+test("changed arguments stand beside those that were asked", () => {
+  const words = outcomeWords({ ...OUTCOME, decision: { action: "modify_args", args: { order_id: "A-1" } } });
+  expect([words.said, words.asked]).toEqual(['{ order_id: "A-1" }', '{ order_id: "B-9" }']);
+});
+
+test("a hook that only failed decided nothing", () => {
+  expect(outcomeWords({ ...OUTCOME, hook: "", decision: { action: "continue" } }).did).toBe("gave no answer");
+});
