@@ -23,7 +23,9 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout", "access", "schema", "docs", "share/"))
 # Of these it matters who asks.
 _KNOWN_CALLER = f"{API}/share/"
-_ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "settings", "providers"))
+_ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "retrievers", "settings", "providers"))
+# What a trial got is for whoever may make one.
+_ADMIN_READS = f"{API}/trials"
 # Says what would happen and does nothing.
 _READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview", f"{API}/bisections/preview"})
 
@@ -55,6 +57,8 @@ def required_role(method: str, path: str) -> Role | None:
     """The least role that may make this request; None: anybody."""
     if not path.startswith("/api/") or path.startswith(_OPEN):
         return None
+    if path.startswith(_ADMIN_READS):
+        return "admin"
     if method in _SAFE or path.rstrip("/") in _READING_POSTS:
         return "viewer"
     return "admin" if path.startswith(_ADMIN) else "debugger"

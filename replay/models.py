@@ -238,6 +238,31 @@ class LangfuseExport(models.Model):
         return f"export of {self.run_id} to {self.target} ({self.status})"
 
 
+class Trial(models.Model):
+    """One call of a tool or one search that somebody made to try it out. It is made once, and its row stays."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    kind = models.CharField(max_length=9, help_text="'tool' or 'retrieval'")
+    name = models.CharField(max_length=300)
+    input = models.JSONField()
+    executor = models.CharField(max_length=300)
+    confirmed = models.BooleanField(help_text="it ran although nobody had reviewed it as safe")
+    by = models.CharField(max_length=120)
+    at = models.DateTimeField(auto_now_add=True)
+    status = models.CharField(max_length=9, default="pending")
+    over_at = models.DateTimeField(null=True, help_text="when a worker that has it must be gone")
+    outcome = models.JSONField(null=True)
+    error_code = models.CharField(max_length=40, blank=True)
+    error = models.TextField(blank=True)
+    duration_ms = models.FloatField(null=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["kind", "name", "-at"], name="trial_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}: {self.status}"
+
+
 class Experiment(models.Model):
     """A matrix of forks of one run. What its rows do and cost is on their sessions."""
 

@@ -35,6 +35,13 @@ class SessionConflict(ProblemError):
     status = 409
 
 
+class ReviewRequired(ProblemError):
+    """A tool would run that nobody has reviewed as safe."""
+
+    code = "tool_review_required"
+    status = 409
+
+
 class Stopped(Exception):
     """The replay fails at a step: `code` says why."""
 

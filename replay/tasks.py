@@ -8,6 +8,7 @@ from replay import runner, stopping
 from replay.bisecting import progress as bisecting
 from replay.experiments import judging, progress
 from replay.langfuse import exporting
+from replay.trials import running as trying
 from traces import queueing
 
 
@@ -34,6 +35,12 @@ def compare(session_id: str) -> None:
     """Diff a finished replay against its source, and judge it when it is a row of an experiment."""
     runner.compare(UUID(session_id))
     judging.judge(UUID(session_id))
+
+
+@shared_task
+def try_out(trial_id: str) -> None:
+    """Make the one call of a trial."""
+    trying.run(UUID(trial_id))
 
 
 def _whose_turn_it_is(stopped: UUID) -> list[UUID]:

@@ -8,6 +8,7 @@ from replay.experiments import api as experiments
 from replay.hooks import api as hooks
 from replay.langfuse import api as langfuse
 from replay.library import api as library
+from replay.trials import api as trials
 
 urlpatterns = [
     path("replays/preview", api.PreviewView.as_view()),
@@ -38,4 +39,9 @@ urlpatterns = [
     path("providers", api.ProvidersView.as_view()),
     path("tools", tool_api.ToolsView.as_view()),
     path("tools.yaml", tool_api.ToolFileView.as_view()),
+    path("tools/trials", trials.ToolTrialsView.as_view()),
+    path("retrievers", trials.RetrieversView.as_view()),
+    path("retrievers/trials", trials.RetrieverTrialsView.as_view()),
+    path("trials", trials.TrialsView.as_view()),
+    path("trials/<str:id>", trials.TrialDetailView.as_view()),
 ]

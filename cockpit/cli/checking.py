@@ -44,7 +44,6 @@ def _configuration() -> dict[str, Any]:
     try:
         providers, tools, retrievers = _providers(), _tools(), _retrievers()
         hooks, telemetry = _hooks(), _telemetry()
-        hooks, telemetry = _hooks(), _telemetry()
     except ImproperlyConfigured as error:
         raise Failure(str(error), exit=Exit.BAD_INPUT, code="validation_error") from error
     return {
@@ -126,30 +125,6 @@ def _telemetry() -> list[dict[str, Any]]:
     ]
 
 
-def _hooks() -> list[dict[str, Any]]:
-    from replay.hooks import configuration
-
-    return [
-        {
-            "name": name,
-            "asks": entry.place,
-            "events": [str(event) for event in entry.events],
-            "matcher": entry.matcher,
-            "gate": entry.gate,
-        }
-        for name, entry in configuration.hooks().items()
-    ]
-
-
-def _telemetry() -> list[dict[str, Any]]:
-    from replay.hooks import configuration
-
-    return [
-        {"name": name, "goes_to": entry.place, "problem": configuration.problem(entry)}
-        for name, entry in configuration.targets().items()
-    ]
-
-
 def _key(variable: str, value: str) -> str:
     if not variable:
         return "none needed"
@@ -178,13 +153,6 @@ def _show(found: dict[str, Any]) -> None:
     for retriever in found.get("retrievers", []):
         parts = [retriever["asks"], *retriever["embeddings"].values(), *retriever["variables"].values()]
         output.facts(console, [(f"retriever {retriever['name']}", ", ".join(parts))])
-    for hook in found.get("hooks", []):
-        gate = ", a gate" if hook["gate"] else ""
-        events = ", ".join(hook["events"]) or "every event"
-        output.facts(console, [(f"hook {hook['name']}", f"{hook['asks']} at {events}{gate}")])
-    for target in found.get("telemetry", []):
-        problem = f" ({target['problem']})" if target["problem"] else ""
-        output.facts(console, [(f"telemetry {target['name']}", f"{target['goes_to']}{problem}")])
     for hook in found.get("hooks", []):
         gate = ", a gate" if hook["gate"] else ""
         events = ", ".join(hook["events"]) or "every event"

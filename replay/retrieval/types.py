@@ -153,6 +153,25 @@ class Retriever:
                 return f"http POST {store.url.host}"
 
     @property
+    def kind(self) -> Literal["chroma", "qdrant", "pgvector", "http"]:
+        match self.entry.store:
+            case Chroma():
+                return "chroma"
+            case Qdrant():
+                return "qdrant"
+            case Pgvector():
+                return "pgvector"
+            case HttpSearch():
+                return "http"
+
+    @property
+    def names(self) -> list[str]:
+        """Globs over the names of the steps that it answers; none: any name, of the stores that it answers."""
+        if self.entry.serves is not None:
+            return self.entry.serves
+        return [] if self.entry.stores else [self.name]
+
+    @property
     def variables(self) -> list[str]:
         """The environment variables of the server that hold what is secret."""
         store = self.entry.store
@@ -160,8 +179,7 @@ class Retriever:
 
     def serves(self, step: str, store: Callable[[], str]) -> bool:
         """Whether it answers steps of this name; `store` looks up which store the recording names."""
-        names = self.entry.serves if self.entry.serves is not None else [] if self.entry.stores else [self.name]
-        if names and not any(fnmatchcase(step, name) for name in names):
+        if self.names and not any(fnmatchcase(step, name) for name in self.names):
             return False
         return not self.entry.stores or any(fnmatchcase(store().lower(), name.lower()) for name in self.entry.stores)
 

@@ -1,0 +1,57 @@
+"""The REST interface of retrievers, and of trying them and tools out."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay.trials import queries, services
+from replay.trials.schemas import RetrieverList, RetrieverTrialRequest, ToolTrialRequest, TrialList, TrialView
+from traces.responses import PROBLEMS, query
+
+_KIND = query("kind", "Only those of tools (`tool`) or of retrievers (`retrieval`).")
+_NAME = query("name", "Only those of this tool or retriever.")
+
+
+class RetrieversView(APIView):
+    @extend_schema(operation_id="list_retrievers", responses={200: RetrieverList, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """The configured retrievers, in the order in which they are asked whether they serve a step."""
+        return Response(queries.retrievers())
+
+
+class ToolTrialsView(APIView):
+    @extend_schema(operation_id="try_tool", request=ToolTrialRequest, responses={202: TrialView, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """Run a tool once, outside of any replay. One that is not reviewed as safe has to be confirmed."""
+        given = ToolTrialRequest.model_validate(request.data)
+        return Response(queries.view(services.try_tool(given, by=_caller(request))), 202)
+
+
+class RetrieverTrialsView(APIView):
+    @extend_schema(operation_id="try_retriever", request=RetrieverTrialRequest, responses={202: TrialView, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """Search once, outside of any replay."""
+        given = RetrieverTrialRequest.model_validate(request.data)
+        return Response(queries.view(services.try_retriever(given, by=_caller(request))), 202)
+
+
+class TrialsView(APIView):
+    @extend_schema(operation_id="list_trials", parameters=[_KIND, _NAME], responses={200: TrialList, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """The newest trials."""
+        given = request.query_params
+        return Response(queries.newest(kind=given.get("kind", ""), name=given.get("name", "")))
+
+
+class TrialDetailView(APIView):
+    @extend_schema(operation_id="get_trial", responses={200: TrialView, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """How a trial is now."""
+        return Response(queries.view(queries.find(id)))
+
+
+def _caller(request: Request) -> str:
+    """Who asks, as the access control found out."""
+    name: str = request._request.caller_name  # type: ignore[attr-defined]
+    return name
