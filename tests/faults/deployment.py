@@ -1,0 +1,172 @@
+"""The whole product in processes of their own, driven through its REST interface while parts of it are killed."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+import httpx
+import psycopg
+
+from tests.faults import desk, process
+from tests.faults.verdict import broken
+from tests.services.processes import free_port, start, stop
+
+TAKEOVER_S: Final = 1
+_ENDED: Final = ("completed", "failed", "cancelled")
+_UNASKED: Final = {"status": "ok", "action": "answer", "output": {"done": "the operator says"}}
+
+
+class Deployment:
+    """A store, a way to reach its server, and workers that can be killed."""
+
+    def __init__(self, env: Mapping[str, str], sessions: int) -> None:
+        self.env = {**env, process.SESSIONS: str(sessions)}
+        prepared = ask("prepare", self.env)
+        self._fresh: list[str] = prepared["runs"]
+        self.launched: list[str] = []
+        self.questions = 0
+        self.http = httpx.Client(headers={"authorization": f"Bearer {prepared['token']}"}, timeout=10)
+
+    def launch(self, count: int) -> list[str]:
+        """The ids of new sessions, each on a run of its own."""
+        begun = []
+        for _ in range(count):
+            sent = self.http.post("/api/v1/replays", json=desk.request(self._fresh.pop(0)))
+            assert sent.status_code == 201, sent.text
+            begun.append(str(sent.json()["id"]))
+        self.launched += begun
+        return begun
+
+    def unfinished(self) -> list[str]:
+        """Who has not ended; questions are answered on the way."""
+        listed = self.http.get("/api/v1/replays", params={"limit": 200})
+        assert listed.status_code == 200, listed.text
+        sessions = [session for session in listed.json()["sessions"] if session["id"] in self.launched]
+        for session in sessions:
+            if session["status"] == "awaiting_operator":
+                self._answer(session)
+        return [session["id"] for session in sessions if not session["status"].startswith(_ENDED)]
+
+    def wait(self, seconds: float) -> float:
+        """Wait until every session has ended by itself, whatever the server says meanwhile; how long it took."""
+        began = time.monotonic()
+        while time.monotonic() < began + seconds:
+            with contextlib.suppress(AssertionError, httpx.TransportError):
+                if not self.unfinished():
+                    return time.monotonic() - began
+            time.sleep(0.1)
+        raise AssertionError(f"did not end in {seconds:g} s: {ask('report', self.env)}")
+
+    def broken(self, asked: Counter[str]) -> list[str]:
+        return broken(ask("report", self.env), asked)
+
+    def _answer(self, session: dict[str, Any]) -> None:
+        given = {**_UNASKED, "sequence_no": session["question"]["sequence_no"]}
+        self.http.post(f"/api/v1/replays/{session['id']}/answer", json=given)
+        self.questions += 1
+
+
+def environment(home: Path, base_url: str, services: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Embedded, whatever shape the tests themselves run in, unless `services` are given."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}}
+    providers = {"desk": {"protocol": "openai", "base_url": f"{base_url}/v1", "timeout_s": 30}}
+    return {
+        **kept, "FORKPOINT_HOME": str(home), "FORKPOINT_PROVIDERS": json.dumps(providers),
+        "FORKPOINT_TOOLS": json.dumps(desk.tools(base_url)), "FORKPOINT_TAKEOVER_S": str(TAKEOVER_S),
+        "FORKPOINT_SECRET_KEY": "0123456789abcdef" * 4, **(services or {}),
+    }  # fmt: skip
+
+
+def database_on(server_url: str) -> str:
+    """A fresh database on a PostgreSQL server."""
+    name = f"faults_{uuid4().hex[:12]}"
+    with psycopg.connect(server_url, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}".encode())
+    return f"{server_url.rpartition('/')[0]}/{name}"
+
+
+@contextlib.contextmanager
+def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
+    """A web process as it is deployed; its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", "cockpit.asgi:application", "--port", str(port), "--no-access-log"]
+
+    def answers() -> bool:
+        try:
+            return httpx.get(f"http://127.0.0.1:{port}/api/v1/health").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    running = start(command, answers=answers, stop_signal=signal.SIGTERM, log=home.with_suffix(".web"), env=env)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        stop(running, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def celery(env: Mapping[str, str], home: Path, concurrency: int = 2) -> Iterator["subprocess.Popen[bytes]"]:
+    """`celery -A cockpit worker`, as it is deployed: a process that forks others."""
+    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "-c", str(concurrency), "-l", "WARNING"]
+    log = home.with_suffix(".celery")
+    running = start(command, answers=lambda: True, stop_signal=signal.SIGTERM, log=log, env=env, start_new_session=True)
+    try:
+        yield running
+    finally:
+        stop(running, signal.SIGTERM)
+
+
+class Nursery:
+    """Workers that start at once, each a process of its own, because Python and Django are loaded only once."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._parent = subprocess.Popen(_arguments("nurse"), env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._alive: set[int] = set()
+
+    def start(self) -> int:
+        """The process id of a new worker."""
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        self._parent.stdin.write(b"start\n")
+        self._parent.stdin.flush()
+        worker = int(self._parent.stdout.readline())
+        self._alive.add(worker)
+        return worker
+
+    def kill(self, worker: int) -> None:
+        """As the kernel does when memory runs out."""
+        os.kill(worker, signal.SIGKILL)
+        self._alive.discard(worker)
+
+    def close(self) -> None:
+        for worker in list(self._alive):
+            self.kill(worker)
+        self._parent.kill()
+        self._parent.communicate()
+
+
+def ask(command: str, env: Mapping[str, str]) -> Any:
+    """What a command printed as JSON."""
+    done = subprocess.run(_arguments(command), env=env, stdout=subprocess.PIPE, timeout=120, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def until(happens: Callable[[], object], seconds: float = 20, step: float = 0.01) -> None:
+    limit = time.monotonic() + seconds
+    while not happens():
+        if time.monotonic() > limit:
+            raise AssertionError(f"it did not happen in {seconds:g} s")
+        time.sleep(step)
+
+
+def _arguments(command: str) -> list[str]:
+    return [sys.executable, "-m", "tests.faults.process", command]

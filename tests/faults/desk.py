@@ -1,0 +1,121 @@
+"""A model and two tools behind one real server, which counts what it is asked, and the recording that asks it."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tests.provider_server import Exchange, openai_chunk, provider_server
+from tests.replay_runs import Asks, Says, order_desk
+from traces.recording import RecordedRun
+
+TURNS: Final = 3
+CALLS: Final = 3 * TURNS  # each turn asks the model, runs a tool and asks the model again
+STEPS: Final = 2 + 4 * TURNS  # an agent, the output, and each turn with its calls
+CHARGES: Final = "charge_card"  # not idempotent: at most once, whatever happens
+LOOKS_UP: Final = "look_up"
+
+
+@dataclass
+class Desk:
+    """What was asked how often; `pause_s` is how long each half of an answer takes."""
+
+    base_url: str = ""
+    pause_s: float = 0.02
+    asked: Counter[str] = field(default_factory=Counter)
+    held: threading.Event = field(default_factory=threading.Event)  # cleared, no answer goes out
+    waiting: int = 0
+
+    def respond(self, exchange: Exchange) -> None:
+        self.waiting += 1
+        self.held.wait(60)
+        self.waiting -= 1
+        try:
+            if exchange.path.startswith("/tools/"):
+                self._tool(exchange)
+            else:
+                self._model(exchange)
+        except OSError:
+            return  # the worker that asked is dead
+
+    def count(self) -> int:
+        return sum(self.asked.values())
+
+    def _tool(self, exchange: Exchange) -> None:
+        order = exchange.body["order"]
+        self.asked[f"{exchange.path.rpartition('/')[2]} {order}"] += 1
+        time.sleep(self.pause_s)
+        exchange.status(200, {"order": order, "done": "live"})
+
+    def _model(self, exchange: Exchange) -> None:
+        last = exchange.body["messages"][-1]
+        question = next(m["content"] for m in reversed(exchange.body["messages"]) if m["role"] == "user")
+        self.asked[f"{last['role']} {question}"] += 1
+        exchange.stream()
+        if last["role"] == "user":
+            session, turn = (int(word) for word in question.rstrip("?").split()[1::2])
+            function = {"name": _tool(turn), "arguments": f'{{"order": "{_order(session, turn)}"}}'}
+            call = {"index": 0, "id": f"live-{turn}", "type": "function", "function": function}
+            exchange.send(openai_chunk({"role": "assistant", "tool_calls": [call]}))
+            time.sleep(self.pause_s)
+            exchange.send(openai_chunk(finish="tool_calls"))
+        else:
+            exchange.send(openai_chunk({"role": "assistant", "content": "Live "}))
+            time.sleep(self.pause_s)
+            exchange.send(openai_chunk({"content": f"answer to: {question}"}, finish="stop"))
+        exchange.send("[DONE]")
+
+
+@contextmanager
+def desk_server() -> Iterator[Desk]:
+    desk = Desk()
+    desk.held.set()
+    with provider_server(desk.respond) as server:
+        desk.base_url = server.base_url
+        yield desk
+        desk.held.set()
+
+
+def recording(session: int) -> RecordedRun:
+    conversation = [
+        (
+            f"Customer {session} turn {turn}?",
+            (
+                Asks(_tool(turn), {"order": _order(session, turn)}, {"order": _order(session, turn), "done": "before"}),
+                Says(f"Recorded answer {turn}."),
+            ),
+        )
+        for turn in range(1, TURNS + 1)
+    ]
+    return order_desk(conversation, external_id=f"desk-{session}")
+
+
+def request(run: str) -> dict[str, Any]:
+    """A fork that asks and runs everything again."""
+    entries = [{"match": {"type": "model"}, "prompt": {"system": "Be brief."}}]
+    policy = {"allow": ["model", "tool"], "order": "reexecute", "retries": {"max": 5, "initial_s": 0.05, "base": 1.5}}
+    return {"run": run, "overrides": {"overrides": entries}, "policy": policy}
+
+
+def tools(base_url: str) -> dict[str, Any]:
+    return {
+        CHARGES: {"http": {"url": f"{base_url}/tools/{CHARGES}"}, "idempotent": False},
+        LOOKS_UP: {"http": {"url": f"{base_url}/tools/{LOOKS_UP}"}, "idempotent": True},
+    }
+
+
+def _tool(turn: int) -> str:
+    return CHARGES if turn % 2 else LOOKS_UP
+
+
+def _order(session: int, turn: int) -> str:
+    return f"{session}.{turn}"
+
+
+def requests_of(session: int, turn: int) -> list[str]:
+    """What a turn asks the server, as it counts it."""
+    question = f"Customer {session} turn {turn}?"
+    return [f"user {question}", f"{_tool(turn)} {_order(session, turn)}", f"tool {question}"]

@@ -1,0 +1,50 @@
+"""Somebody who reads along on the socket, and comes back after what was seen whenever the connection is lost."""
+
+import contextlib
+import json
+import threading
+import time
+from typing import Any
+
+import httpx
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import connect
+
+
+class Follower:
+    """Reads one session's messages until it has ended; `drops` closes the connection itself every few messages."""
+
+    def __init__(self, http: httpx.Client, session: str, *, drops: int = 0) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.connections = 0
+        self._http, self._session, self._drops = http, session, drops
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def end(self, seconds: float = 20) -> list[dict[str, Any]]:
+        """Everything that was read, once the end of the session was among it."""
+        self._thread.join(seconds)
+        self._done.set()
+        return self.messages
+
+    def _run(self) -> None:
+        while not self._done.is_set() and not self._ended():
+            with contextlib.suppress(OSError, WebSocketException, TimeoutError):
+                self._read()
+            time.sleep(0.1)
+
+    def _read(self) -> None:
+        after = self.messages[-1]["seq"] if self.messages else 0
+        url = str(self._http.base_url).replace("http", "ws", 1).rstrip("/")
+        address = f"{url}/ws/live?replay={self._session}&after={after}"
+        headers = {"Authorization": self._http.headers["authorization"]}
+        with connect(address, additional_headers=headers, open_timeout=5) as socket:
+            self.connections += 1
+            count = 0
+            while not self._ended() and not (self._drops and count >= self._drops):
+                self.messages.append(json.loads(socket.recv(timeout=15)))
+                count += 1
+
+    def _ended(self) -> bool:
+        return any(message["type"] == "session" and message["session"]["ended_at"] for message in self.messages[-1:])

@@ -1,0 +1,92 @@
+"""What runs in processes of their own: `python -m tests.faults.process prepare|nurse|report`."""
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+SESSIONS = "TEST_SESSIONS"
+
+
+def _prepare() -> None:
+    """A database with recordings whose tools may run; says their ids, and a token."""
+    from django.core.management import call_command
+
+    from cockpit import tokens
+    from replay import tool_services
+    from tests.faults import desk
+    from traces.services import record
+
+    call_command("migrate", verbosity=0)
+    tool_services.decide({desk.CHARGES: True, desk.LOOKS_UP: True}, by="the tests")
+    runs = [str(record(desk.recording(number)).run_id) for number in range(int(os.environ[SESSIONS]))]
+    print(json.dumps({"runs": runs, "token": tokens.create(name="tests", role="admin")}))
+
+
+def _nurse() -> None:
+    """Fork a worker for every line that comes. What all of them need is loaded here, once."""
+    from channels.layers import get_channel_layer
+    from django.core.checks import run_checks
+    from redis import asyncio  # noqa: F401
+
+    import cockpit.embedded  # noqa: F401
+    from replay import providers
+
+    run_checks()
+    os.environ["CELERY_SKIP_CHECKS"] = "1"
+    get_channel_layer()
+    providers.warm()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead, so that they leave no zombies
+    for _ in sys.stdin.buffer:
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _work()
+        print(child, flush=True)
+
+
+def _work() -> None:
+    """A Celery worker in threads of this process, on whichever broker there is."""
+    from cockpit.embedded import EmbeddedWorker
+
+    EmbeddedWorker().start()
+    time.sleep(300)
+    os._exit(0)
+
+
+def _report() -> None:
+    """Everything that was stored of the sessions, in the order of their recordings."""
+    from replay.models import ReplaySession
+
+    sessions = ReplaySession.objects.order_by("source_run__external_id", "created_at")
+    found = sorted(map(_of_session, sessions), key=lambda report: report["customer"])
+    print(json.dumps(found))
+
+
+def _of_session(session: Any) -> dict[str, Any]:
+    from replay.models import Attempt, SessionMessage
+    from traces.models import Step
+
+    steps = Step.objects.filter(run=session.run).order_by("sequence_no") if session.run else Step.objects.none()
+    attempts = Attempt.objects.filter(session=session).order_by("sequence_no", "attempt")
+    messages = SessionMessage.objects.filter(session=session).order_by("seq")
+    return {
+        "customer": int(session.source_run.external_id.rpartition("-")[2]), "status": session.status,
+        "error": session.error, "diff": session.diff_id is not None, "live_calls": session.live_calls,
+        "steps": [[step.sequence_no, step.type, step.label, step.tool_name, step.summary] for step in steps],
+        "sealed": bool(session.run and session.run.sealed_at),
+        "source": list(Step.objects.filter(run_id=session.source_run_id).values_list("label", flat=True)),
+        "attempts": [list(row) for row in attempts.values_list("sequence_no", "kind", "status", "error_code")],
+        "messages": [list(row) for row in messages.values_list("seq", "type")], "last_seq": session.last_seq,
+        "id": str(session.id),
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
+    import django
+
+    django.setup()
+    {"prepare": _prepare, "nurse": _nurse, "report": _report}[sys.argv[1]]()

@@ -1,0 +1,160 @@
+"""Faults in the middle of replays. Each scenario answers what it broke; nothing, if replays are durable."""
+
+import contextlib
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.faults.deployment import Deployment, Nursery, celery, database_on, environment, until, web
+from tests.faults.desk import Desk
+from tests.services import postgres, redis
+from tests.services.server import Server
+
+_AWAY_S: Final = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    faults: int
+    sessions: int
+    calls: int
+    questions: int
+    broken: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """Servers of one's own, which may be killed."""
+
+    postgres: postgres.PostgresServer
+    redis: redis.RedisServer
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"DATABASE_URL": database_on(self.postgres.url), "REDIS_URL": self.redis.url}
+
+    def kill_redis(self) -> None:
+        """It comes back empty: what was queued, and who follows what, is lost."""
+        self.redis.kill()
+        time.sleep(_AWAY_S)
+        self.redis.start()
+
+    def restart_postgres(self) -> None:
+        """At once: every connection is lost, and the next one works."""
+        self.postgres.stop()
+        self.postgres.start()
+
+    def kill_postgres(self) -> None:
+        """It is away for a while and recovers from its journal."""
+        self.postgres.kill()
+        time.sleep(_AWAY_S)
+        self.postgres.start()
+
+
+def own_services() -> Services:
+    return Services(postgres=postgres.own_server(), redis=redis.own_server())
+
+
+@contextlib.contextmanager
+def distributed(home: Path, desk: Desk, services: dict[str, str], sessions: int) -> Iterator[Deployment]:
+    """A web process; the workers are the scenario's."""
+    deployed = Deployment(environment(home, desk.base_url, services), sessions)
+    with deployed.http, web(deployed.env, home) as url:
+        deployed.http.base_url = url  # type: ignore[assignment]  # its setter takes a text
+        yield deployed
+
+
+@contextlib.contextmanager
+def embedded(home: Path, desk: Desk, sessions: int) -> Iterator[tuple[Server, Deployment]]:
+    """One process that is the whole product, on SQLite."""
+    env = environment(home, desk.base_url)
+    deployed = Deployment(env, sessions)
+    server = Server(home, "--no-demo", env=env)
+    server.start()
+    with deployed.http:
+        try:
+            deployed.http.base_url = server.url  # type: ignore[assignment]  # its setter takes a text
+            yield server, deployed
+        finally:
+            server.stop()
+
+
+def kill_workers(deployed: Deployment, desk: Desk, *, kills: int, sessions: int, seed: int = 7) -> Outcome:
+    """Two workers at a time, of which one is killed at a random moment, again and again."""
+    chance, began = random.Random(seed), desk.count()
+    nursery = Nursery(deployed.env)
+    try:
+        deployed.launch(sessions)
+        workers = [nursery.start(), nursery.start()]
+        for _ in range(kills):
+            asked = desk.count()
+            until(lambda asked=asked: desk.count() > asked or not deployed.unfinished())
+            time.sleep(chance.uniform(0.0, 0.25))
+            deployed.unfinished()
+            nursery.kill(workers.pop(chance.randrange(len(workers))))
+            workers.append(nursery.start())
+        deployed.wait(60)
+    finally:
+        nursery.close()
+    return _outcome(deployed, desk, faults=kills, began=began)
+
+
+def suspend_worker(deployed: Deployment, desk: Desk, *, sessions: int) -> Outcome:
+    """A worker that falls silent, is taken over and comes back in the middle of what it did."""
+    began = desk.count()
+    nursery = Nursery(deployed.env)
+    try:
+        deployed.launch(sessions)
+        silent = nursery.start()
+        until(lambda: desk.count() > began + 3)
+        os.kill(silent, signal.SIGSTOP)
+        nursery.start()
+        taken = desk.count()
+        until(lambda: desk.count() > taken + 4)
+        os.kill(silent, signal.SIGCONT)
+        deployed.wait(60)
+    finally:
+        nursery.close()
+    return _outcome(deployed, desk, faults=1, began=began)
+
+
+def break_service(
+    deployed: Deployment, desk: Desk, home: Path, faults: list[Callable[[], None]], *, sessions: int
+) -> Outcome:
+    """Real Celery workers; each fault comes while calls are under way."""
+    began = desk.count()
+    with celery(deployed.env, home):
+        deployed.launch(sessions)
+        for fault in faults:
+            asked = desk.count()
+            until(lambda asked=asked: desk.count() > asked + 2)
+            fault()
+        deployed.wait(60)
+    return _outcome(deployed, desk, faults=len(faults), began=began)
+
+
+def kill_server(server: Server, deployed: Deployment, desk: Desk, *, kills: int, sessions: int) -> Outcome:
+    """The one process that is the whole product, killed and started again."""
+    chance, began = random.Random(7), desk.count()
+    deployed.launch(sessions)
+    for _ in range(kills):
+        asked = desk.count()
+        until(lambda asked=asked: desk.count() > asked + 3)
+        time.sleep(chance.uniform(0.0, 0.2))
+        deployed.unfinished()
+        server.kill()
+        server.start()
+    deployed.wait(60)
+    return _outcome(deployed, desk, faults=kills, began=began)
+
+
+def _outcome(deployed: Deployment, desk: Desk, *, faults: int, began: int) -> Outcome:
+    return Outcome(
+        faults=faults, sessions=len(deployed.launched), calls=desk.count() - began, questions=deployed.questions,
+        broken=deployed.broken(desk.asked),
+    )  # fmt: skip

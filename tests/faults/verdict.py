@@ -1,0 +1,62 @@
+"""What a fault broke, in words: nothing, if replays are durable."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from tests.faults import desk
+
+
+def broken(reports: list[Any], asked: Counter[str]) -> list[str]:
+    """Lost or doubled steps, repeated calls and sessions that did not end. `asked` is what the server counted."""
+    return [f"session {report['customer']}: {text}" for report in reports for text in _of_session(report, asked)]
+
+
+def misheard(report: Any, heard: list[dict[str, Any]]) -> list[str]:
+    """What a watcher who came back again and again did not get, or got twice."""
+    seqs = [message["seq"] for message in heard]
+    told = {seq for seq, kind in report["messages"] if kind != "session"}
+    found = [] if seqs == sorted(set(seqs)) else [f"messages came twice or out of order: {seqs}"]
+    # Of several changes of the session itself only the last is sent.
+    if missing := told - {message["seq"] for message in heard if message["type"] != "session"}:
+        found.append(f"messages {sorted(missing)} never came")
+    return found
+
+
+def _of_session(report: Any, asked: Counter[str]) -> Iterator[str]:
+    if not report["status"].startswith("completed") or not report["sealed"]:
+        yield f"is {report['status']}: {report['error']}"
+    if [step[0] for step in report["steps"]] != list(range(1, desk.STEPS + 1)):
+        yield f"has the steps {[step[0] for step in report['steps']]}"
+    if [seq for seq, _ in report["messages"]] != list(range(1, report["last_seq"] + 1)):
+        yield "has gaps in what its watchers were told"
+    if set(report["source"]) != {"live"}:
+        yield "its source run was touched"
+    yield from _of_attempts(report)
+    yield from _of_requests(report, asked)
+
+
+def _of_attempts(report: Any) -> Iterator[str]:
+    by_step: dict[int, list[tuple[str, str]]] = {}
+    for step, _, status, code in report["attempts"]:
+        by_step.setdefault(step, []).append((status, code))
+    if len(by_step) != desk.CALLS or report["live_calls"] != desk.CALLS:
+        yield f"made the calls {sorted(by_step)}, and counts {report['live_calls']}"
+    for step, attempts in by_step.items():
+        statuses = [status for status, _ in attempts]
+        if statuses.count("succeeded") > 1 or "succeeded" in statuses[:-1]:
+            yield f"step {step} was called again after it had succeeded: {attempts}"
+        if "intended" in statuses:
+            yield f"step {step} has a call without an outcome"
+
+
+def _of_requests(report: Any, asked: Counter[str]) -> Iterator[str]:
+    """A worker may die between storing that it will call and calling, so that fewer requests than attempts come."""
+    attempts = Counter(step for step, *_ in report["attempts"])
+    known = {step for step, _, status, _ in report["attempts"] if status == "succeeded"}
+    for turn in range(1, desk.TURNS + 1):
+        for offset, name in enumerate(desk.requests_of(report["customer"], turn)):
+            step = 3 + 4 * (turn - 1) + offset
+            most = 1 if desk.CHARGES in name else attempts[step]
+            if not (step in known) <= asked[name] <= most:
+                yield f"step {step} ({name}) was asked {asked[name]} times in {attempts[step]} attempts"

@@ -1,0 +1,118 @@
+"""Replays with live calls that lose their worker, their queue and their database, in real processes."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults import scenarios
+from tests.faults.deployment import Deployment, ask, celery, until
+from tests.faults.desk import Desk, desk_server
+from tests.faults.follower import Follower
+from tests.faults.verdict import misheard
+from tests.services.processes import scratch_folder
+
+distributed = pytest.mark.own_services
+embedded = pytest.mark.own_store
+
+
+@pytest.fixture(scope="module")
+def desk() -> Iterator[Desk]:
+    with desk_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def home() -> Path:
+    return scratch_folder("fp-faults-") / "home"
+
+
+@pytest.fixture(scope="module")
+def services() -> scenarios.Services:
+    return scenarios.own_services()
+
+
+@pytest.fixture(scope="module")
+def deployed(desk: Desk, home: Path, services: scenarios.Services) -> Iterator[Deployment]:
+    with scenarios.distributed(home, desk, services.environment, 24) as running:
+        yield running
+
+
+def holds(outcome: scenarios.Outcome, log: Path) -> None:
+    assert not outcome.broken, (outcome, log.read_text()[-3000:] if log.exists() else "")
+
+
+@distributed
+def test_workers_killed_at_random_lose_no_step_and_repeat_no_finished_call(
+    deployed: Deployment, desk: Desk, home: Path
+) -> None:
+    holds(scenarios.kill_workers(deployed, desk, kills=8, sessions=7), home.with_suffix(".web"))
+
+
+@distributed
+def test_a_worker_that_was_silent_writes_nothing_when_it_comes_back(
+    deployed: Deployment, desk: Desk, home: Path
+) -> None:
+    holds(scenarios.suspend_worker(deployed, desk, sessions=3), home.with_suffix(".web"))
+
+
+@distributed
+def test_redis_and_postgresql_killed_in_the_middle(
+    deployed: Deployment, desk: Desk, home: Path, services: scenarios.Services
+) -> None:
+    faults = [services.kill_redis, services.restart_postgres, services.kill_postgres]
+    followers: list[Follower] = []
+
+    def follow() -> None:
+        followers.append(Follower(deployed.http, deployed.launched[-1], drops=5))
+
+    holds(scenarios.break_service(deployed, desk, home, [follow, *faults], sessions=6), home.with_suffix(".celery"))
+    heard = followers[0].end()
+    (report,) = [one for one in ask("report", deployed.env) if one["id"] == deployed.launched[-1]]
+    assert misheard(report, heard) == []
+    assert followers[0].connections > 1
+
+
+@distributed
+def test_a_worker_that_is_asked_to_end_hands_its_sessions_over_at_once(
+    deployed: Deployment, desk: Desk, home: Path
+) -> None:
+    with celery(deployed.env, home) as leaving:
+        began = desk.count()
+        deployed.launch(2)
+        until(lambda: desk.count() > began + 2)
+        with celery(deployed.env, home.with_name("second")):
+            time.sleep(0.1)
+            leaving.terminate()
+            assert leaving.wait(20) == 0
+            assert deployed.unfinished(), "it has finished them instead"
+            deployed.wait(30)
+    assert deployed.broken(desk.asked) == []
+
+
+@embedded
+def test_the_server_killed_at_random_loses_no_step_and_repeats_no_finished_call(desk: Desk, home: Path) -> None:
+    with scenarios.embedded(home, desk, 5) as (server, deployed):
+        holds(scenarios.kill_server(server, deployed, desk, kills=3, sessions=4), server.log)
+        server.kill()
+        server.start()
+        held = _killed_in_the_middle(server, deployed, desk)
+    assert Counter(held.values()) == {1: 8, 2: 1}
+
+
+def _killed_in_the_middle(server: scenarios.Server, deployed: Deployment, desk: Desk) -> dict[str, int]:
+    """How often each request of one session came, of which the server died while it waited for the fourth."""
+    before = desk.asked.copy()
+    began = desk.count()
+    deployed.launch(1)
+    until(lambda: desk.count() == began + 3)
+    desk.held.clear()
+    until(lambda: desk.waiting > 0)
+    server.kill()
+    desk.held.set()
+    server.start()
+    deployed.wait(30)
+    assert deployed.broken(desk.asked) == []
+    return dict(desk.asked - before)
