@@ -35,6 +35,9 @@ class Delivery(Protocol):
     def send(self, envelopes: Sequence[JSONObject]) -> None:
         """Deliver in order; raises `Unreachable` or `Refused`."""
 
+    def close(self) -> None:
+        """Nothing more will be sent."""
+
 
 def place_of(entry: TelemetryEntry) -> Delivery:
     if entry.http is not None:
@@ -56,6 +59,9 @@ class HttpDelivery:
             raise Refused(f"the environment variable {missing[0]} is not set")
         for body in envelopes if self.alone else [list(envelopes)]:
             self._post(body, envelopes[0])
+
+    def close(self) -> None:
+        self.client.close()
 
     def _post(self, body: object, first: JSONObject) -> None:
         sent = {"content-type": "application/json", **headers(self.http, first)}
@@ -89,6 +95,9 @@ class FileDelivery:
                 _append(Path(path).expanduser(), b"".join(lines))
         except OSError as error:
             raise Unreachable(f"{error.filename or self.pattern}: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Files are open only while they are written."""
 
 
 def _append(path: Path, data: bytes) -> None:

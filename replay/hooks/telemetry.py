@@ -75,6 +75,7 @@ class Sender:
                 self._queue.clear()
             self._drop(left, "the process ended first")
         counting.flush(self.name)
+        self.place.close()
         return done
 
     def _work(self) -> None:
@@ -103,12 +104,12 @@ class Sender:
             return batch
 
     def _deliver(self, batch: list[JSONObject]) -> None:
-        """Send one batch with its retries."""
-        if self._dropped:
-            batch, self._dropped = [_dropped(batch[0], self._dropped), *batch], 0
+        """Send one batch with its retries, and before it what was lost since the last."""
+        told = self._dropped
+        envelopes = [_lost(batch[0], told), *batch] if told else batch
         for attempt in range(self.entry.retries + 1):
             try:
-                self.place.send(batch)
+                self.place.send(envelopes)
             except Unreachable as error:
                 counting.failed(self.name, str(error))
                 if attempt == self.entry.retries or self.closing:
@@ -119,6 +120,8 @@ class Sender:
                 self._drop(len(batch), str(error))
                 return
             else:
+                with self._changed:
+                    self._dropped -= told
                 counting.sent(self.name, len(batch))
                 return
 
@@ -130,9 +133,10 @@ class Sender:
 
     def _drop(self, count: int, why: str) -> None:
         """Count what is lost; the log hears of each run of losses once."""
-        if not self._dropped:
-            logger.warning("telemetry_dropped", target=self.name, why=why)
-        self._dropped += count
+        with self._changed:
+            if not self._dropped:
+                logger.warning("telemetry_dropped", target=self.name, why=why)
+            self._dropped += count
         counting.dropped(self.name, count, why)
 
 
@@ -184,7 +188,7 @@ def _all(act: Callable[[Sender, float], bool], limit_s: float) -> bool:
     return not [sender for sender in senders if not act(sender, max(0.0, until - time.monotonic()))]
 
 
-def _dropped(next_event: JSONObject, count: int) -> JSONObject:
+def _lost(next_event: JSONObject, count: int) -> JSONObject:
     """Tells the target what it did not get."""
     return {**next_event, "event_type": "events_dropped", "payload": {"count": count}}
 

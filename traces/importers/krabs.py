@@ -18,6 +18,7 @@ from traces.vocabulary import StepType
 FORMAT = "krabs"
 EVENT_TYPES: Final = ("agent_start", "turn_start", "pre_tool_use", "post_tool_use", "post_tool_use_failure", "turn_end",
                       "agent_stop")  # fmt: skip
+_BESIDE: Final = frozenset({"live_call", "events_dropped"})  # what Forkpoint's telemetry says beside Krabs's events
 _STARTS: Final = frozenset({"agent_start", "turn_start", "pre_tool_use"})
 
 
@@ -52,6 +53,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """One run for each session."""
     sessions: dict[str, list[_Event]] = {}
     for given, where in source.objects():
+        if given.get("event_type") in _BESIDE:
+            continue
         try:
             event = _event(given, where)
         except BadFile as problem:
