@@ -1,0 +1,165 @@
+"""The evidence ladder's laboratory over the benchmark: its probes are replays by the product's engine, in memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from diffing.attribution import PRIORITY
+from diffing.comparison import Comparison, Pair, compare
+from diffing.evidence_schemas import EvidenceQuestion, ProbeOutcome
+from diffing.flow import Flow
+from diffing.references import step_ref
+from diffing.sides import CONTAINERS
+from replay.proving.lab import Allowance, Ask, Atom, Atoms, Case, Seen, Stage
+from tests.bench.attribution.cases import BenchCase
+from tests.bench.attribution.mechanisms.running import Model, answered, recorded
+from tests.bench.attribution.mechanisms.settings import Settings
+from tests.bench.attribution.replays import Source, replay
+from tests.bench.attribution.transcripts import side
+from tests.bench.attribution.truth import Injection
+from traces.json_types import JSONValue
+from traces.recording import RecordedRun
+from traces.vocabulary import StepType
+
+QUESTION = EvidenceQuestion(kind="answer_exact", text="Which answer the run gave")
+
+
+@dataclass
+class Bench:
+    """Both recordings of a case, and what is between them."""
+
+    case: BenchCase
+    ask_model: Model = answered
+    base: Source = field(init=False)
+    candidate: Source = field(init=False)
+
+    def __post_init__(self) -> None:
+        program = self.case.pipeline.program
+        before, after = self.settings(()), self.settings(self.case.by_id)
+        self.base = Source(recorded(program, before, "base", self.ask_model), before)
+        self.candidate = Source(recorded(program, after, "candidate", self.ask_model), after)
+
+    def settings(self, applied: Sequence[str] | Atoms | dict[str, Injection]) -> Settings:
+        """With these changes, or parts of changes named `change/number`."""
+        found = dict(self.case.pipeline.settings)
+        for name in applied:
+            injection, _, part = name.partition("/")
+            hunks = self.case.by_id[injection].hunks
+            found |= dict(hunks[int(part) : int(part) + 1] if part else hunks)
+        return found
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        return compare(side(self.base.run, links=True), side(self.candidate.run, links=True))
+
+    @cached_property
+    def flow(self) -> Flow:
+        return Flow(self.comparison)
+
+    @cached_property
+    def live(self) -> set[int]:
+        """The places from which a change can have come to the answer."""
+        final = self.comparison.final
+        return set() if final is None else self.flow.before(final.place) | {final.place}
+
+    def places(self, injection: Injection) -> list[int]:
+        """The pairs on which a change acts itself."""
+        wanted = [_target(path) for path, _ in injection.hunks]
+        return [pair.place for pair in self.comparison.pairs if _is_target(pair, wanted)]
+
+    def atoms(self) -> list[Atom]:
+        return [self._atom(injection) for injection in self.case.injections]
+
+    def rank(self, injection: Injection) -> tuple[float, ...]:
+        """On the way to the answer, then near the first changed answer, then by the document's priorities."""
+        places = self.places(injection)
+        first = self.first_divergence()
+        distance = min((abs(place - first) for place in places), default=len(self.comparison.pairs))
+        return (float(self.live.isdisjoint(places)), float(distance), float(PRIORITY.index(injection.category)))
+
+    def first_divergence(self) -> int:
+        """The place of the first step that answers differently."""
+        diverging = (pair.place for pair in self.comparison.acting if pair.answers_differently)
+        return min(diverging, default=len(self.comparison.pairs))
+
+    def _atom(self, injection: Injection) -> Atom:
+        return Atom(
+            id=injection.id, category=injection.category, title=injection.path, rank=self.rank(injection),
+        )  # fmt: skip
+
+
+def _target(path: str) -> tuple[StepType, str]:
+    """Which steps a setting acts on: their type, and their name where only some of them."""
+    kind, name, *_ = path.split(".")
+    types = {"prompt": StepType.MODEL, "model": StepType.MODEL, "row": StepType.TOOL, "doc": StepType.RETRIEVAL,
+             "variable": StepType.PROMPT, "user": StepType.MODEL}  # fmt: skip
+    return types[kind], name if kind in {"prompt", "model", "row"} else ""
+
+
+def _is_target(pair: Pair, wanted: Sequence[tuple[StepType, str]]) -> bool:
+    """A tool or a retriever whose answer is the same was not acted on."""
+    fits = any(pair.step.type == type and name in {"", pair.step.name} for type, name in wanted)
+    recorded = pair.step.type in {StepType.TOOL, StepType.RETRIEVAL}
+    return fits and (pair.answers_differently or not recorded)
+
+
+@dataclass
+class BenchLab:
+    """Answers asks by replaying; every answer is computed, so none is drawn."""
+
+    bench: Bench
+    replays: int = 0
+
+    def case(self) -> Case:
+        bench = self.bench
+        return Case(
+            question=QUESTION, atoms=bench.atoms(), differs=bench.base.answer != bench.candidate.answer,
+            one_space=True, features=("final answer",),
+        )  # fmt: skip
+
+    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        bench = self.bench
+        source = bench.base if ask.side == "base" else bench.candidate
+        self.replays += 1
+        came = replay(source, bench.settings(ask.applied), model=bench.ask_model, clamp=self._clamp(ask))
+        return Seen(outcome=self.outcome(came.answer), said=came.answer, executed_steps=came.resolved)
+
+    def outcome(self, answer: str) -> ProbeOutcome:
+        if answer == self.bench.candidate.answer:
+            return "candidate"
+        return "base" if answer == self.bench.base.answer else "other"
+
+    def _clamp(self, ask: Ask) -> tuple[int, JSONValue] | None:
+        if ask.clamp is None:
+            return None
+        pair = self.bench.comparison.pairs[self.bench.comparison.places[1][ask.clamp]]
+        assert pair.base is not None  # only paired steps are stages
+        return ask.clamp, self.bench.base.payloads[self.bench.base.graph.by_no[pair.base.sequence_no].output_ref]
+
+    def parts(self, atom: Atom) -> Sequence[Atom]:
+        if "/" in atom.id:
+            return []
+        injection = self.bench.case.by_id[atom.id]
+        return [
+            Atom(id=f"{atom.id}/{at}", category=atom.category, title=path, parent=atom.id, rank=(float(at),))
+            for at, (path, _) in enumerate(injection.hunks)
+        ]
+
+    def stages(self, cause: Atoms) -> Sequence[Stage]:
+        """The steps of both runs that answer differently on the way from the cause to the answer."""
+        bench = self.bench
+        starts = [place for name in cause for place in bench.places(bench.case.by_id[name])]
+        on_the_way = (bench.flow.after(starts) | set(starts)) & bench.live
+        found = [bench.comparison.pairs[place] for place in sorted(on_the_way)]
+        said = answering_step(bench.candidate.run)
+        return [
+            Stage(number=pair.candidate.sequence_no, step=ref, text=pair.candidate.summary)
+            for pair in found
+            if pair.base and pair.candidate and pair.answers_differently and pair.step.type not in CONTAINERS
+            and pair.candidate.sequence_no < said and (ref := step_ref(pair.candidate)) is not None
+        ]  # fmt: skip
+
+
+def answering_step(run: RecordedRun) -> int:
+    """The number of the step that gives the answer."""
+    return max(number for number, step in enumerate(run.steps, 1) if step.type is StepType.MODEL)
