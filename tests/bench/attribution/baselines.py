@@ -31,9 +31,8 @@ def by_priority(bench: Bench, rng: random.Random) -> Blame:
 def first_divergence(bench: Bench, rng: random.Random) -> Blame:
     """What acts on the first step that answers differently; else on the nearest step before it."""
     first = bench.first_divergence()
-    before = {
-        each.id: max((at for at in bench.places(each) if at <= first), default=-1) for each in bench.case.injections
-    }
+    changes = bench.case.injections
+    before = {each.id: max((at for at in bench.places(each) if at <= first), default=-1) for each in changes}
     nearest = max(before.values())
     return Blame(atom=_first([each for each in changes if before[each.id] == nearest], rng).id)
 
