@@ -89,6 +89,13 @@ class Mediator(Schema):
     text: str
 
 
+class Interval(Schema):
+    """The 95 % interval of a rate."""
+
+    low: float
+    high: float
+
+
 class NoiseGate(Schema):
     """Whether chance alone could have made the difference: both sides repeated unchanged."""
 
@@ -96,17 +103,18 @@ class NoiseGate(Schema):
     reason: str
     base_flips: int
     base_n: int
-    base_interval: tuple[float, float] | None
+    base_interval: Interval | None
     candidate_flips: int
     candidate_n: int
-    candidate_interval: tuple[float, float] | None
+    candidate_interval: Interval | None
     p: float | None
 
 
 class Interaction(Schema):
     """How much two changes do together beyond what each does alone; negative: they do the same thing."""
 
-    atoms: tuple[str, str]
+    one: str
+    other: str
     value: float
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from diffing.evidence_schemas import NoiseGate
+from diffing.evidence_schemas import Interval, NoiseGate
 from replay.proving import noise
 from replay.proving.facts import NOTHING, Asked, Space
 from replay.proving.lab import Ask, Atoms, Seen, Side
@@ -134,5 +134,8 @@ def _status(decision: noise.Decision, problem: str, most: int, *, enough: bool) 
     return "not_run", "the repeats are not done"
 
 
-def _interval(hits: int, n: int) -> tuple[float, float] | None:
-    return None if n == 0 else noise.clopper_pearson(hits, n)
+def _interval(hits: int, n: int) -> Interval | None:
+    if n == 0:
+        return None
+    low, high = noise.clopper_pearson(hits, n)
+    return Interval(low=low, high=high)

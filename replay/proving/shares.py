@@ -49,7 +49,7 @@ def interactions(values: Mapping[Atoms, float], atoms: Sequence[str]) -> list[In
             if not applied & {one, other}
         )
         if abs(value) > _LEAST:
-            found.append(Interaction(atoms=(one, other), value=round(value, 6)))
+            found.append(Interaction(one=one, other=other, value=round(value, 6)))
     return found
 
 

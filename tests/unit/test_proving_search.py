@@ -240,9 +240,9 @@ def needs_names(*names: str) -> Truth:
 def test_shares_and_interactions_of_two_that_need_each_other() -> None:
     found = proved(needs("ab"), 3)
     assert [atom.shapley for atom in found.atoms] == [0.5, 0.5, 0.0]
-    assert [(one.atoms, one.value) for one in found.interactions] == [(("a", "b"), 1.0)]
+    assert [(each.one, each.other, each.value) for each in found.interactions] == [("a", "b", 1.0)]
     either = proved(needs("a", "b"), 2)
-    assert [(one.atoms, one.value) for one in either.interactions] == [(("a", "b"), -1.0)]
+    assert [(each.one, each.other, each.value) for each in either.interactions] == [("a", "b", -1.0)]
 
 
 def test_a_certified_change_is_not_reverted() -> None:
