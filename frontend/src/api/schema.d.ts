@@ -611,6 +611,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/retrievers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The configured retrievers, in the order in which they are asked whether they serve a step. */
+        get: operations["list_retrievers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/retrievers/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Search once, outside of any replay. */
+        post: operations["try_retriever"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -822,7 +856,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The JSON Schema of override profiles or policies, as files and in requests. */
+        /** @description The JSON Schema of override profiles, policies or diff reports. */
         get: operations["get_schema"];
         put?: never;
         post?: never;
@@ -912,6 +946,57 @@ export interface paths {
         get: operations["export_tools"];
         /** @description Take over the decisions of a `side_effects.yaml`. With `done: false` nothing becomes safe. */
         put: operations["import_tools"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tools/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Run a tool once, outside of any replay. One that is not reviewed as safe has to be confirmed. */
+        post: operations["try_tool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest trials. */
+        get: operations["list_trials"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trials/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description How a trial is now. */
+        get: operations["get_trial"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -1534,7 +1619,9 @@ export interface components {
         };
         /**
          * Counted
-         * @description Probes from one step by their verdict. `assumed` of those that passed rest on a placeholder's answer.
+         * @description Probes from one step by their verdict.
+         *
+         *     `assumed` of those that passed and `doubtful` of those that failed rest on a placeholder's answer.
          */
         Counted: {
             /**
@@ -1562,6 +1649,11 @@ export interface components {
              * @default 0
              */
             assumed: number;
+            /**
+             * Doubtful
+             * @default 0
+             */
+            doubtful: number;
         };
         /**
          * Deltas
@@ -1767,6 +1859,13 @@ export interface components {
             consumer_path: string;
             /** Producer Path */
             producer_path: string;
+        };
+        /** EmbeddingView */
+        EmbeddingView: {
+            /** Name */
+            name: string;
+            /** By */
+            by: string;
         };
         /**
          * Evidence
@@ -2403,13 +2502,22 @@ export interface components {
          * @description How much two changes do together beyond what each does alone; negative: they do the same thing.
          */
         Interaction: {
-            /** Atoms */
-            atoms: [
-                string,
-                string
-            ];
+            /** One */
+            one: string;
+            /** Other */
+            other: string;
             /** Value */
             value: number;
+        };
+        /**
+         * Interval
+         * @description The 95 % interval of a rate.
+         */
+        Interval: {
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
         };
         JSONValue: AnyJson;
         /**
@@ -2617,20 +2725,12 @@ export interface components {
             base_flips: number;
             /** Base N */
             base_n: number;
-            /** Base Interval */
-            base_interval: [
-                number,
-                number
-            ] | null;
+            base_interval: components["schemas"]["Interval"] | null;
             /** Candidate Flips */
             candidate_flips: number;
             /** Candidate N */
             candidate_n: number;
-            /** Candidate Interval */
-            candidate_interval: [
-                number,
-                number
-            ] | null;
+            candidate_interval: components["schemas"]["Interval"] | null;
             /** P */
             p: number | null;
         };
@@ -3166,6 +3266,65 @@ export interface components {
                 [key: string]: components["schemas"]["JSONValue"];
             }[] | null;
         };
+        /** RetrieverList */
+        RetrieverList: {
+            /** Retrievers */
+            retrievers: components["schemas"]["RetrieverView"][];
+        };
+        /**
+         * RetrieverTrialRequest
+         * @description What is left out is as the retriever has it.
+         */
+        RetrieverTrialRequest: {
+            /** Name */
+            name: string;
+            /** Query */
+            query: string;
+            /**
+             * Top K
+             * @default null
+             */
+            top_k: number | null;
+            /**
+             * Filters
+             * @default null
+             */
+            filters: {
+                [key: string]: components["schemas"]["JSONValue"];
+            } | null;
+            /**
+             * Embedding Profile
+             * @default null
+             */
+            embedding_profile: string | null;
+        };
+        /**
+         * RetrieverView
+         * @description A configured retriever; what is secret never leaves the server.
+         */
+        RetrieverView: {
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "chroma" | "qdrant" | "pgvector" | "http";
+            /** Asks */
+            asks: string;
+            /** Serves */
+            serves: string[];
+            /** Stores */
+            stores: string[];
+            /** Embeddings */
+            embeddings: components["schemas"]["EmbeddingView"][];
+            /** Embedding */
+            embedding: string;
+            /** Top K */
+            top_k: number;
+            /** Timeout S */
+            timeout_s: number;
+        };
         /**
          * RunDetail
          * @description A run with its metadata, and the runs derived from it.
@@ -3568,18 +3727,42 @@ export interface components {
             /** Value */
             value: string;
         };
-        /** ShareList */
+        /**
+         * ShareList
+         * @description `enabled` false: the server's operator switched sharing off, and no link opens.
+         */
         ShareList: {
+            /** Enabled */
+            enabled: boolean;
             /** Shares */
             shares: components["schemas"]["ShareView"][];
         };
-        /** ShareRequest */
+        /**
+         * ShareRequest
+         * @description Who may open the link, until when and how often. `people` are names of API tokens, for that audience.
+         */
         ShareRequest: {
             /**
              * Expires In S
              * @default null
              */
             expires_in_s: number | null;
+            /**
+             * Audience
+             * @default anyone
+             * @enum {string}
+             */
+            audience: "anyone" | "signed_in" | "people";
+            /**
+             * People
+             * @default []
+             */
+            people: string[];
+            /**
+             * Max Views
+             * @default null
+             */
+            max_views: number | null;
         };
         /**
          * ShareView
@@ -3603,12 +3786,25 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /** Created By */
+            created_by: string;
+            /**
+             * Audience
+             * @enum {string}
+             */
+            audience: "anyone" | "signed_in" | "people";
+            /** People */
+            people: string[];
             /** Expires At */
             expires_at: string | null;
             /** Revoked At */
             revoked_at: string | null;
+            /** Max Views */
+            max_views: number | null;
             /** Views */
             views: number;
+            /** Opens */
+            opens: boolean;
         };
         /** SkippedFile */
         SkippedFile: {
@@ -4084,6 +4280,26 @@ export interface components {
             reason: string;
         };
         /**
+         * ToolTrialRequest
+         * @description `confirmed`: it may run now although nobody has reviewed it as safe.
+         */
+        ToolTrialRequest: {
+            /** Name */
+            name: string;
+            /**
+             * Arguments
+             * @default {}
+             */
+            arguments: {
+                [key: string]: components["schemas"]["JSONValue"];
+            };
+            /**
+             * Confirmed
+             * @default false
+             */
+            confirmed: boolean;
+        };
+        /**
          * ToolView
          * @description A tool that was called or offered in a run, is configured, or was decided about.
          */
@@ -4106,6 +4322,58 @@ export interface components {
             history: components["schemas"]["ToolDecisionView"][];
             /** Executor */
             executor: string;
+        };
+        /**
+         * TrialList
+         * @description The newest first.
+         */
+        TrialList: {
+            /** Trials */
+            trials: components["schemas"]["TrialView"][];
+        };
+        /**
+         * TrialView
+         * @description One call of a tool or one search, outside of any replay. It stays, with who made it.
+         */
+        TrialView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "tool" | "retrieval";
+            /** Name */
+            name: string;
+            input: components["schemas"]["JSONValue"];
+            /** Confirmed */
+            confirmed: boolean;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "running" | "succeeded" | "failed";
+            /** Executor */
+            executor: string;
+            output: components["schemas"]["JSONValue"];
+            /** Output Status */
+            output_status: string;
+            /** Error Code */
+            error_code: string;
+            /** Error */
+            error: string;
+            /** By */
+            by: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Duration Ms */
+            duration_ms: number | null;
         };
         /**
          * TurnUsage
@@ -4218,6 +4486,7 @@ export type DiffTouched = components['schemas']['DiffTouched'];
 export type EdgeKind = components['schemas']['EdgeKind'];
 export type EdgeList = components['schemas']['EdgeList'];
 export type EdgeView = components['schemas']['EdgeView'];
+export type EmbeddingView = components['schemas']['EmbeddingView'];
 export type Evidence = components['schemas']['Evidence'];
 export type EvidenceQuestion = components['schemas']['EvidenceQuestion'];
 export type ExperimentBudget = components['schemas']['ExperimentBudget'];
@@ -4247,6 +4516,7 @@ export type HookView = components['schemas']['HookView'];
 export type ImportReport = components['schemas']['ImportReport'];
 export type ImportedRun = components['schemas']['ImportedRun'];
 export type Interaction = components['schemas']['Interaction'];
+export type Interval = components['schemas']['Interval'];
 export type JsonValue = components['schemas']['JSONValue'];
 export type JsonSchemaCheck = components['schemas']['JsonSchemaCheck'];
 export type Label = components['schemas']['Label'];
@@ -4284,6 +4554,9 @@ export type RegexCheck = components['schemas']['RegexCheck'];
 export type ReplayAsked = components['schemas']['ReplayAsked'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
+export type RetrieverList = components['schemas']['RetrieverList'];
+export type RetrieverTrialRequest = components['schemas']['RetrieverTrialRequest'];
+export type RetrieverView = components['schemas']['RetrieverView'];
 export type RunDetail = components['schemas']['RunDetail'];
 export type RunEdge = components['schemas']['RunEdge'];
 export type RunFacets = components['schemas']['RunFacets'];
@@ -4333,7 +4606,10 @@ export type ToolList = components['schemas']['ToolList'];
 export type ToolOverride = components['schemas']['ToolOverride'];
 export type ToolRules = components['schemas']['ToolRules'];
 export type ToolSuggestion = components['schemas']['ToolSuggestion'];
+export type ToolTrialRequest = components['schemas']['ToolTrialRequest'];
 export type ToolView = components['schemas']['ToolView'];
+export type TrialList = components['schemas']['TrialList'];
+export type TrialView = components['schemas']['TrialView'];
 export type TurnUsage = components['schemas']['TurnUsage'];
 export type Unavailable = components['schemas']['Unavailable'];
 export type UsageSum = components['schemas']['UsageSum'];
@@ -5751,6 +6027,64 @@ export interface operations {
             };
         };
     };
+    list_retrievers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetrieverList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_retriever: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetrieverTrialRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -6177,7 +6511,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                name: "override-profile" | "policy";
+                name: "diff-report" | "override-profile" | "policy";
             };
             cookie?: never;
         };
@@ -6431,6 +6765,98 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ToolList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_tool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolTrialRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_trials: {
+        parameters: {
+            query?: {
+                /** @description Only those of tools (`tool`) or of retrievers (`retrieval`). */
+                kind?: string;
+                /** @description Only those of this tool or retriever. */
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_trial: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialView"];
                 };
             };
             default: {

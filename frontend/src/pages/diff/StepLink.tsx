@@ -8,7 +8,7 @@ import { useReport, type Side } from "./report";
 import classes from "./StepLink.module.css";
 
 /** One side's step by its number; a link where the run can be reached. */
-function StepLink({ step, side }: { step: StepRef; side: Side }): ReactElement {
+export function StepLink({ step, side }: { step: StepRef; side: Side }): ReactElement {
   const { report, linked } = useReport();
   const mark = markOf(step);
   const content = (
