@@ -15,6 +15,7 @@ from replay import ownership
 from replay import services as replays
 from replay.bisecting import services as bisections
 from replay.experiments import services as experiments
+from replay.lanes import attaching
 from replay.langfuse import exporting
 from traces import queueing
 
@@ -28,6 +29,7 @@ def look_after(observer: ownership.Observer) -> None:
     replays.requeue_unfinished(queued)
     experiments.requeue_unfinished(queued)
     bisections.requeue_unfinished()
+    attaching.attach_forgotten()
     diffs.requeue_unfinished()
     exporting.requeue_unfinished()
 

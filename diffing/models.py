@@ -90,3 +90,19 @@ class Evidence(models.Model):
 
     def __str__(self) -> str:
         return f"evidence {self.id} on {self.diff_id}"
+
+
+class Lane(models.Model):
+    """The base of a report replayed without the changes, beside the report; never changed. The newest counts."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="lanes")
+    unchanged = models.ForeignKey(DiffReport, models.PROTECT, related_name="+", help_text="base and unchanged replay")
+    created_at = models.DateTimeField()
+    body = models.BinaryField(help_text="the lane as JSON, zstd")
+
+    class Meta:
+        indexes = (models.Index(fields=["diff", "-created_at"], name="lane_of_diff"),)
+
+    def __str__(self) -> str:
+        return f"lane {self.id} of {self.diff_id}"

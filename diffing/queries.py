@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db.models import Q
 
 from diffing.evidence_schemas import Evidence as EvidenceView
-from diffing.models import Audience, DiffReport, DiffStatus, Evidence, ShareLink
+from diffing.models import Audience, DiffReport, DiffStatus, Evidence, Lane, ShareLink
 from diffing.proved import decides, strength, with_evidence
-from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareList, ShareView
+from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareList, ShareView, UnchangedLane
 from diffing.schemas import DiffReport as Report
 from diffing.sides import Link, RunFacts, Side, SideStep
 from traces.models import Edge, Run, Step
@@ -49,10 +49,20 @@ def find(ref: UUID) -> DiffReport:
 
 
 def body(diff_id: UUID) -> bytes:
-    """The report as JSON with its evidence; without any it is what was stored."""
+    """The report as JSON with its evidence and its third lane; without any it is what was stored."""
     stored = _stored(diff_id)
-    found = evidence(diff_id)
-    return with_evidence(Report.model_validate_json(stored), found).model_dump_json().encode() if found else stored
+    found, beside = evidence(diff_id), unchanged(diff_id)
+    if not found and beside is None:
+        return stored
+    report = with_evidence(Report.model_validate_json(stored), found)
+    return report.model_copy(update={"unchanged": beside}).model_dump_json().encode()
+
+
+def unchanged(diff_id: UUID) -> UnchangedLane | None:
+    """The base replayed without the changes, once it was."""
+    lanes = Lane.objects.filter(diff=diff_id).order_by("-created_at", "-id").values_list("body", flat=True)
+    packed = lanes.first()
+    return None if packed is None else UnchangedLane.model_validate_json(_unpacked(packed))
 
 
 def evidence(diff_id: UUID) -> list[EvidenceView]:
@@ -68,6 +78,10 @@ def _stored(diff_id: UUID) -> bytes:
     stored = DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).values_list("body", flat=True).first()
     if stored is None:
         raise NotFound(f"there is no diff {diff_id}")
+    return _unpacked(stored)
+
+
+def _unpacked(stored: bytes | memoryview) -> bytes:
     return zstandard.ZstdDecompressor().decompress(bytes(stored), max_output_size=_MOST_CONTENT)
 
 

@@ -51,7 +51,11 @@ def _made(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
         measure=measure(lexical=options.similarity == "lexical", memory=StoredCosines()),
         load=store.available,
     )
-    return made, zstandard.ZstdCompressor(level=_LEVEL).compress(made.model_dump_json().encode())
+    return made, packed(made.model_dump_json().encode())
+
+
+def packed(body: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(body)
 
 
 @contextmanager

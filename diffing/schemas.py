@@ -205,6 +205,33 @@ class DiffRequest(Schema):
     options: DiffOptions = Field(default_factory=DiffOptions)
 
 
+class LaneStep(Schema):
+    """A step of the base that came out otherwise: in the candidate, in the unchanged replay, or in both."""
+
+    base: StepRef
+    candidate: StepRef | None
+    unchanged: StepRef | None
+    with_changes: Relation
+    without_changes: Relation
+    changes: list[str]  # what differs without the changes
+
+
+class UnchangedLane(Schema):
+    """The base replayed without the candidate's changes: what replaying alters by itself is not due to them."""
+
+    id: UUID
+    created_at: datetime
+    run: RunRef
+    diff: UUID  # the report of base and unchanged replay
+    session: UUID | None
+    how: str  # what was asked again, in words
+    sentence: str
+    answer_differs: bool
+    scores: Scores
+    added: int  # steps that only the unchanged replay has
+    steps: list[LaneStep]
+
+
 class DiffReport(Schema):
     """Immutable, addressed by (base, candidate, options), but for the evidence: that may come later.
 
@@ -226,6 +253,7 @@ class DiffReport(Schema):
     attribution: Attribution
     observed: Attribution | None = None
     evidence: list[Evidence] = []  # of experiments, the newest for each question
+    unchanged: UnchangedLane | None = None  # once the base was replayed without the changes
 
 
 class DiffPending(Schema):

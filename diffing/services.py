@@ -12,10 +12,11 @@ from django.db.models import F, Q
 
 from diffing import embeddings, queries, runner, tasks
 from diffing.evidence_schemas import Findings
-from diffing.models import DiffReport, DiffStatus, Evidence, ShareLink
+from diffing.models import DiffReport, DiffStatus, Evidence, Lane, ShareLink
 from diffing.problems import NotSealed, SharingOff
 from diffing.proved import question_key
 from diffing.schemas import DiffOptions, ShareRequest
+from diffing.unchanged import lane
 from traces import live, queueing
 from traces.canonical import digest
 from traces.ids import new_id
@@ -69,6 +70,21 @@ def attach(diff_id: UUID, findings: Findings) -> Evidence:
             diff_id=diff_id, question=question_key(findings.question), verdict=findings.verdict,
             confidence=findings.confidence, conclusion=findings.conclusion, created_at=datetime.now(UTC),
             body=findings.model_dump(mode="json"),
+        )  # fmt: skip
+        live.touch(f"diff.{diff_id}")
+    return row
+
+
+def put_beside(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, how: str) -> Lane:
+    """Keep what a replay without the changes altered beside the report; wakes those who look at it."""
+    made = lane(
+        id=new_id(), created_at=datetime.now(UTC), report=queries.report(diff_id),
+        unchanged=queries.report(unchanged_id), session=session, how=how,
+    )  # fmt: skip
+    with transaction.atomic():
+        row = Lane.objects.create(
+            id=made.id, diff_id=diff_id, unchanged_id=unchanged_id, created_at=made.created_at,
+            body=runner.packed(made.model_dump_json().encode()),
         )  # fmt: skip
         live.touch(f"diff.{diff_id}")
     return row

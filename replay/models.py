@@ -400,3 +400,15 @@ class ProofProbe(models.Model):
 
     def __str__(self) -> str:
         return f"probe {self.number} of {self.proof_id}"
+
+
+class UnchangedReplay(models.Model):
+    """The replay of a diff's base without the candidate's changes."""
+
+    diff = models.OneToOneField(DiffReport, models.CASCADE, related_name="unchanged_replay")
+    session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="unchanged_replay")
+    how = models.TextField(help_text="what is asked again, in words")
+    attached = models.BooleanField(default=False, help_text="it stands beside the report")
+
+    def __str__(self) -> str:
+        return f"unchanged replay of {self.diff_id}"

@@ -8,6 +8,7 @@ from replay import runner, stopping
 from replay.bisecting import progress as bisecting
 from replay.experiments import judging, progress
 from replay.langfuse import exporting
+from replay.lanes import attaching
 from replay.trials import running as trying
 from traces import queueing
 
@@ -32,9 +33,10 @@ def execute(session_id: str) -> None:
 
 @shared_task
 def compare(session_id: str) -> None:
-    """Diff a finished replay against its source, and judge it when it is a row of an experiment."""
+    """Diff a finished replay against its source, and give the result to what it was made for."""
     runner.compare(UUID(session_id))
     judging.judge(UUID(session_id))
+    attaching.attach(UUID(session_id))
 
 
 @shared_task

@@ -6,8 +6,10 @@ from replay import api, published_api, tool_api
 from replay.bisecting import api as bisecting
 from replay.experiments import api as experiments
 from replay.hooks import api as hooks
+from replay.lanes import api as lanes
 from replay.langfuse import api as langfuse
 from replay.library import api as library
+from replay.tree import api as tree
 from replay.trials import api as trials
 
 urlpatterns = [
@@ -24,7 +26,9 @@ urlpatterns = [
     path("bisections", bisecting.BisectionsView.as_view()),
     path("bisections/<str:id>", bisecting.BisectionDetailView.as_view()),
     path("bisections/<str:id>/cancel", bisecting.BisectionCancelView.as_view()),
+    path("runs/<str:id>/tree", tree.RunTreeView.as_view()),
     path("runs/<str:id>/bisect", bisecting.BisectRunView.as_view()),
+    path("diffs/<uuid:id>/unchanged", lanes.UnchangedReplayView.as_view()),
     path("diffs/<uuid:id>/bisect", bisecting.BisectDiffView.as_view()),
     path("replays/<str:id>/attempts", api.AttemptsView.as_view()),
     path("replays/<str:id>/hooks", hooks.SessionHooksView.as_view()),

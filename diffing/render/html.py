@@ -6,6 +6,7 @@ from django.template.loader import render_to_string
 
 from diffing.render.numbers import lasting, signed
 from diffing.schemas import DiffReport, SectionName
+from diffing.unchanged import altered
 
 _STEPS: Final = 2_000  # differing steps listed; a page of more is no page
 
@@ -22,6 +23,8 @@ def as_html(report: DiffReport) -> str:
             "more": max(0, len(changed) - _STEPS),
             "same": len(report.pairs) - len(changed),
             "facts": _facts(report),
+            "also": altered(report.unchanged),
+            "lane": report.unchanged.steps[:_STEPS] if report.unchanged else [],
         },
     )
 

@@ -2,13 +2,16 @@
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, get_args
+from uuid import UUID
 
+from diffing.render.links import VIA
 from diffing.render.numbers import lasting, signed
-from diffing.schemas import DiffReport, Section, SectionItem, SectionName, TextDiff
+from diffing.schemas import DiffReport, Section, SectionItem, SectionName, TextDiff, UnchangedLane
 from diffing.terms import StepRef
 from diffing.text import shortened
+from diffing.unchanged import ALSO, altered
 from diffing.wording import shown
 
 _SHOWN: Final = 40  # items of a section, and changed steps
@@ -31,9 +34,11 @@ def _lines(report: DiffReport) -> Iterator[str]:
     yield f"\n**{escaped(report.attribution.sentence)}**\n"
     yield from _facts(report)
     yield from _reasons(report)
-    yield from _steps(report)
+    yield from _lane(report.unchanged)
+    also = altered(report.unchanged)
+    yield from _steps(report, also)
     for name in get_args(SectionName):
-        yield from _section(getattr(report.sections, name))
+        yield from _section(getattr(report.sections, name), also)
 
 
 def _facts(report: DiffReport) -> Iterator[str]:
@@ -56,7 +61,7 @@ def _reasons(report: DiffReport) -> Iterator[str]:
         yield "\n## From cause to effect\n"
         for number, link in enumerate(found.path, 1):
             text = f": {escaped(link.text)}" if link.text else ""
-            yield f"{number}. step {_named(link.step)} ({link.side}, {link.via}, {link.evidence}){text}"  # noqa: E501
+            yield f"{number}. step {_named(link.step)} ({link.side}, {VIA[link.via]}, {link.evidence}){text}"  # noqa: E501
     for title, lines in (
         ("Evidence", found.evidence),
         ("Not ruled out", [f"{cause.title} {cause.description}" for cause in found.alternatives]),
@@ -67,7 +72,22 @@ def _reasons(report: DiffReport) -> Iterator[str]:
             yield from (f"- {escaped(line)}" for line in lines)
 
 
-def _steps(report: DiffReport) -> Iterator[str]:
+def _lane(found: UnchangedLane | None) -> Iterator[str]:
+    if found is None:
+        return
+    yield "\n## Without the changes\n"
+    yield f"{escaped(found.sentence)} {escaped(found.how)}\n"
+    steps = [step for step in found.steps if step.without_changes != "same"]
+    if steps:
+        yield "| base | without the changes | what |\n|---|---|---|"
+    for step in steps[:_SHOWN]:
+        there = _named(step.unchanged) if step.unchanged else ""
+        yield f"| {_named(step.base)} | {there} ({step.without_changes}) | {', '.join(step.changes)} |"
+    if len(steps) > _SHOWN:
+        yield f"\n{len(steps) - _SHOWN:,} more steps differ without the changes."
+
+
+def _steps(report: DiffReport, also: Collection[UUID]) -> Iterator[str]:
     changed = [pair for pair in report.pairs if pair.relation != "same"]
     if not changed:
         return
@@ -75,7 +95,8 @@ def _steps(report: DiffReport) -> Iterator[str]:
     yield "| base | | candidate | what |\n|---|---|---|---|"
     for pair in changed[:_SHOWN]:
         left, right = (_named(step) if step else "" for step in (pair.base, pair.candidate))
-        yield f"| {left} | {pair.relation} | {right} | {', '.join(pair.changes)} |"
+        said = [*pair.changes, ALSO] if pair.base and pair.base.id in also else pair.changes
+        yield f"| {left} | {pair.relation} | {right} | {', '.join(said)} |"
     if len(changed) > _SHOWN:
         yield f"\n{len(changed) - _SHOWN:,} more steps differ."
 
@@ -86,11 +107,13 @@ def _named(step: StepRef) -> str:
     return f"{step.sequence_no} {step.type}{name}"
 
 
-def _section(section: Section) -> Iterator[str]:
+def _section(section: Section, also: Collection[UUID]) -> Iterator[str]:
     yield f"\n## {section.name.capitalize()}\n"
     yield escaped(section.summary)
     for item in section.items[:_SHOWN]:
         yield from _item(item)
+        if item.base and item.base.id in also:
+            yield f"\n*This step differs {ALSO}.*"
     if len(section.items) > _SHOWN:
         yield f"\n{len(section.items) - _SHOWN:,} more differences are in the JSON report."
     for gap in section.unavailable:

@@ -2,6 +2,7 @@
 
 from django import template
 
+from diffing.render.links import VIA
 from diffing.wording import shown as in_words
 from traces.json_types import JSONValue
 
@@ -19,3 +20,9 @@ def shown(value: JSONValue) -> str:
 def sign(relation: str) -> str:
     """The mark between two aligned steps."""
     return _SIGNS.get(relation, "")
+
+
+@register.filter
+def via(kind: str) -> str:
+    """How a link of the path is known, in words."""
+    return VIA[str(kind)]

@@ -1,0 +1,12 @@
+"""How it is known that a step's output went into another one, in words."""
+
+from typing import Final
+
+VIA: Final[dict[str, str]] = {
+    "cause": "this is where the difference begins",
+    "tool_call_id": "the answer names the call",
+    "link": "the recording links the two",
+    "history": "the next request carries it in its history",
+    "digest": "the same content appears again",
+    "text": "the same words appear again",
+}

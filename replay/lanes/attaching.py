@@ -1,0 +1,27 @@
+"""Putting a finished unchanged replay beside the report for which it was made."""
+
+from uuid import UUID
+
+from django.db import transaction
+
+from diffing import services as diffs
+from replay.models import UnchangedReplay
+
+
+def attach(session_id: UUID) -> None:
+    """Beside its report, once; a session that is no unchanged replay, or was not compared, is left alone."""
+    lane = UnchangedReplay.objects.select_related("session").filter(session_id=session_id, attached=False).first()
+    if lane is None or lane.session.diff_id is None:
+        return
+    with transaction.atomic():
+        if UnchangedReplay.objects.filter(id=lane.id, attached=False).update(attached=True):
+            diffs.put_beside(lane.diff_id, unchanged_id=lane.session.diff_id, session=session_id, how=lane.how)
+
+
+def attach_forgotten() -> int:
+    """Those whose worker ended between the comparison and this; how many."""
+    waiting = UnchangedReplay.objects.filter(attached=False, session__diff_id__isnull=False)
+    sessions = list(waiting.values_list("session_id", flat=True))
+    for session in sessions:
+        attach(session)
+    return len(sessions)
