@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from tests.faults import scenarios
+from tests.faults.deployment import celery
 from tests.faults.desk import desk_server
 from tests.services.processes import scratch_folder
 
@@ -24,8 +25,12 @@ def break_services() -> scenarios.Outcome:
     """Redis and PostgreSQL, stopped and killed in turn, six times in the middle of the same replays."""
     home, servers = scratch_folder("fp-faults-") / "home", scenarios.own_services()
     faults = [servers.kill_redis, servers.restart_postgres, servers.kill_postgres] * 2
-    with desk_server() as desk, scenarios.distributed(home, desk, servers.environment, 20) as deployed:
-        return scenarios.break_service(deployed, desk, home, faults, sessions=20)
+    with (
+        desk_server() as desk,
+        scenarios.distributed(home, desk, servers.environment, 20) as deployed,
+        celery(deployed.env, home),
+    ):
+        return scenarios.break_service(deployed, desk, faults, sessions=20)
 
 
 def kill_servers() -> scenarios.Outcome:

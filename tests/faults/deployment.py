@@ -30,11 +30,16 @@ class Deployment:
 
     def __init__(self, env: Mapping[str, str], sessions: int) -> None:
         self.env = {**env, process.SESSIONS: str(sessions)}
+        self.nursery = Nursery(self.env)  # begins to load while the database is made
         prepared = ask("prepare", self.env)
         self._fresh: list[str] = prepared["runs"]
         self.launched: list[str] = []
         self.questions = 0
         self.http = httpx.Client(headers={"authorization": f"Bearer {prepared['token']}"}, timeout=10)
+
+    def close(self) -> None:
+        self.nursery.close()
+        self.http.close()
 
     def launch(self, count: int) -> list[str]:
         """The ids of new sessions, each on a run of its own."""
@@ -46,15 +51,16 @@ class Deployment:
         self.launched += begun
         return begun
 
+    def statuses(self) -> set[str]:
+        return {session["status"] for session in self._sessions()}
+
     def unfinished(self) -> list[str]:
-        """Who has not ended; questions are answered on the way."""
-        listed = self.http.get("/api/v1/replays", params={"limit": 200})
-        assert listed.status_code == 200, listed.text
-        sessions = [session for session in listed.json()["sessions"] if session["id"] in self.launched]
+        """Who has not ended, or was not compared; questions are answered on the way."""
+        sessions = self._sessions()
         for session in sessions:
             if session["status"] == "awaiting_operator":
                 self._answer(session)
-        return [session["id"] for session in sessions if not session["status"].startswith(_ENDED)]
+        return [session["id"] for session in sessions if not _is_over(session)]
 
     def wait(self, seconds: float) -> float:
         """Wait until every session has ended by itself, whatever the server says meanwhile; how long it took."""
@@ -69,10 +75,20 @@ class Deployment:
     def broken(self, asked: Counter[str]) -> list[str]:
         return broken(ask("report", self.env), asked)
 
+    def _sessions(self) -> list[dict[str, Any]]:
+        listed = self.http.get("/api/v1/replays", params={"limit": 200})
+        assert listed.status_code == 200, listed.text
+        return [session for session in listed.json()["sessions"] if session["id"] in self.launched]
+
     def _answer(self, session: dict[str, Any]) -> None:
         given = {**_UNASKED, "sequence_no": session["question"]["sequence_no"]}
         self.http.post(f"/api/v1/replays/{session['id']}/answer", json=given)
         self.questions += 1
+
+
+def _is_over(session: dict[str, Any]) -> bool:
+    completed = session["status"].startswith("completed")
+    return session["diff"] is not None if completed else session["status"].startswith(_ENDED)
 
 
 def environment(home: Path, base_url: str, services: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -114,9 +130,9 @@ def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def celery(env: Mapping[str, str], home: Path, concurrency: int = 2) -> Iterator["subprocess.Popen[bytes]"]:
+def celery(env: Mapping[str, str], home: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """`celery -A cockpit worker`, as it is deployed: a process that forks others."""
-    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "-c", str(concurrency), "-l", "WARNING"]
+    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "-c", "2", "-l", "WARNING"]
     log = home.with_suffix(".celery")
     running = start(command, answers=lambda: True, stop_signal=signal.SIGTERM, log=log, env=env, start_new_session=True)
     try:
@@ -147,9 +163,12 @@ class Nursery:
         os.kill(worker, signal.SIGKILL)
         self._alive.discard(worker)
 
-    def close(self) -> None:
+    def clear(self) -> None:
         for worker in list(self._alive):
             self.kill(worker)
+
+    def close(self) -> None:
+        self.clear()
         self._parent.kill()
         self._parent.communicate()
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.faults.deployment import Deployment, Nursery, celery, database_on, environment, until, web
+from tests.faults.deployment import Deployment, database_on, environment, until, web
 from tests.faults.desk import Desk
 from tests.services import postgres, redis
 from tests.services.server import Server
@@ -64,7 +64,7 @@ def own_services() -> Services:
 def distributed(home: Path, desk: Desk, services: dict[str, str], sessions: int) -> Iterator[Deployment]:
     """A web process; the workers are the scenario's."""
     deployed = Deployment(environment(home, desk.base_url, services), sessions)
-    with deployed.http, web(deployed.env, home) as url:
+    with contextlib.closing(deployed), web(deployed.env, home) as url:
         deployed.http.base_url = url  # type: ignore[assignment]  # its setter takes a text
         yield deployed
 
@@ -76,7 +76,7 @@ def embedded(home: Path, desk: Desk, sessions: int) -> Iterator[tuple[Server, De
     deployed = Deployment(env, sessions)
     server = Server(home, "--no-demo", env=env)
     server.start()
-    with deployed.http:
+    with contextlib.closing(deployed):
         try:
             deployed.http.base_url = server.url  # type: ignore[assignment]  # its setter takes a text
             yield server, deployed
@@ -86,55 +86,46 @@ def embedded(home: Path, desk: Desk, sessions: int) -> Iterator[tuple[Server, De
 
 def kill_workers(deployed: Deployment, desk: Desk, *, kills: int, sessions: int, seed: int = 7) -> Outcome:
     """Two workers at a time, of which one is killed at a random moment, again and again."""
-    chance, began = random.Random(seed), desk.count()
-    nursery = Nursery(deployed.env)
-    try:
-        deployed.launch(sessions)
-        workers = [nursery.start(), nursery.start()]
-        for _ in range(kills):
-            asked = desk.count()
-            until(lambda asked=asked: desk.count() > asked or not deployed.unfinished())
-            time.sleep(chance.uniform(0.0, 0.25))
-            deployed.unfinished()
-            nursery.kill(workers.pop(chance.randrange(len(workers))))
-            workers.append(nursery.start())
-        deployed.wait(60)
-    finally:
-        nursery.close()
+    chance, began, nursery = random.Random(seed), desk.count(), deployed.nursery
+    deployed.launch(sessions)
+    workers = [nursery.start(), nursery.start()]
+    for _ in range(kills):
+        asked = desk.count()
+        until(lambda asked=asked: desk.count() > asked or not deployed.unfinished())
+        time.sleep(chance.uniform(0.0, 0.25))
+        deployed.unfinished()
+        nursery.kill(workers.pop(chance.randrange(len(workers))))
+        workers.append(nursery.start())
+    deployed.wait(60)
+    nursery.clear()
     return _outcome(deployed, desk, faults=kills, began=began)
 
 
 def suspend_worker(deployed: Deployment, desk: Desk, *, sessions: int) -> Outcome:
     """A worker that falls silent, is taken over and comes back in the middle of what it did."""
-    began = desk.count()
-    nursery = Nursery(deployed.env)
-    try:
-        deployed.launch(sessions)
-        silent = nursery.start()
-        until(lambda: desk.count() > began + 3)
-        os.kill(silent, signal.SIGSTOP)
-        nursery.start()
-        taken = desk.count()
-        until(lambda: desk.count() > taken + 4)
-        os.kill(silent, signal.SIGCONT)
-        deployed.wait(60)
-    finally:
-        nursery.close()
+    began, nursery = desk.count(), deployed.nursery
+    silent = nursery.start()
+    deployed.launch(sessions)
+    until(lambda: desk.count() > began + 3)
+    os.kill(silent, signal.SIGSTOP)
+    nursery.start()
+    taken = desk.count()
+    until(lambda: desk.count() > taken + 4)
+    os.kill(silent, signal.SIGCONT)
+    deployed.wait(60)
+    nursery.clear()
     return _outcome(deployed, desk, faults=1, began=began)
 
 
-def break_service(
-    deployed: Deployment, desk: Desk, home: Path, faults: list[Callable[[], None]], *, sessions: int
-) -> Outcome:
-    """Real Celery workers; each fault comes while calls are under way."""
+def break_service(deployed: Deployment, desk: Desk, faults: list[Callable[[], None]], *, sessions: int) -> Outcome:
+    """Workers are there; each fault comes while calls are under way."""
     began = desk.count()
-    with celery(deployed.env, home):
-        deployed.launch(sessions)
-        for fault in faults:
-            asked = desk.count()
-            until(lambda asked=asked: desk.count() > asked + 2)
-            fault()
-        deployed.wait(60)
+    deployed.launch(sessions)
+    for fault in faults:
+        asked = desk.count()
+        until(lambda asked=asked: desk.count() > asked + 2)
+        fault()
+    deployed.wait(60)
     return _outcome(deployed, desk, faults=len(faults), began=began)
 
 

@@ -1,6 +1,6 @@
 """Replays with live calls that lose their worker, their queue and their database, in real processes."""
 
-import time
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,9 +58,16 @@ def test_a_worker_that_was_silent_writes_nothing_when_it_comes_back(
     holds(scenarios.suspend_worker(deployed, desk, sessions=3), home.with_suffix(".web"))
 
 
+@pytest.fixture(scope="module")
+def workers(deployed: Deployment, home: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """Those that are deployed: a process that forks others."""
+    with celery(deployed.env, home) as running:
+        yield running
+
+
 @distributed
 def test_redis_and_postgresql_killed_in_the_middle(
-    deployed: Deployment, desk: Desk, home: Path, services: scenarios.Services
+    deployed: Deployment, desk: Desk, home: Path, services: scenarios.Services, workers: "subprocess.Popen[bytes]"
 ) -> None:
     faults = [services.kill_redis, services.restart_postgres, services.kill_postgres]
     followers: list[Follower] = []
@@ -68,7 +75,7 @@ def test_redis_and_postgresql_killed_in_the_middle(
     def follow() -> None:
         followers.append(Follower(deployed.http, deployed.launched[-1], drops=5))
 
-    holds(scenarios.break_service(deployed, desk, home, [follow, *faults], sessions=6), home.with_suffix(".celery"))
+    holds(scenarios.break_service(deployed, desk, [follow, *faults], sessions=5), home.with_suffix(".celery"))
     heard = followers[0].end()
     (report,) = [one for one in ask("report", deployed.env) if one["id"] == deployed.launched[-1]]
     assert misheard(report, heard) == []
@@ -77,18 +84,17 @@ def test_redis_and_postgresql_killed_in_the_middle(
 
 @distributed
 def test_a_worker_that_is_asked_to_end_hands_its_sessions_over_at_once(
-    deployed: Deployment, desk: Desk, home: Path
+    deployed: Deployment, desk: Desk, workers: "subprocess.Popen[bytes]"
 ) -> None:
-    with celery(deployed.env, home) as leaving:
-        began = desk.count()
-        deployed.launch(2)
-        until(lambda: desk.count() > began + 2)
-        with celery(deployed.env, home.with_name("second")):
-            time.sleep(0.1)
-            leaving.terminate()
-            assert leaving.wait(20) == 0
-            assert deployed.unfinished(), "it has finished them instead"
-            deployed.wait(30)
+    began = desk.count()
+    deployed.launch(3)
+    until(lambda: desk.count() > began + 2)
+    workers.terminate()
+    assert workers.wait(20) == 0
+    assert deployed.unfinished(), "it has finished them instead"
+    assert "running" not in deployed.statuses()
+    deployed.nursery.start()
+    deployed.wait(30)
     assert deployed.broken(desk.asked) == []
 
 
