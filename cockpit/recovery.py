@@ -17,6 +17,7 @@ from replay.bisecting import services as bisections
 from replay.experiments import services as experiments
 from replay.lanes import attaching
 from replay.langfuse import exporting
+from replay.proving import services as proofs
 from traces import queueing
 
 log = structlog.get_logger("cockpit.recovery")
@@ -29,6 +30,7 @@ def look_after(observer: ownership.Observer) -> None:
     replays.requeue_unfinished(queued)
     experiments.requeue_unfinished(queued)
     bisections.requeue_unfinished()
+    proofs.requeue_unfinished()
     attaching.attach_forgotten()
     diffs.requeue_unfinished()
     exporting.requeue_unfinished()
@@ -38,6 +40,7 @@ def at_start() -> None:
     """What an earlier process left is gone on with at once: nobody else can be at work on it."""
     replays.take_over(ownership.Observer())
     requeued = replays.requeue_unfinished() + experiments.requeue_unfinished() + bisections.requeue_unfinished()
+    requeued += proofs.requeue_unfinished(waiting_for=timedelta(0))
     requeued += diffs.requeue_unfinished(waiting_for=timedelta(0))
     requeued += exporting.requeue_unfinished()
     if requeued:

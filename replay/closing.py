@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from replay.graph import CONTAINERS, Node
 from replay.rebuild import Change, answer_of, replaced_in, text_of
+from replay.wording import RESULT_KEPT
 from replay.world import Answer, Closed, Diverged, Event
 from traces.canonical import digest
 from traces.json_types import JSONValue
@@ -76,7 +77,7 @@ class Closings:
         if node.type is StepType.TOOL and inside and inside[0].node is self._last_model(node):
             yield Diverged(
                 text=f"What step {inside[0].node.no} says now cannot be put into the result of step {node.no}, "
-                "which does not hold what it said: the recorded result is kept."
+                f"which does not hold what it said: {RESULT_KEPT}."
             )
 
     def _end(self, node: Node, recorded: JSONValue, inside: list[Change]) -> Iterator[Event]:

@@ -14,7 +14,6 @@ from django.db.models.functions import Now
 from diffing import services as diffing
 from replay import containers, log, outages, ownership, preflight, tools
 from replay.edits import apply_profile
-from replay.execution import Execution
 from replay.hooks import lifecycle
 from replay.langfuse import exporting
 from replay.loading import Payloads, load_graph
@@ -22,6 +21,7 @@ from replay.models import COMPLETED, ReplaySession
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.problems import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
+from replay.proving.executing import execution_of
 from replay.walk import Walk
 from traces import services as traces
 from traces.parts import MissingPart
@@ -108,7 +108,7 @@ def _walk(session_id: UUID, owner: str) -> bool:
     overrides = OverrideProfile.model_validate(session.profile.profile)
     policy = Policy.model_validate(session.policy)
     payloads = Payloads()
-    execution = Execution(session, owner, policy, payloads)
+    execution = execution_of(session, owner, policy, payloads)
     execution.open()
     started = lifecycle.started(execution.hooks, session)
     if not preflight.changes_anything(overrides, policy):

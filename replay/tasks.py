@@ -4,11 +4,12 @@ from uuid import UUID
 
 from celery import shared_task
 
-from replay import runner, stopping
+from replay import outages, runner, stopping
 from replay.bisecting import progress as bisecting
 from replay.experiments import judging, progress
-from replay.langfuse import exporting
 from replay.lanes import attaching
+from replay.langfuse import exporting
+from replay.proving import running as proving
 from replay.trials import running as trying
 from traces import queueing
 
@@ -26,9 +27,18 @@ def execute(session_id: str) -> None:
         if runner.execute(session):
             queueing.put(compare, session)
     finally:
-        next_ones = [session] if stopping.begun() else _whose_turn_it_is(session)
+        next_ones = [session] if stopping.begun() else outages.patiently(lambda: _whose_turn_it_is(session))
         for waiting in next_ones:
             queueing.put(execute, waiting)
+        for proof in outages.patiently(lambda: proving.advance_after(session)):
+            queueing.put(prove, proof)
+
+
+@shared_task
+def prove(proof_id: str) -> None:
+    """Get on with a proof until it waits for a session, or is over."""
+    if not stopping.begun() and (session := proving.advance(UUID(proof_id))) is not None:
+        queueing.put(execute, session)
 
 
 @shared_task

@@ -9,6 +9,7 @@ from replay.hooks import api as hooks
 from replay.lanes import api as lanes
 from replay.langfuse import api as langfuse
 from replay.library import api as library
+from replay.proving import api as proving
 from replay.tree import api as tree
 from replay.trials import api as trials
 
@@ -30,6 +31,11 @@ urlpatterns = [
     path("runs/<str:id>/bisect", bisecting.BisectRunView.as_view()),
     path("diffs/<uuid:id>/unchanged", lanes.UnchangedReplayView.as_view()),
     path("diffs/<uuid:id>/bisect", bisecting.BisectDiffView.as_view()),
+    path("diffs/<uuid:id>/prove", proving.ProveView.as_view()),
+    path("diffs/<uuid:id>/prove/preview", proving.ProvePreviewView.as_view()),
+    path("diffs/<uuid:id>/proofs", proving.ProofsView.as_view()),
+    path("proofs/<str:id>", proving.ProofDetailView.as_view()),
+    path("proofs/<str:id>/cancel", proving.ProofCancelView.as_view()),
     path("replays/<str:id>/attempts", api.AttemptsView.as_view()),
     path("replays/<str:id>/hooks", hooks.SessionHooksView.as_view()),
     path("hooks", hooks.HooksView.as_view()),

@@ -8,7 +8,7 @@ from diffing.facets import answer_text
 from replay.graph import CONTAINERS, Graph, Node
 from replay.proving.coupling import Coupling
 from replay.proving.outcomes import Result, Used
-from replay.wording import UNFOLLOWED
+from replay.wording import RESULT_KEPT, UNFOLLOWED
 from replay.world import LIVE_REASONS, Call, Diverged, Event, Kept, Resolved
 from traces.json_types import JSONValue
 from traces.vocabulary import Reason, StepStatus, StepType
@@ -20,7 +20,11 @@ Payload = Callable[[str], JSONValue]
 
 
 class Missed(Exception):
-    """Nobody recorded what the replay would need here; it is not guessed."""
+    """Nobody recorded what the replay would need here; it is not guessed. `call` is what would have to be asked."""
+
+    def __init__(self, why: str, call: Call | None = None) -> None:
+        super().__init__(why)
+        self.call = call
 
 
 class Lost(Exception):
@@ -29,8 +33,9 @@ class Lost(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class _Said:
-    """A step's output, by reference where it is the recorded one."""
+    """A step's output, by reference where it is the recorded one; `no` in the derived run."""
 
+    no: int
     known: bool
     ref: str = ""
     output: JSONValue = None
@@ -57,10 +62,10 @@ class Watch:
         match event:
             case Kept():
                 for no in range(event.first, event.last + 1):
-                    self._kept(self.graph.by_no[no], payload)
+                    self._kept(self.graph.by_no[no], no + event.offset, payload)
             case Resolved():
                 self._resolved(event)
-            case Diverged() if UNFOLLOWED in event.text:
+            case Diverged() if any(lost in event.text for lost in (UNFOLLOWED, RESULT_KEPT)):
                 raise Lost(event.text)
             case _:
                 pass
@@ -74,9 +79,9 @@ class Watch:
         failed = None if self.last is None or not self.last.known else self.last.status in FAILED
         return Result(answer=answer_text(value), failed=failed, tools=tuple(self.tools))
 
-    def _kept(self, node: Node, payload: Payload) -> None:
+    def _kept(self, node: Node, no: int, payload: Payload) -> None:
         self.coupling.made_again(node.signature)
-        self._note(node.type, _Said(known=True, ref=node.output_ref, status=node.status))
+        self._note(node.type, _Said(no=no, known=True, ref=node.output_ref, status=node.status))
         if node.type is StepType.TOOL:
             arguments = payload(node.input_ref) if self.arguments and node.input_ref else None
             self.tools.append(Used(tool=node.called, signature=node.signature, arguments=arguments))
@@ -93,21 +98,27 @@ class Watch:
             self.unknown.add(call.node.no if call.node is not None else call.no)
         self.coupling.made_again(call.signature)
         known = call.type in CALLED or not guessed
-        self._note(call.type, _Said(known=known, ref=answer.output_ref, output=answer.output, status=answer.status))
+        said = _Said(no=call.no, known=known, ref=answer.output_ref, output=answer.output, status=answer.status)
+        self._note(call.type, said)
         if call.type is StepType.TOOL:
             self.tools.append(Used(tool=call.called, signature=call.signature, arguments=call.input))
 
     def _refuse(self, call: Call, guessed: str) -> None:
         what = f"step {call.no} ({call.type} {call.called})"
         if guessed:
-            raise Missed(f"{what}: {guessed[:1].lower()}{guessed[1:]}")
+            raise Missed(f"{what}: {guessed[:1].lower()}{guessed[1:]}", call)
         if unknown := self.unknown & set(call.because):
             raise Missed(f"{what} is given what step {min(unknown)} made, which only the agent's own code can compute")
 
     def _note(self, type: StepType, said: _Said) -> None:
+        """Remember the last of each kind; calls in parallel come in any order."""
         if type is StepType.OUTPUT:
-            self.output = said
+            self.output = _later(self.output, said)
         elif type is StepType.MODEL:
-            self.answer = said
+            self.answer = _later(self.answer, said)
         if type not in CONTAINERS and type is not StepType.OUTPUT:
-            self.last = said
+            self.last = _later(self.last, said)
+
+
+def _later(known: _Said | None, said: _Said) -> _Said:
+    return said if known is None or said.no >= known.no else known

@@ -1,0 +1,53 @@
+"""A probe as a real replay session: coupled by the recordings, and stopped where it would begin to guess."""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from replay.execution import Execution
+from replay.loading import Payloads
+from replay.models import ProofProbe, ReplaySession
+from replay.overrides import OverrideProfile
+from replay.policy import Policy
+from replay.problems import Stopped
+from replay.proving.lab import Side
+from replay.proving.probing import MISSED, Setup, coupled, hit
+from replay.proving.watching import Lost, Missed, Watch
+from replay.walk import Walk
+from replay.world import Event, Hit
+from traces.parts import MissingPart
+
+
+def execution_of(session: ReplaySession, owner: str, policy: Policy, payloads: Payloads) -> Execution:
+    """How a session is executed: as a probe, where it is one."""
+    probe = ProofProbe.objects.filter(session=session).select_related("proof", "proof__diff").order_by("id").first()
+    if probe is None:
+        return Execution(session, owner, policy, payloads)
+    return ProbeExecution(probe, session, owner, policy, payloads)
+
+
+class ProbeExecution(Execution):
+    """Takes recorded answers from the two runs and earlier probes, and none from elsewhere."""
+
+    def __init__(
+        self, probe: ProofProbe, session: ReplaySession, owner: str, policy: Policy, payloads: Payloads
+    ) -> None:
+        super().__init__(session, owner, policy, payloads)
+        profile = OverrideProfile.model_validate(session.profile.profile)
+        side: Side = "base" if probe.ask["side"] == "base" else "candidate"
+        setup = Setup(run=session.source_run, fork=session.fork_sequence_no, overrides=profile, side=side)
+        self._coupling = coupled(probe.proof, setup)
+        self._payloads = payloads
+        self._watch: Watch | None = None
+
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+        return hit(self._coupling, signature, self._payloads)
+
+    def handle(self, event: Event, walk: Walk) -> None:
+        if self._watch is None:
+            self._watch = Watch(graph=walk.graph, coupling=self._coupling)
+        try:
+            self._watch.see(event, self._payloads)
+        except (Missed, Lost, MissingPart) as missed:
+            self.flush()
+            raise Stopped(MISSED, str(missed)) from missed
+        super().handle(event, walk)

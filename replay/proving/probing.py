@@ -1,0 +1,390 @@
+"""The laboratory: probes of two recorded runs, in memory as long as the recordings have every answer.
+
+What nobody recorded is never guessed. Where the request allows it, such a probe becomes a real replay session,
+coupled by the same recordings; the proof then waits for it.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from diffing.evidence_schemas import EvidenceQuestion
+from replay import log, preflight, sessions, tool_queries, tools
+from replay.edits import apply_profile
+from replay.experiments.aggregation import COMPLETED, ENDED
+from replay.loading import Payloads, load_graph
+from replay.models import Proof, ProofProbe, ReplaySession
+from replay.overrides import Match, Override, OverrideProfile, ToolOverride
+from replay.policy import Budget as SessionBudget
+from replay.policy import Policy
+from replay.proving import outcomes, recordings
+from replay.proving.coupling import Coupling
+from replay.proving.lab import Allowance, Ask, Atom, Atoms, Seen, Side, Stage
+from replay.proving.outcomes import Result, Unknown
+from replay.proving.stages import clamped, stages
+from replay.proving.subject import Subject
+from replay.proving.watching import Lost, Missed, Watch
+from replay.schemas import ReplayRequest
+from replay.walk import Walk
+from replay.world import Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from traces.canonical import digest
+from traces.json_types import JSONObject, JSONValue
+from traces.models import Run
+from traces.parts import MissingPart
+from traces.vocabulary import StepType
+
+MISSED: Final = "probe_missed"
+_SPENT: Final = "budget_"
+_RECORDED: Final = Policy(allow=["model", "retrieval"], semantic_threshold=1.0)
+
+
+class Waits(Exception):
+    """A probe is a replay session that has not ended."""
+
+    def __init__(self, session: UUID) -> None:
+        super().__init__(f"replay session {session} has not ended")
+        self.session = session
+
+
+class _Unanswered(Exception):
+    """The walk comes to a call that nobody recorded."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__(f"step {call.no} ({call.type} {call.called}) is a call that nobody recorded")
+        self.call = call
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What one ask comes to: a run, a fork and overrides."""
+
+    run: Run
+    fork: int
+    overrides: OverrideProfile
+    side: Side
+
+    def request(self, policy: Policy) -> ReplayRequest:
+        return ReplayRequest(run=str(self.run.id), fork_step=self.fork, overrides=self.overrides, policy=policy)
+
+
+@dataclass
+class RecordedWorld:
+    """A world in which only what was recorded can be answered."""
+
+    coupling: Coupling
+    payloads: Payloads
+    planning: bool = False
+
+    def payload(self, ref: str) -> JSONValue:
+        return self.payloads(ref)
+
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+        return hit(self.coupling, signature, self.payloads)
+
+    def provider(self, provider: str, model: str, override: str | None) -> str | None:
+        return "recorded"
+
+    def live(self, call: Call, provider: str) -> Answer:
+        raise _Unanswered(call)
+
+    def tool(self, name: str) -> Standing:
+        return Standing(safe=True)  # so that the chain comes to its end, where a missing answer shows
+
+    def live_tool(self, call: Call, executor: str) -> Answer | None:
+        raise _Unanswered(call)
+
+    def retriever(self, call: Call) -> Serving:
+        return Serving(name="recorded")
+
+    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+        raise _Unanswered(call)
+
+    def ask(self, call: Call) -> OperatorAnswer | None:
+        return None
+
+    def resumed(self, no: int) -> Answer | None:
+        return None
+
+
+def hit(coupling: Coupling, signature: str, payloads: Payloads) -> Hit | None:
+    """The recorded answer to a call, as the resolver chain takes it."""
+    found = coupling.answer(signature)
+    if found is None:
+        return None
+    try:
+        output = payloads(found.output_ref) if found.output_ref else None
+    except MissingPart:
+        return None
+    where: JSONObject = {"run": str(found.run), "step": found.step}
+    return Hit(output_ref=found.output_ref, output=output, status=found.status, where=where)
+
+
+@dataclass
+class Laboratory:
+    """Probes of one proof. What was found is stored, and found again."""
+
+    proof: Proof
+    subject: Subject
+    question: EvidenceQuestion
+    policy: Policy
+    asks: bool = True
+    payloads: Payloads = field(default_factory=Payloads)
+
+    def __post_init__(self) -> None:
+        self.rows = {row.key: row for row in ProofProbe.objects.filter(proof=self.proof).select_related("session")}
+        self.arguments = outcomes.wants_arguments(self.question)
+        sides: tuple[Side, Side] = ("base", "candidate")
+        self.recorded = {side: self._recorded(side) for side in sides}
+        self.values = {side: outcomes.value(self.question, result) for side, result in self.recorded.items()}
+
+    # The lab of the ladder
+
+    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        row = self.rows.get(_key(ask))
+        if row is not None and row.seen is not None and not (self.asks and self._may_try(row, allowance)):
+            return Seen(**_loaded(row.seen))
+        if not self.asks:
+            raise Waits(UUID(int=0) if row is None or row.session_id is None else row.session_id)
+        setup = self.setup(ask)
+        if row is not None and row.session is not None and row.seen is None:
+            return self._ended(row, setup)
+        if ask.repeat:
+            return self._repeated(ask, setup, allowance)
+        missed = self._walked(setup)
+        if isinstance(missed, Seen):
+            return self._kept(ask, setup, missed)
+        if not self._answerable(missed, allowance):
+            return self._kept(ask, setup, Seen(outcome="needs_live", missing=self._why_not(missed, allowance)))
+        return self._begun(ask, setup, allowance)
+
+    def tried(self, ask: Ask, allowance: Allowance) -> Seen:
+        """The probe as far as the recordings answer it; nothing is stored or asked."""
+        seen = self._walked(self.setup(ask))
+        return seen if isinstance(seen, Seen) else Seen(outcome="needs_live", missing=self._why_not(seen, allowance))
+
+    def parts(self, atom: Atom) -> Sequence[Atom]:
+        return self.subject.changes.parts(atom)
+
+    def stages(self, cause: Atoms) -> Sequence[Stage]:
+        return stages(self.subject, cause)
+
+    # How a probe is made
+
+    def setup(self, ask: Ask) -> Setup:
+        """The run, the fork and the overrides of an ask."""
+        if ask.clamp is not None:
+            override = _clamp(clamped(self.subject, ask.clamp), self.payloads)
+            profile = OverrideProfile(overrides=[override])
+            return Setup(run=self.subject.candidate, fork=ask.clamp, overrides=profile, side="candidate")
+        place = self.subject.places[ask.side]
+        profile = self.subject.changes.profile(ask.applied, ask.side)
+        return Setup(run=place.run, fork=place.fork, overrides=profile, side=ask.side)
+
+    def _recorded(self, side: Side) -> Result:
+        run, fork = self.subject.recorded(side)
+        return recordings.result(run, fork, self.payloads, arguments=self.arguments)
+
+    def _walked(self, setup: Setup) -> Seen | Call:
+        """The probe in memory; the call that nobody recorded, where it comes to one."""
+        graph = load_graph(setup.run.id, setup.fork)
+        coupling = coupled(self.proof, setup)
+        watch = Watch(graph=graph, coupling=coupling, arguments=self.arguments)
+        world = RecordedWorld(coupling=coupling, payloads=self.payloads)
+        profile = apply_profile(setup.overrides, graph)
+        if profile.refusals:
+            return Seen(outcome="failed", missing=profile.refusals[0].detail)
+        preflight.expect(graph, profile, self.payloads)
+        try:
+            for event in Walk(graph, profile, _RECORDED, world).run():
+                watch.see(event, self.payloads)
+            return self._seen(watch.result(self.payloads), executed=watch.executed, cached=watch.cached)
+        except _Unanswered as unanswered:
+            return unanswered.call
+        except Missed as missed:
+            return missed.call if missed.call is not None else Seen(outcome="needs_live", missing=str(missed))
+        except (Lost, MissingPart) as lost:
+            return Seen(outcome="failed", missing=str(lost))
+
+    def _seen(
+        self, result: Result, *, executed: int, cached: int, live: int = 0, cost: float | None = 0.0,
+        run: UUID | None = None,
+    ) -> Seen:  # fmt: skip
+        try:
+            value = outcomes.value(self.question, result)
+        except Unknown as unknown:
+            return Seen(outcome="needs_live", missing=str(unknown), live_calls=live, cost_usd=cost, run=run)
+        outcome = outcomes.classify(value, base=self.values["base"], candidate=self.values["candidate"])
+        return Seen(
+            outcome=outcome, said=outcomes.said(self.question, result), executed_steps=executed, cached_calls=cached,
+            live_calls=live, cost_usd=cost, run=run,
+        )  # fmt: skip
+
+    # Probes that have to ask somebody
+
+    def _may_try(self, row: ProofProbe, allowance: Allowance) -> bool:
+        """Whether a probe that missed an answer may now get it."""
+        seen = row.seen or {}
+        return seen["outcome"] == "needs_live" and row.session is None and allowance.live_calls != 0
+
+    def _answerable(self, call: Call, allowance: Allowance) -> bool:
+        """Whether the policy lets the missing answer be asked for, and somebody is there to give it."""
+        if allowance.live_calls == 0 or allowance.cost_usd == 0:
+            return False
+        if call.type is StepType.MODEL:
+            named = preflight.provider_name(call.provider, call.model, call.override_provider)
+            return "model" in self.policy.allow and named is not None
+        if call.type is StepType.TOOL:
+            reviewed = tool_queries.standing(call.called) is True and call.called in tools.configured()
+            return "tool" in self.policy.allow and reviewed
+        return call.type is StepType.RETRIEVAL and "retrieval" in self.policy.allow and bool(
+            preflight.retriever(call).name
+        )  # fmt: skip
+
+    def _why_not(self, call: Call, allowance: Allowance) -> str:
+        what = f"step {call.no} ({call.type} {call.called})"
+        if call.type is StepType.TOOL:
+            return f"{what}: no recording has this call, and the tool is not reviewed, allowed and configured to run"
+        if call.type is StepType.MODEL and allowance.live_calls == 0:
+            return f"{what} would have to be asked anew, and no live call is left in the budget"
+        return f"{what} would have to be asked anew, and nothing is allowed or configured to answer it"
+
+    def _repeated(self, ask: Ask, setup: Setup, allowance: Allowance) -> Seen:
+        """A fresh sample; one that an earlier proof drew counts as well."""
+        stored = ProofProbe.objects.filter(configuration=_configuration(setup), repeat=ask.repeat)
+        drawn = stored.filter(session__status__in=COMPLETED).select_related("session").order_by("id").first()
+        if drawn is not None and drawn.session is not None:
+            row = self._row(ask, setup, session=drawn.session)
+            seen = self._ended(row, setup)
+            return self._stored(row, Seen(**{**asdict(seen), "live_calls": 0, "cost_usd": 0.0}))
+        if allowance.live_calls == 0 or allowance.cost_usd == 0 or "model" not in self.policy.allow:
+            missing = "unchanged repeats ask the models again, and no live call is left in the budget"
+            return self._kept(ask, setup, Seen(outcome="needs_live", missing=missing))
+        return self._begun(ask, setup, allowance)
+
+    def _begun(self, ask: Ask, setup: Setup, allowance: Allowance) -> Seen:
+        """Begin a session; its end goes on with the proof."""
+        policy = self._allowed(ask, allowance)
+        prepared = preflight.prepare(setup.request(policy), brief=True)
+        if prepared.plan.refusals:
+            return self._kept(ask, setup, Seen(outcome="needs_live", missing=prepared.plan.refusals[0].detail))
+        try:
+            with transaction.atomic():
+                session = sessions.create(prepared)
+                self._row(ask, setup, session=session)
+                log.say(session.id, "session")
+        except IntegrityError:  # another worker began it meanwhile
+            row = ProofProbe.objects.get(proof=self.proof, key=_key(ask))
+            raise Waits(row.session_id or UUID(int=0)) from None
+        raise Waits(session.id)
+
+    def _allowed(self, ask: Ask, allowance: Allowance) -> Policy:
+        budget = self.policy.budget
+        limits = {
+            "max_live_calls": _least(budget.max_live_calls, allowance.live_calls),
+            "max_cost_usd": _least(budget.max_cost_usd, allowance.cost_usd),
+        }
+        changed: dict[str, Any] = {
+            "budget": SessionBudget.model_validate({**budget.model_dump(), **limits}),
+            "order": "reexecute" if ask.repeat else "reuse", "fallback": "simulate", "strict": False,
+        }  # fmt: skip
+        return self.policy.model_copy(update=changed)
+
+    def _ended(self, row: ProofProbe, setup: Setup) -> Seen:
+        """What came of a session; raises `Waits` while it goes on."""
+        session = ReplaySession.objects.get(id=row.session_id or UUID(int=0))
+        if session.status not in ENDED and session.status != "failed_validation":
+            raise Waits(session.id)
+        cost = None if session.cost_usd is None else float(session.cost_usd)
+        spent: dict[str, Any] = {"live_calls": session.live_calls, "cost_usd": cost, "run": session.run_id}
+        if session.status not in COMPLETED or session.run_id is None:
+            missed = session.error_code == MISSED or session.error_code.startswith(_SPENT)
+            why = session.error or f"the replay was {session.status}"
+            return self._stored(row, Seen(outcome="needs_live" if missed else "failed", missing=why, **spent))
+        if guess := recordings.guess_in(session.run_id, setup.fork):
+            return self._stored(row, Seen(outcome="needs_live", missing=guess, **spent))
+        result = recordings.result(session.run_id, setup.fork, self.payloads, arguments=self.arguments)
+        executed = session.cached_count + session.simulated_count
+        seen = self._seen(result, executed=executed, cached=session.cached_count, live=session.live_calls, cost=cost,
+                          run=session.run_id)  # fmt: skip
+        return self._stored(row, seen)
+
+    # What is stored
+
+    def _kept(self, ask: Ask, setup: Setup, seen: Seen) -> Seen:
+        return self._stored(self._row(ask, setup), seen)
+
+    def _stored(self, row: ProofProbe, seen: Seen) -> Seen:
+        row.seen = _dumped(seen)
+        row.save(update_fields=["seen"])
+        return seen
+
+    def _row(self, ask: Ask, setup: Setup, session: ReplaySession | None = None) -> ProofProbe:
+        """The stored probe, made where there is none; raises `IntegrityError` where another worker has a session."""
+        key = _key(ask)
+        known = self.rows.get(key)
+        if known is not None and known.session is None and session is not None:
+            won = ProofProbe.objects.filter(id=known.id, session=None).update(session=session, seen=None)
+            if not won:
+                raise IntegrityError("the probe has a session already")
+            known.session, known.seen = session, None
+        elif known is None:
+            known, _ = self._created(ask, setup, session)
+        self.rows[key] = known
+        return known
+
+    def _created(self, ask: Ask, setup: Setup, session: ReplaySession | None) -> tuple[ProofProbe, bool]:
+        given: dict[str, Any] = {
+            "number": len(self.rows) + 1, "ask": dumped_ask(ask), "configuration": _configuration(setup),
+            "repeat": ask.repeat, "session": session,
+        }  # fmt: skip
+        if session is not None:
+            return ProofProbe.objects.create(proof=self.proof, key=_key(ask), **given), True
+        return ProofProbe.objects.get_or_create(proof=self.proof, key=_key(ask), defaults=given)
+
+
+def coupled(proof: Proof, setup: Setup) -> Coupling:
+    """The recordings for a replay: its side's first, then the other side's, then those of earlier probes."""
+    base, candidate = proof.diff.base_id, proof.diff.candidate_id
+    own = [base, candidate] if setup.side == "base" else [candidate, base]
+    probes = ProofProbe.objects.filter(proof__diff=proof.diff_id, repeat=0, session__status__in=COMPLETED)
+    earlier = probes.order_by("session__created_at", "id").values_list("session__run_id", flat=True)
+    return recordings.coupling(
+        [*own, setup.run.id, *(run for run in earlier if run is not None)], replayed=setup.run.id, fork=setup.fork
+    )
+
+
+def dumped_ask(ask: Ask) -> JSONObject:
+    return {"applied": list[JSONValue](sorted(ask.applied)), "side": ask.side, "clamp": ask.clamp, "repeat": ask.repeat}
+
+
+def _key(ask: Ask) -> str:
+    return digest(dumped_ask(ask))
+
+
+def _configuration(setup: Setup) -> str:
+    return digest([str(setup.run.id), setup.fork, setup.overrides.digest])
+
+
+def _dumped(seen: Seen) -> JSONObject:
+    return {**asdict(seen), "run": None if seen.run is None else str(seen.run)}
+
+
+def _loaded(stored: dict[str, Any]) -> dict[str, Any]:
+    return {**stored, "run": None if stored["run"] is None else UUID(stored["run"])}
+
+
+def _clamp(pair: tuple[int, StepType, str, str], payloads: Payloads) -> Override:
+    """The candidate's step answers what its counterpart in the base did."""
+    number, type, output_ref, status = pair
+    output = payloads(output_ref) if output_ref else None
+    match = Match(step=number)
+    if type is StepType.TOOL:
+        return Override(match=match, tool=ToolOverride.model_validate({"output": output, "status": status}))
+    return Override(match=match, output=output)
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    return min((value for value in (one, other) if value is not None), default=None)

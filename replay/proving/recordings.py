@@ -1,0 +1,91 @@
+"""Reading recorded runs for counterfactual replays: their answers by call, and what they came to."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from diffing.facets import answer_text
+from replay.graph import CONTAINERS
+from replay.proving.coupling import Coupling, Recorded, Recording
+from replay.proving.outcomes import Result, Used
+from replay.proving.watching import FAILED
+from replay.world import LIVE_REASONS
+from traces.json_types import JSONValue
+from traces.models import Step
+from traces.vocabulary import Label, Reason, StepStatus, StepType
+
+_ASKED: Final = "asked"  # in the detail of an answer that the operator gave when he was asked
+_COLUMNS: Final = ("sequence_no", "type", "signature", "output_ref", "status", "label", "reason", "detail")
+Payload = Callable[[str], JSONValue]
+
+
+def coupling(runs: Iterable[UUID], *, replayed: UUID, fork: int) -> Coupling:
+    """The recordings in the order in which they answer, with the calls before the fork as made."""
+    before = Step.objects.filter(run_id=replayed, sequence_no__lt=fork).exclude(signature="")
+    return Coupling(
+        recordings=[recording(run) for run in dict.fromkeys(runs)],
+        made=Counter(before.values_list("signature", flat=True)),
+    )
+
+
+def recording(run_id: UUID) -> Recording:
+    """The answers of a run that were really given: no placeholders, no blocked calls, nothing that was made up."""
+    found: dict[str, list[Recorded]] = {}
+    rows = Step.objects.filter(run_id=run_id).exclude(signature="").order_by("sequence_no")
+    for no, type, signature, output_ref, status, label, reason, detail in rows.values_list(*_COLUMNS).iterator(2000):
+        if _is_real(type, output_ref, status, label, reason, detail):
+            answer = Recorded(run=run_id, step=no, output_ref=output_ref, status=StepStatus(status))
+            found.setdefault(signature, []).append(answer)
+    return found
+
+
+def result(run_id: UUID, fork: int, payload: Payload, *, arguments: bool) -> Result:
+    """What a run came to from the fork on."""
+    steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no")
+    acting = steps.exclude(type__in=[*CONTAINERS, StepType.OUTPUT])
+    status, reason = acting.values_list("status", "reason").last() or ("", "")
+    return Result(
+        answer=_answer(steps, payload), failed=None if reason == Reason.POLICY_FALLBACK else status in FAILED,
+        tools=tuple(_used(row, payload if arguments else None) for row in _tools(steps)),
+    )  # fmt: skip
+
+
+def guess_in(run_id: UUID, fork: int) -> str:
+    """Which last answer of a run nobody gave; empty when it is a real one."""
+    steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork).exclude(output_ref="")
+    for type in (StepType.OUTPUT, StepType.MODEL):
+        row = steps.filter(type=type).order_by("-sequence_no").values_list("sequence_no", "reason").first()
+        if row is not None:
+            return f"the answer at step {row[0]} is a placeholder" if row[1] == Reason.POLICY_FALLBACK else ""
+    return ""
+
+
+def _is_real(type: str, output_ref: str, status: str, label: str, reason: str, detail: Any) -> bool:
+    if type == StepType.MODEL and (status != StepStatus.OK or not output_ref):
+        return False
+    if not output_ref and status == StepStatus.OK:
+        return False
+    asked = reason == Reason.OPERATOR_OVERRIDE and isinstance(detail, dict) and bool(detail.get(_ASKED))
+    return label != Label.SIMULATED or reason in LIVE_REASONS or asked
+
+
+def _answer(steps: QuerySet[Step], payload: Payload) -> str:
+    """The text of the last output, or of the last model step where there is no output step."""
+    given = steps.exclude(output_ref="").order_by("-sequence_no")
+    for type in (StepType.OUTPUT, StepType.MODEL):
+        if reference := given.filter(type=type).values_list("output_ref", flat=True).first():
+            return answer_text(payload(reference))
+    return ""
+
+
+def _tools(steps: QuerySet[Step]) -> Iterable[tuple[str, str, str, str]]:
+    return steps.filter(type=StepType.TOOL).values_list("name", "tool_name", "signature", "input_ref").iterator(2000)
+
+
+def _used(row: tuple[str, str, str, str], payload: Payload | None) -> Used:
+    name, tool_name, signature, input_ref = row
+    arguments = payload(input_ref) if payload is not None and input_ref else None
+    return Used(tool=tool_name or name, signature=signature, arguments=arguments)

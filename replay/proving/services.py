@@ -1,0 +1,99 @@
+"""Pricing, starting, stopping and resuming proofs."""
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from diffing import queries as diffs
+from diffing.models import DiffReport, DiffStatus
+from replay import services, tasks
+from replay.experiments import checks
+from replay.models import Proof, ProofProbe
+from replay.problems import ReplayRefused, SessionConflict
+from replay.proving import planning, queries, running
+from replay.proving.schemas import ProofPlan, ProofRefusal, ProofRequest
+from replay.schemas import PlanRefusal
+from traces import queueing
+from traces.canonical import digest
+
+_PATIENCE: Final = timedelta(seconds=60)  # far more than a probe takes
+
+
+def preview(diff_id: UUID, request: ProofRequest) -> ProofPlan:
+    """What it would do and cost; nothing runs. Refusals are in the plan."""
+    diff = _ready(diff_id)
+    refusals = _refusals(request)
+    return planning.refused(request, refusals) if refusals else planning.plan(_unsaved(diff, request), request)
+
+
+def start(diff_id: UUID, request: ProofRequest, idempotency_key: str | None = None) -> Proof:
+    """Start a proof; raises `ReplayRefused`. The same key again returns the one that it started."""
+    diff = _ready(diff_id)
+    said = request.model_dump(mode="json", exclude_unset=True)
+    asked = digest([str(diff_id), said])
+    if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+        return known
+    for refusal in _refusals(request):
+        raise ReplayRefused(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
+    said |= {"checks": [check.model_dump(mode="json") for check in request.checks]}
+    try:
+        with transaction.atomic():
+            proof = Proof.objects.create(
+                diff=diff, request=said, request_digest=asked, idempotency_key=idempotency_key or None,
+                worked_at=datetime.now(UTC),
+            )  # fmt: skip
+            transaction.on_commit(partial(queueing.put, tasks.prove, proof.id))
+    except IntegrityError:
+        if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+            return known  # the same request arrived twice at once
+        raise
+    return queries.find(proof.id)
+
+
+def cancel(proof_id: UUID) -> Proof:
+    """Stop a proof; what is known by then is kept with the report. One that is over stays as it is."""
+    proof = queries.find(proof_id)
+    if proof.status == "running":
+        running.conclude(proof)
+        for session in ProofProbe.objects.filter(proof=proof, session__ended_at=None).exclude(session=None):
+            services.cancel(session.session_id or UUID(int=0))
+    return queries.find(proof_id)
+
+
+def requeue_unfinished(*, waiting_for: timedelta = _PATIENCE) -> int:
+    """Go on with proofs that nobody got on with for a while; how many. Done twice it is done once."""
+    now = datetime.now(UTC)
+    late = Proof.objects.filter(status="running", worked_at__lte=now - waiting_for)
+    taken = [key for key in late.values_list("id", flat=True) if late.filter(id=key).update(worked_at=now)]
+    for key in taken:
+        queueing.put(tasks.prove, key)
+    return len(taken)
+
+
+def _ready(diff_id: UUID) -> DiffReport:
+    diff = diffs.find(diff_id)
+    if diff.status != DiffStatus.READY:
+        raise SessionConflict(f"the report {diff_id} is not ready: prove it when it is")
+    return diff
+
+
+def _refusals(request: ProofRequest) -> list[ProofRefusal]:
+    found = [(f"/checks/{at}", checks.problem(check)) for at, check in enumerate(request.checks)]
+    if request.question in {"check", "score"} and not request.checks:
+        found.append(("/checks", f"the question `{request.question}` needs checks"))
+    return [ProofRefusal(code="validation_error", detail=detail, where=where) for where, detail in found if detail]
+
+
+def _unsaved(diff: DiffReport, request: ProofRequest) -> Proof:
+    """A proof that is only thought of."""
+    return Proof(diff=diff, request=request.model_dump(mode="json"))
+
+
+def _known(key: str, asked: str) -> Proof | None:
+    found = Proof.objects.select_related("diff__base", "diff__candidate").filter(idempotency_key=key).first()
+    if found is not None and found.request_digest != asked:
+        raise SessionConflict(f"the idempotency key {key!r} was used for another request", where="Idempotency-Key")
+    return found

@@ -1,0 +1,254 @@
+"""What a proof is about: two runs, the changes between them, and what each came to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from diffing import queries as diffs
+from diffing.comparison import Pair
+from diffing.references import step_ref
+from diffing.report import Examined, examine
+from replay import pricing
+from replay.edits import apply_profile
+from replay.graph import Graph
+from replay.loading import Payloads, load_graph
+from replay.models import ReplaySession
+from replay.overrides import OverrideProfile
+from replay.proving.atoms import ABSENT, Absent, Change, Changes, between_profiles, title
+from replay.proving.certificates import certify
+from replay.proving.lab import Atom, Side
+from replay.proving.roots import roots
+from replay.proving.watching import CALLED
+from replay.rebuild import value_at
+from replay.world import LIVE_REASONS
+from traces import store
+from traces.json_types import JSONObject, JSONValue
+from traces.models import Run
+from traces.parts import MissingPart
+from traces.vocabulary import Label, Reason, StepType
+
+_MADE_UP: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED, Reason.DENIED, Reason.STOPPED})
+_LISTED: Final = 5
+_NOTHING: Final[JSONObject] = {"overrides": []}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """The run that is replayed for a side, and from where."""
+
+    run: Run
+    fork: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """`lattice`: both runs are forks of one at one step, or one is the source, and replays begin there."""
+
+    base: Run
+    candidate: Run
+    seen: Examined
+    changes: Changes
+    places: Mapping[Side, Place]
+    sampled: bool
+
+    @property
+    def lattice(self) -> bool:
+        return self.changes.lattice
+
+    @property
+    def atoms(self) -> list[Atom]:
+        return [change.atom for change in self.changes.changes.values()]
+
+    def recorded(self, side: Side) -> tuple[UUID, int]:
+        """A side's own run, and where what is compared begins in it."""
+        run = self.base if side == "base" else self.candidate
+        return run.id, self.places[side].fork if self.lattice else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Lattice:
+    source: Run
+    fork: int
+    base: JSONObject
+    candidate: JSONObject
+
+
+def subject_of(base: Run, candidate: Run) -> Subject:
+    """Everything that the recordings say about the difference."""
+    seen = examine(diffs.side(base, links=True), diffs.side(candidate, links=True), store.available)
+    lattice = _lattice(base, candidate)
+    if lattice is None:
+        found = roots(seen)
+        places: dict[Side, Place] = {
+            "base": Place(run=base, fork=_first(seen, 0)), "candidate": Place(run=candidate, fork=_first(seen, 1)),
+        }  # fmt: skip
+        changes = Changes(changes={change.atom.id: change for change in found}, lattice=False)
+    else:
+        changes = _forked(seen, lattice)
+        here = Place(run=lattice.source, fork=lattice.fork)
+        places = {"base": here, "candidate": here}
+    return Subject(base=base, candidate=candidate, seen=seen, changes=changes, places=places, sampled=_is_sampled(seen))
+
+
+def live_price(subject: Subject) -> tuple[int, float | None]:
+    """How many model calls a replay of the whole may make, and what they cost as recorded; null: not known."""
+    place = subject.places["candidate"]
+    nodes = [node for node in load_graph(place.run.id, place.fork).nodes if node.type is StepType.MODEL]
+    now = datetime.now(UTC)
+    costs = [pricing.price(node.provider, node.model, node.tokens_in, node.tokens_out, None, now) for node in nodes]
+    known = [float(cost) for cost in costs if cost is not None]
+    return len(nodes), sum(known) if len(known) == len(costs) else None
+
+
+def _lattice(base: Run, candidate: Run) -> _Lattice | None:
+    """How the two derive from one run; None where they do not, or not at one step."""
+    profiles = {run.id: _profile(run) for run in (base, candidate)}
+    if candidate.source_run_id == base.id and (forked := profiles[candidate.id]) is not None:
+        return _Lattice(source=base, fork=candidate.fork_sequence_no or 1, base=_NOTHING, candidate=forked)
+    if base.source_run_id == candidate.id and (forked := profiles[base.id]) is not None:
+        return _Lattice(source=candidate, fork=base.fork_sequence_no or 1, base=forked, candidate=_NOTHING)
+    left, right = profiles[base.id], profiles[candidate.id]
+    together = base.source_run is not None and base.source_run_id == candidate.source_run_id
+    if together and left is not None and right is not None and base.fork_sequence_no == candidate.fork_sequence_no:
+        assert base.source_run is not None  # as `together` says
+        return _Lattice(source=base.source_run, fork=base.fork_sequence_no or 1, base=left, candidate=right)
+    return None
+
+
+def _profile(run: Run) -> JSONObject | None:
+    """What the session that made a run changed; None for a recording, and a replay that another store made."""
+    session = ReplaySession.objects.filter(run=run).select_related("profile").first()
+    profile = None if session is None else session.profile.profile
+    return profile if isinstance(profile, dict) else None
+
+
+def _forked(seen: Examined, lattice: _Lattice) -> Changes:
+    changes, common = between_profiles(lattice.base, lattice.candidate)
+    graph = load_graph(lattice.source.id, lattice.fork)
+    payloads = Payloads()
+    known = [_known(seen, change, graph, payloads) for change in changes]
+    made_up = list(_made_up(seen, lattice.fork))
+    return Changes(changes={change.atom.id: change for change in (*known, *made_up)}, common=tuple(common))
+
+
+def _known(seen: Examined, change: Change, graph: Graph, payloads: Payloads) -> Change:
+    """A change with the steps that it acts on, what they recorded, and whether it can have mattered."""
+    slot = change.on_base[0]
+    value = change.candidate if not isinstance(change.candidate, Absent) else change.base
+    assert not isinstance(value, Absent)  # one of the two sets it
+    profile = OverrideProfile.model_validate({"overrides": [slot.entry(value)]})
+    numbers = sorted(apply_profile(profile, graph).by_step)
+    origins = {graph.by_no[no].id for no in numbers}
+    pairs = [pair for pair in seen.comparison.pairs if _stands_for(pair, origins)]
+    recorded = _recorded(change, graph, numbers, payloads)
+    rank = change.atom.rank
+    first = pairs[0] if pairs else None
+    atom = replace(
+        change.atom, certificate=certify(seen, [pair.place for pair in pairs]),
+        title=title(slot, recorded if isinstance(change.base, Absent) else change.base, change.candidate),
+        description=_where(numbers), rank=(rank[0], first.place if first is not None else 0, rank[-1]),
+        base=step_ref(first.base) if first is not None else None,
+        candidate=step_ref(first.candidate) if first is not None else None,
+    )  # fmt: skip
+    return replace(change, atom=atom, recorded=recorded)
+
+
+def _stands_for(pair: Pair, origins: set[UUID]) -> bool:
+    return any(step is not None and origins & {step.id, step.origin} for step in (pair.base, pair.candidate))
+
+
+def _recorded(change: Change, graph: Graph, numbers: Sequence[int], payloads: Payloads) -> JSONValue | Absent:
+    """What the first step that a change acts on has in its place, where that can be read."""
+    if not numbers:
+        return ABSENT
+    node, slot = graph.by_no[numbers[0]], change.on_base[0]
+    try:
+        given = payloads(node.input_ref) if node.input_ref else None
+        made = payloads(node.output_ref) if node.output_ref else None
+    except MissingPart:
+        return ABSENT
+    if slot.category == "tool":
+        return {"output": made, "status": str(node.status)}
+    if slot.category == "output":
+        return made
+    if slot.category == "retrieval" and slot.field == "documents":
+        return made["documents"] if isinstance(made, dict) and "documents" in made else ABSENT
+    return _given(slot.category, slot.field, given, change)
+
+
+def _given(category: str, field: str, given: JSONValue, change: Change) -> JSONValue | Absent:
+    if category == "messages":
+        return _message(given, change)
+    if category == "prompt" and field == "system":
+        return _system(given)
+    if category == "model":
+        parameters = given.get("parameters") if isinstance(given, dict) else None
+        return parameters[field] if isinstance(parameters, dict) and field in parameters else ABSENT
+    return given[field] if isinstance(given, dict) and field in given else ABSENT
+
+
+def _message(given: JSONValue, change: Change) -> JSONValue | Absent:
+    """Of a message that is replaced, the edit that would leave it as it is."""
+    edit: Any = change.candidate if not isinstance(change.candidate, Absent) else change.base
+    if not isinstance(edit, dict) or edit.get("op") != "replace":
+        return ABSENT
+    try:
+        return {**edit, "content": value_at(given, f"/messages/{edit['index']}/content")}
+    except LookupError:
+        return ABSENT
+
+
+def _system(given: JSONValue) -> JSONValue | Absent:
+    messages = given.get("messages") if isinstance(given, dict) else None
+    for message in messages if isinstance(messages, list) else []:
+        if isinstance(message, dict) and message.get("role") in {"system", "developer"}:
+            content = message.get("content")
+            return content if isinstance(content, str) else ABSENT
+    return ABSENT
+
+
+def _made_up(seen: Examined, fork: int) -> list[Change]:
+    """Answers that a replay made up on one side: no other replay can give them without guessing."""
+    found: list[Change] = []
+    for pair in seen.comparison.acting:
+        steps = [step for step in (pair.base, pair.candidate) if step is not None]
+        step = next((step for step in steps if step.reason in _MADE_UP and step.type in CALLED), None)
+        if step is not None and pair.differs and step.sequence_no >= fork and len(found) < _LISTED:
+            atom = Atom(
+                id=f"made-up-{pair.place}", category="tool" if step.type == StepType.TOOL else "structure",
+                title=f"The replay itself answered step {step.sequence_no} ({step.called})",
+                description=f"By its policy: {step.reason.replace('_', ' ')}.",
+                why_not="it is no answer that anybody recorded", base=step_ref(pair.base),
+                candidate=step_ref(pair.candidate),
+            )  # fmt: skip
+            found.append(Change(atom=atom))
+    return found
+
+
+def _is_sampled(seen: Examined) -> bool:
+    """Whether an answer that differs was drawn from a model when one of the runs was made."""
+    return any(
+        pair.answers_differently and not pair.overridden and pair.step.type == StepType.MODEL and _drawn(pair, seen)
+        for pair in seen.comparison.acting
+    )
+
+
+def _drawn(pair: Pair, seen: Examined) -> bool:
+    """Of a fork only what it asked anew counts: what it shares with its source is the recording itself."""
+    steps = [step for step in (pair.base, pair.candidate) if step is not None]
+    recorded = not seen.comparison.derived and any(step.label == Label.LIVE for step in steps)
+    return recorded or any(step.reason in LIVE_REASONS for step in steps)
+
+
+def _first(seen: Examined, side: int) -> int:
+    """The first step on a side that differs in any way."""
+    steps = [(pair.base, pair.candidate)[side] for pair in seen.comparison.acting if pair.differs]
+    return min((step.sequence_no for step in steps if step is not None), default=1)
+
+
+def _where(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return "At no step of the recording."
+    return f"At step {numbers[0]}" + (f" and {len(numbers) - 1} more." if len(numbers) > 1 else ".")
