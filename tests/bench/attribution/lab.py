@@ -12,7 +12,7 @@ from diffing.references import step_ref
 from diffing.sides import CONTAINERS
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Case, Seen, Stage
 from tests.bench.attribution.cases import BenchCase
-from tests.bench.attribution.mechanisms.running import Model, answered, recorded
+from tests.bench.attribution.mechanisms.running import Model, answered
 from tests.bench.attribution.mechanisms.settings import Settings
 from tests.bench.attribution.replays import Source, replay
 from tests.bench.attribution.transcripts import side
@@ -36,8 +36,8 @@ class Bench:
     def __post_init__(self) -> None:
         program = self.case.pipeline.program
         before, after = self.settings(()), self.settings(self.case.by_id)
-        self.base = Source(recorded(program, before, "base", self.ask_model), before)
-        self.candidate = Source(recorded(program, after, "candidate", self.ask_model), after)
+        self.base = Source.of(program, before, self.ask_model)
+        self.candidate = Source.of(program, after, self.ask_model)
 
     def settings(self, applied: Sequence[str] | Atoms | dict[str, Injection]) -> Settings:
         """With these changes, or parts of changes named `change/number`."""

@@ -12,7 +12,7 @@ from replay.policy import Policy
 from replay.walk import Walk
 from replay.world import Answer, Call, Event, Hit, OperatorAnswer, Resolved, Serving, Standing
 from tests.bench.attribution.mechanisms import settings as given
-from tests.bench.attribution.mechanisms.running import Model, answered, called, documents, ranked
+from tests.bench.attribution.mechanisms.running import Model, Program, answered, called, documents, ranked, recorded
 from tests.bench.attribution.mechanisms.settings import Settings
 from tests.replay_runs import graph_of
 from traces.json_types import JSONObject, JSONValue
@@ -20,6 +20,7 @@ from traces.recording import RecordedRun
 from traces.vocabulary import Label, Reason, StepStatus, StepType
 
 POLICY: Final = Policy(allow=["model", "tool"], semantic_threshold=1.0)
+REEXECUTE: Final = Policy(allow=["model", "tool"], semantic_threshold=1.0, order="reexecute")
 
 
 @dataclass
@@ -33,6 +34,11 @@ class Source:
 
     def __post_init__(self) -> None:
         self.graph, self.payloads = graph_of(self.run)
+
+    @staticmethod
+    def of(program: Program, settings: Settings, model: Model = answered) -> "Source":
+        """A new recording."""
+        return Source(recorded(program, settings, "run", model), settings)
 
     @property
     def answer(self) -> str:
@@ -97,8 +103,9 @@ class Engine:
 
 
 def replay(
-    source: Source, settings: Settings, *, model: Model = answered, clamp: tuple[int, JSONValue] | None = None
-) -> Outcome:
+    source: Source, settings: Settings, *, model: Model = answered, clamp: tuple[int, JSONValue] | None = None,
+    policy: Policy | None = None,
+) -> Outcome:  # fmt: skip
     """The source again as it would have been under `settings`; `clamp` fixes what one step answers."""
     entries = [entry for node in source.graph.nodes if (entry := _entry(source, settings, node)) is not None]
     if clamp is not None:
@@ -109,7 +116,7 @@ def replay(
     applied = apply_profile(profile, source.graph)
     assert not applied.refusals, applied.refusals
     engine = Engine(source, settings, model)
-    events = list(Walk(source.graph, applied, POLICY, engine).run())
+    events = list(Walk(source.graph, applied, policy or POLICY, engine).run())
     resolved = [event for event in events if isinstance(event, Resolved)]
     return Outcome(answer=_answer(source, events), resolved=len(resolved), live=engine.live_models)
 

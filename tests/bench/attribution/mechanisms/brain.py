@@ -13,12 +13,14 @@ Asked = tuple[str, JSONObject]  # the name of a tool and its arguments
 _GERMAN: Final = (("You can send it back within", "Rücksendung möglich:"), ("refunded", "erstattet"), ("is", "ist"))
 
 
-def respond(messages: Sequence[JSONValue], model: str, parameters: Mapping[str, JSONValue]) -> JSONObject:
-    """The answer: a message that says something or asks for one tool."""
+def respond(
+    messages: Sequence[JSONValue], model: str, parameters: Mapping[str, JSONValue], slip: tuple[str, str] | None = None
+) -> JSONObject:
+    """The answer: a message that says something or asks for one tool. A `slip` is a rule that is broken this time."""
     said = [_text(message) for message in messages]
     results = [_text(message) for message in messages if isinstance(message, dict) and message.get("role") == "tool"]
     calls = [call for message in messages for call in _calls(message)]
-    answer = think(said[0], tuple(said[1:]), tuple(results), tuple(calls), model, len(results) == len(calls))
+    answer = think(said[0], tuple(said[1:]), tuple(results), tuple(calls), model, slip)
     if isinstance(answer, str):
         most = parameters.get("max_tokens")
         return {"role": "assistant", "content": _first_words(answer, most) if isinstance(most, int) else answer}
@@ -29,10 +31,11 @@ def respond(messages: Sequence[JSONValue], model: str, parameters: Mapping[str, 
 
 @lru_cache(maxsize=200_000)
 def think(
-    system: str, said: tuple[str, ...], results: tuple[str, ...], calls: tuple[str, ...], model: str, answered: bool
-) -> str | Asked:
+    system: str, said: tuple[str, ...], results: tuple[str, ...], calls: tuple[str, ...], model: str,
+    slip: tuple[str, str] | None,
+) -> str | Asked:  # fmt: skip
     """What the model does, as a function of everything that it reads."""
-    obeyed = rules(system, model)
+    obeyed = {**rules(system, model), **dict([slip] if slip else [])}
     thought = _ROLES[obeyed.get("role", "assistant")](obeyed, said, results, calls)
     return finished(thought, obeyed) if isinstance(thought, str) else thought
 
@@ -215,6 +218,22 @@ _ROLES: Final[Mapping[str, Callable[[Rules, Sequence[str], Sequence[str], Sequen
     "critic": _critic, "mapper": _mapper, "reducer": _reducer, "analyst": _analyst, "writer": _writer,
     "validator": _validator, "editor": _editor,
 }  # fmt: skip
+
+
+# What each role may get wrong: a rule, and how it is taken then.
+SLIPS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
+    "answerer": (("tie", "strictest"), ("top", "1"), ("words", "6")),
+    "order desk": (("unit", "cents"), ("lost", "replace"), ("hand over", "every refund")),
+    "planner": (("report", "maximum"),),
+    "worker": (("skip", "weekends"), ("unit", "cents")),
+    "critic": (("distrust", "100"), ("words", "6")),
+    "mapper": (("report", "maximum"), ("skip", "weekends")),
+    "reducer": (("above", "8"), ("report", "average")),
+    "analyst": (("hint", "last"), ("unit", "cents")),
+    "writer": (("round", "prices"), ("members", "5")),
+    "validator": (("reject", "10"),),
+    "editor": (("greet", "greeting"), ("words", "8")),
+}
 
 
 def aggregate(metric: str, values: Sequence[int]) -> int:
