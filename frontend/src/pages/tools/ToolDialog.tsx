@@ -5,9 +5,16 @@ import { moment } from "@/components/format";
 import { JsonView } from "@/components/JsonView";
 import classes from "./ToolsPage.module.css";
 import { stateWords } from "./search";
+import { ToolTrial } from "./ToolTrial";
+
+interface Props {
+  tool: ToolView;
+  isAdmin: boolean;
+  onClose: () => void;
+}
 
 /** What a decision rests on: the words of the tool, what runs it, and what was decided before. */
-export function ToolDialog({ tool, onClose }: { tool: ToolView; onClose: () => void }): ReactElement {
+export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
   return (
     <Modal opened onClose={onClose} title={tool.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.detail}>
@@ -31,6 +38,9 @@ export function ToolDialog({ tool, onClose }: { tool: ToolView; onClose: () => v
             <Entry key={entry.at} entry={entry} />
           ))}
         </ul>
+        {tool.executor && <h2>Test call</h2>}
+        {tool.executor && !isAdmin && <p className="muted">Only an administrator runs a tool from here.</p>}
+        {tool.executor && isAdmin && <ToolTrial tool={tool} />}
       </div>
     </Modal>
   );

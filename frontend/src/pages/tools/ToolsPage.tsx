@@ -1,4 +1,4 @@
-import { Button, FileButton, Skeleton, TextInput, Tooltip } from "@mantine/core";
+import { Button, FileButton, SegmentedControl, Skeleton, TextInput, Tooltip } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -15,21 +15,63 @@ import { Kbd } from "@/components/Kbd";
 import { ListPage } from "@/components/ListPage";
 import { paths, serverPaths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
+import { RetrieversPanel } from "./RetrieversPanel";
 import { toolsRoute } from "./route";
 import { matching } from "./search";
 import classes from "./ToolsPage.module.css";
 import { ToolsTable } from "./ToolsTable";
 
-/** Which tools may run in a replay. Until somebody has reviewed a tool, it never does. */
+/** What a replay may reach besides models: tools, each after its review, and retrievers. */
 export function ToolsPage(): ReactElement {
-  useDocumentTitle("Tools");
+  const { tab } = toolsRoute.useSearch();
+  const navigate = useNavigate();
+  const { data: access } = useQuery(accessQuery);
+  const isAdmin = access?.role === "admin";
+  const review = useReview();
+  const shown = tab ?? "tools";
+  useDocumentTitle(shown === "tools" ? "Tools" : "Retrievers");
+  return (
+    <ListPage
+      title="Tools"
+      note={NOTES[shown]}
+      action={
+        <div className={classes.actions}>
+          <SegmentedControl
+            aria-label="What is shown"
+            value={shown}
+            data={[
+              { value: "tools", label: "Tools" },
+              { value: "retrievers", label: "Retrievers" },
+            ]}
+            onChange={(value) => void navigate(paths.tools(value === "retrievers" ? { tab: value } : {}))}
+          />
+          {shown === "tools" && (
+            <FileActions isAdmin={isAdmin} isBusy={review.file.isPending} onFile={(file) => review.file.mutate(file)} />
+          )}
+        </div>
+      }
+    >
+      {shown === "tools" ? (
+        <ToolsPanel isAdmin={isAdmin} onDecide={(name, safe) => review.decision.mutate([{ name, safe }])} />
+      ) : (
+        <RetrieversPanel isAdmin={isAdmin} />
+      )}
+    </ListPage>
+  );
+}
+
+const NOTES = {
+  tools:
+    "A replay runs no tool that nobody has reviewed as safe. A side effect never runs: its recorded answer is used, or it is blocked.",
+  retrievers:
+    "A replay searches again where its policy lets it, and only reads. The first retriever that serves a step answers it.",
+};
+
+function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: boolean | null) => void }): ReactElement {
   const { q } = toolsRoute.useSearch();
   const navigate = useNavigate();
   const searchField = useRef<HTMLInputElement>(null);
   const { data, error, refetch } = useQuery(toolsQuery);
-  const { data: access } = useQuery(accessQuery);
-  const isAdmin = access?.role === "admin";
-  const review = useReview();
   const shown = useMemo(() => matching(data?.tools ?? [], q), [data, q]);
   const waiting = data?.tools.filter(({ safe }) => safe === null).length ?? 0;
   useShortcuts("Tools", [
@@ -37,13 +79,7 @@ export function ToolsPage(): ReactElement {
     { keys: "", does: "Export side_effects.yaml", run: () => window.location.assign(serverPaths.toolsFile) },
   ]);
   return (
-    <ListPage
-      title="Tools"
-      note="A replay runs no tool that nobody has reviewed as safe. A side effect never runs: its recorded answer is used, or it is blocked."
-      action={
-        <FileActions isAdmin={isAdmin} isBusy={review.file.isPending} onFile={(file) => review.file.mutate(file)} />
-      }
-    >
+    <>
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={240} radius="md" />}
       {data?.tools.length === 0 && (
@@ -87,15 +123,11 @@ export function ToolsPage(): ReactElement {
               action={<Link {...paths.tools()}>Show all tools</Link>}
             />
           ) : (
-            <ToolsTable
-              tools={shown}
-              isAdmin={isAdmin}
-              onDecide={(name, safe) => review.decision.mutate([{ name, safe }])}
-            />
+            <ToolsTable tools={shown} isAdmin={props.isAdmin} onDecide={props.onDecide} />
           )}
         </div>
       )}
-    </ListPage>
+    </>
   );
 }
 
@@ -125,7 +157,7 @@ function useReview() {
 function FileActions(props: { isAdmin: boolean; isBusy: boolean; onFile: (file: File) => void }): ReactElement {
   const picker = useRef<() => void>(null);
   return (
-    <div className={classes.actions}>
+    <>
       <FileButton
         resetRef={picker}
         accept=".yaml,.yml"
@@ -157,6 +189,6 @@ function FileActions(props: { isAdmin: boolean; isBusy: boolean; onFile: (file: 
       >
         Export YAML
       </Button>
-    </div>
+    </>
   );
 }

@@ -55,7 +55,7 @@ export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
           ))}
         </tbody>
       </table>
-      {shown && <ToolDialog tool={shown} onClose={() => setOpened(null)} />}
+      {shown && <ToolDialog tool={shown} isAdmin={isAdmin} onClose={() => setOpened(null)} />}
     </div>
   );
 }

@@ -1,14 +1,18 @@
 import type { ToolView } from "@/api/schema";
 
-/** What the address of the tools page says: the words looked for. */
+/** What the address of the tools page says: the words looked for, or that retrievers are shown. */
 export interface ToolsSearch {
   q?: string;
+  tab?: "retrievers";
 }
 
 export function parseToolsSearch(search: Record<string, unknown>): ToolsSearch {
   // A number in the address is a word all the same.
   const q = typeof search.q === "number" ? String(search.q) : search.q;
-  return typeof q === "string" && q !== "" ? { q } : {};
+  return {
+    ...(typeof q === "string" && q !== "" ? { q } : {}),
+    ...(search.tab === "retrievers" ? { tab: "retrievers" } : {}),
+  };
 }
 
 /** The tools that have every word in their name, apps, description or state. */

@@ -1,6 +1,9 @@
 import { NumberInput, SegmentedControl, Switch } from "@mantine/core";
 import { IconChevronRight } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import type { RetrieverView } from "@/api/schema";
+import { retrieversQuery } from "@/api/trials";
 import type { SparsePolicy } from "./draft";
 import classes from "./Fork.module.css";
 
@@ -10,7 +13,10 @@ type Change = (policy: SparsePolicy) => void;
 export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onChange: Change }): ReactElement {
   const live = policy.allow?.includes("model") ?? true;
   const tools = policy.allow?.includes("tool") ?? false;
-  const allow = (kind: "model" | "tool", allowed: boolean) => {
+  const searches = policy.allow?.includes("retrieval") ?? false;
+  const { data: known } = useQuery(retrieversQuery);
+  const none = known?.retrievers.length === 0;
+  const allow = (kind: "model" | "tool" | "retrieval", allowed: boolean) => {
     const others = (policy.allow ?? ["model"]).filter((each) => each !== kind);
     onChange({ ...policy, allow: allowed ? [...others, kind] : others });
   };
@@ -24,7 +30,7 @@ export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onCha
     <details className={classes.policy}>
       <summary>
         <IconChevronRight size={13} aria-hidden /> <b>Policy</b>{" "}
-        <span className="muted ellipsis">{words(policy, live, tools)}</span>
+        <span className="muted ellipsis">{words(policy, live, tools, searches)}</span>
       </summary>
       <div className={classes.policyBody}>
         <Switch
@@ -41,6 +47,13 @@ export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onCha
               ? "Those that were reviewed as safe and are configured to run; any other is answered from recordings."
               : "No tool runs; their answers come from recordings or from you."
           }
+        />
+        <Switch
+          checked={searches}
+          disabled={none && !searches}
+          onChange={(event) => allow("retrieval", event.currentTarget.checked)}
+          label="Retrievers may be asked"
+          description={searchWords(searches, known?.retrievers)}
         />
         <Choice
           label="A recorded answer that still fits"
@@ -90,10 +103,17 @@ export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onCha
   );
 }
 
-function words(policy: SparsePolicy, live: boolean, tools: boolean): string {
+function searchWords(searches: boolean, known: readonly RetrieverView[] | undefined): string {
+  if (known?.length === 0) return "None is configured; documents come from recordings or from you.";
+  if (!searches) return "Nothing is searched again; documents come from recordings or from you.";
+  return `A search that differs from the recorded one is made: ${(known ?? []).map(({ name }) => name).join(", ")}.`;
+}
+
+function words(policy: SparsePolicy, live: boolean, tools: boolean, searches: boolean): string {
   return [
-    live ? "models may be called" : !tools && "nothing goes live",
+    live ? "models may be called" : !tools && !searches && "nothing goes live",
     tools && "reviewed tools may run",
+    searches && "retrievers may be asked",
     policy.order === "reexecute" && "asks again",
     policy.fallback === "fail" && "no placeholders",
     policy.strict && "strict",

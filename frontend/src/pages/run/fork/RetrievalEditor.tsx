@@ -1,10 +1,12 @@
-import { ActionIcon, NumberInput, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { ActionIcon, Autocomplete, NumberInput, Textarea, TextInput, Tooltip } from "@mantine/core";
 import { IconArrowDown, IconArrowUp, IconTrash } from "@tabler/icons-react";
-import type { ReactElement } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, type ReactElement } from "react";
 import type { JsonValue } from "@/api/schema";
+import { retrieversQuery } from "@/api/trials";
 import { isObject } from "@/components/json";
 import type { Document } from "../step/content";
-import { changeDocument, moveDocument } from "./documents";
+import { asksAgain, changeDocument, moveDocument, profilesOf } from "./documents";
 import { entryFor, setField } from "./draft";
 import { FieldHead, JsonField } from "./fields";
 import classes from "./Fork.module.css";
@@ -18,6 +20,8 @@ export function RetrievalEditor({
   documents,
 }: EditorProps & { documents: Document[] }): ReactElement {
   const match = { step: step.sequence_no };
+  const { data: known } = useQuery(retrieversQuery);
+  const profiles = useMemo(() => profilesOf(known?.retrievers ?? []), [known]);
   const retrieval = entryFor(draft, match)?.retrieval;
   const input = isObject(step.input) ? step.input : {};
   const recorded = isObject(step.output) && Array.isArray(step.output["documents"]) ? step.output["documents"] : [];
@@ -45,14 +49,13 @@ export function RetrievalEditor({
           onChange(setField(draft, match, "retrieval", "top_k", value === "" ? undefined : Number(value)))
         }
       />
-      <TextInput
+      <Autocomplete
         label="Embedding profile"
         placeholder={typeof input["embedding_profile"] === "string" ? input["embedding_profile"] : "as recorded"}
+        data={profiles}
         value={retrieval?.embedding_profile ?? ""}
         data-edited={retrieval?.embedding_profile !== undefined}
-        onChange={(event) =>
-          onChange(setField(draft, match, "retrieval", "embedding_profile", event.currentTarget.value || undefined))
-        }
+        onChange={(profile) => onChange(setField(draft, match, "retrieval", "embedding_profile", profile || undefined))}
       />
       <JsonField
         label="Filters"
@@ -64,6 +67,11 @@ export function RetrievalEditor({
           onChange(setField(draft, match, "retrieval", "filters", isObject(value) ? value : undefined))
         }
       />
+      {asksAgain(retrieval, recorded.length) && !draft.policy.allow?.includes("retrieval") && (
+        <p className="muted">
+          No search is made: the policy below lets no retriever be asked. Give the documents here, or let it.
+        </p>
+      )}
       <FieldHead
         label={`Documents (${candidates.length} of ${documents.length} recorded)`}
         edited={retrieval?.documents != null}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changeDocument, moveDocument } from "./documents";
+import { asksAgain, changeDocument, moveDocument, profilesOf } from "./documents";
 
 const documents = [{ id: "a" }, { id: "b" }, { id: "c" }];
 const ids = (list: { id?: unknown }[]) => list.map(({ id }) => id).join("");
@@ -12,4 +12,24 @@ test("documents change places and stop at the ends", () => {
 test("changing one text leaves the others and the original alone", () => {
   expect(changeDocument(documents, 1, "new")).toEqual([{ id: "a" }, { id: "b", content: "new" }, { id: "c" }]);
   expect(documents[1]).toEqual({ id: "b" });
+});
+
+test("another query, profile or filter has to be searched for, and more documents than recorded; fewer do not", () => {
+  expect(asksAgain({ query: "other" }, 3)).toBe(true);
+  expect(asksAgain({ filters: {} }, 3)).toBe(true);
+  expect([asksAgain({ top_k: 0 }, 3), asksAgain({ top_k: 3 }, 3), asksAgain({ top_k: 4 }, 3)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  expect(asksAgain({ query: "other", documents: [] }, 3)).toBe(false);
+  expect(asksAgain(undefined, 3)).toBe(false);
+});
+
+test("a profile that two retrievers have is offered once", () => {
+  const small = { name: "small", by: "small of openai" };
+  expect(profilesOf([{ embeddings: [small] }, { embeddings: [small, { name: "mini", by: "here" }] }])).toEqual([
+    "small",
+    "mini",
+  ]);
 });

@@ -1,4 +1,5 @@
-import type { JsonValue } from "@/api/schema";
+import type { JsonValue, RetrieverView } from "@/api/schema";
+import type { SparseOverride } from "./draft";
 
 type Candidate = Record<string, JsonValue>;
 
@@ -11,4 +12,16 @@ export function moveDocument(documents: readonly Candidate[], index: number, by:
 
 export function changeDocument(documents: readonly Candidate[], index: number, content: string): Candidate[] {
   return documents.map((document, at) => (at === index ? { ...document, content } : document));
+}
+
+/** The embedding profiles that some retriever has, each once. */
+export function profilesOf(retrievers: readonly Pick<RetrieverView, "embeddings">[]): string[] {
+  return [...new Set(retrievers.flatMap(({ embeddings }) => embeddings.map(({ name }) => name)))];
+}
+
+/** Whether only a new search can say what these settings find; fewer documents are the head of the recorded ones. */
+export function asksAgain(retrieval: SparseOverride["retrieval"] | undefined, recorded: number): boolean {
+  if (!retrieval || retrieval.documents != null) return false;
+  const { top_k: most, ...rest } = retrieval;
+  return (most ?? 0) > recorded || Object.values(rest).some((value) => value != null);
 }

@@ -1,0 +1,40 @@
+import { fireEvent, screen } from "@testing-library/react";
+import { expect, test } from "vitest";
+import type { ToolView } from "@/api/schema";
+import { draw } from "@/testing/render";
+import { ToolTrial } from "./ToolTrial";
+
+const parameters = { type: "object", properties: { order_id: { type: "string" } }, required: ["order_id"] };
+const tool: ToolView = {
+  name: "get_order",
+  apps: ["desk"],
+  calls: 1,
+  last_seen: null,
+  description: "",
+  parameters,
+  suggestion: { safe: true, reason: "says get" },
+  safe: true,
+  history: [],
+  executor: "http POST example.com",
+};
+const button = () => screen.getByRole("button", { name: "Test call" });
+const isOff = () => button().getAttribute("aria-disabled") === "true";
+
+test("a reviewed tool can be called as soon as its required arguments are there", () => {
+  draw(<ToolTrial tool={tool} />);
+  expect(isOff()).toBe(true);
+  fireEvent.change(screen.getByLabelText(/order_id/), { target: { value: "A-1" } });
+  expect(isOff()).toBe(false);
+  expect(screen.queryByRole("checkbox")).toBeNull();
+});
+
+test("one that nobody reviewed has to be confirmed, and so has a side effect", () => {
+  draw(<ToolTrial tool={{ ...tool, parameters: null, safe: null }} />);
+  expect(screen.getByText(/Nobody has reviewed it/)).toBeTruthy();
+  expect(isOff()).toBe(true);
+  fireEvent.click(screen.getByRole("checkbox"));
+  expect(isOff()).toBe(false);
+  fireEvent.change(screen.getByLabelText("Arguments"), { target: { value: "[1]" } });
+  expect(screen.getByText("Arguments are an object.")).toBeTruthy();
+  expect(isOff()).toBe(true);
+});

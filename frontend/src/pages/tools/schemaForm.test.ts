@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import type { JsonValue } from "@/api/schema";
+import { fieldsOf, missing, readJson, withArgument } from "./schemaForm";
+
+const schema = {
+  type: "object",
+  properties: {
+    order_id: { type: "string", description: "As printed on the parcel." },
+    limit: { type: "integer" },
+    state: { type: "string", enum: ["new", "lost"] },
+    where: { type: "object" },
+    exact: { type: "boolean" },
+  },
+  required: ["order_id"],
+};
+
+test("each property of a schema is a field of its kind", () => {
+  const fields = fieldsOf(schema) ?? [];
+  expect(fields.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+    "order_id text",
+    "limit integer",
+    "state choice",
+    "where json",
+    "exact boolean",
+  ]);
+  expect(fields[0]).toMatchObject({ isRequired: true, description: "As printed on the parcel." });
+  expect(fields[2]?.options).toEqual(["new", "lost"]);
+});
+
+test("a schema without properties has no form", () => {
+  const others: JsonValue[] = [null, "text", [], {}, { properties: null }];
+  for (const other of others) expect(fieldsOf(other)).toBeNull();
+});
+
+test("0, false and an empty text are values; only what is left out is missing", () => {
+  const fields = fieldsOf({ properties: { a: {}, b: {}, c: {} }, required: ["a", "b", "c"] }) ?? [];
+  expect(missing(fields, { a: 0, b: false })).toEqual(["c"]);
+  expect(missing(fields, withArgument({ a: 0, b: "" }, "a", undefined))).toEqual(["a", "c"]);
+});
+
+test("JSON that is not complete yet is said, and an empty field is no value", () => {
+  expect(readJson(" ")).toEqual({ value: undefined });
+  expect(readJson('{"a": 1}')).toEqual({ value: { a: 1 } });
+  expect(readJson('{"a": ')).toHaveProperty("error");
+});
