@@ -1,5 +1,6 @@
 """Who calls, and what that role may do. One place for every address of the API."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -28,6 +29,7 @@ _ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "retrievers", "se
 _ADMIN_READS = f"{API}/trials"
 # Says what would happen and does nothing.
 _READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview", f"{API}/bisections/preview"})
+_PROOF_PREVIEW = re.compile(rf"{API}/diffs/[0-9a-f-]+/prove/preview")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +61,7 @@ def required_role(method: str, path: str) -> Role | None:
         return None
     if path.startswith(_ADMIN_READS):
         return "admin"
-    if method in _SAFE or path.rstrip("/") in _READING_POSTS:
+    if method in _SAFE or path.rstrip("/") in _READING_POSTS or _PROOF_PREVIEW.fullmatch(path.rstrip("/")):
         return "viewer"
     return "admin" if path.startswith(_ADMIN) else "debugger"
 

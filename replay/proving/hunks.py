@@ -37,7 +37,7 @@ def divide(base: JSONValue, candidate: JSONValue) -> Division | None:
     """The parts of a change; None where it is one thing."""
     found: Division | None = None
     if isinstance(base, str) and isinstance(candidate, str):
-        found = _text(base, candidate, _SENTENCE.findall) or _text(base, candidate, _words)
+        found = _sentences(base, candidate) or _stretched(base, candidate)
     elif isinstance(base, dict) and isinstance(candidate, dict):
         found = _fields(base, candidate)
     elif isinstance(base, list) and isinstance(candidate, list):
@@ -45,15 +45,31 @@ def divide(base: JSONValue, candidate: JSONValue) -> Division | None:
     return found if found is not None and len(found.parts) > 1 else None
 
 
-def _text(base: str, candidate: str, cut: Callable[[str], list[str]]) -> Division | None:
-    """Stretches of pieces that differ; a stretch of several on one side is cut into its pieces."""
-    left, right = [*filter(None, cut(base))], [*filter(None, cut(candidate))]
+def _sentences(base: str, candidate: str) -> Division | None:
+    """Sentence by sentence; a new or an old one is one thing."""
+    left, right = [*filter(None, _SENTENCE.findall(base))], [*filter(None, _SENTENCE.findall(candidate))]
     pieces: list[str | Part] = []
     for equal, mine, theirs in _stretches(left, right):
         if equal:
             pieces.append("".join(left[mine.start : mine.stop]))
         else:
             pieces += _pieces(left[mine.start : mine.stop], right[theirs.start : theirs.stop])
+    return _in_parts(_without_blank(pieces))
+
+
+def _stretched(base: str, candidate: str) -> Division | None:
+    """Inside of a sentence that was reworded: each stretch of words that differ."""
+    if not base.strip() or not candidate.strip():
+        return None
+    left, right = _words(base), _words(candidate)
+    pieces: list[str | Part] = []
+    for equal, mine, theirs in _stretches(left, right):
+        before, after = "".join(left[mine.start : mine.stop]), "".join(right[theirs.start : theirs.stop])
+        pieces.append(before if equal else Part(title=edit(before, after, "the text"), base=before, candidate=after))
+    return _in_parts(_without_blank(pieces))
+
+
+def _in_parts(pieces: Sequence[str | Part]) -> Division | None:
     parts = tuple(piece for piece in pieces if isinstance(piece, Part))
     if not 1 < len(parts) <= MOST:
         return None
@@ -74,6 +90,28 @@ def _pieces(left: Sequence[str], right: Sequence[str]) -> list[Part]:
         for before, after in pairs
         if before != after
     ]
+
+
+def _without_blank(pieces: Sequence[str | Part]) -> list[str | Part]:
+    """White space that changed belongs to the words after it; at the end, to those before."""
+    forward = _joined(pieces, lambda before, piece: _is_blank(before))
+    return _joined(forward, lambda before, piece: _is_blank(piece))
+
+
+def _joined(pieces: Sequence[str | Part], belong: Callable[[Part, Part], bool]) -> list[str | Part]:
+    found: list[str | Part] = []
+    for piece in pieces:
+        before = found[-1] if found else None
+        if isinstance(piece, Part) and isinstance(before, Part) and belong(before, piece):
+            base, candidate = f"{before.base}{piece.base}", f"{before.candidate}{piece.candidate}"
+            found[-1] = Part(title=edit(base, candidate, "the text"), base=base, candidate=candidate)
+        else:
+            found.append(piece)
+    return found
+
+
+def _is_blank(part: Part) -> bool:
+    return str(part.base).strip() == str(part.candidate).strip()
 
 
 def _words(text: str) -> list[str]:
