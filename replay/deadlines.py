@@ -4,6 +4,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import Final, TypeVar
 
 _Result = TypeVar("_Result")
@@ -32,6 +33,17 @@ def within(seconds: float, work: Callable[[], _Result], *, stopped: Callable[[],
         if error is not None:
             raise error
         return result  # type: ignore[return-value]  # without an error there is a result
+    raise TimeoutError
+
+
+def settled(future: "Future[_Result]", seconds: float, *, stopped: Callable[[], bool]) -> _Result:
+    """What the future comes to; `TimeoutError` after `seconds`, `GivenUp` when `stopped` says so."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        if wait([future], timeout=min(left, _LOOK_S)).done:
+            return future.result()
+        if stopped():
+            raise GivenUp
     raise TimeoutError
 
 

@@ -174,9 +174,9 @@ class LiveCalls:
             return False  # the connection was lost right after the commit
         raise OwnershipLost
 
-    def stopped(self, attempt: Attempt, cancelled: Exception) -> NoReturn:
+    def stopped(self, attempt: Attempt, cancelled: Exception, *, code: str = INTERRUPTED) -> NoReturn:
         """A call was given up in the middle; say for which reason."""
-        self._interrupted(attempt)
+        self._interrupted(attempt, code)
         self.execution.check_cancelled()
         self.check_deadline(attempt.sequence_no)
         raise CancelRequested from cancelled

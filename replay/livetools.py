@@ -6,8 +6,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from replay import log, outages, tools
-from replay.livecalls import LiveCalls
+from replay import deadlines, log, outages, tools
+from replay.livecalls import INTERRUPTED, LiveCalls, Watch
 from replay.models import Attempt, ReplaySession
 from replay.resolvers import operator_said
 from replay.world import Answer, Call
@@ -34,9 +34,12 @@ def _run(calls: LiveCalls, tool: tools.Tool, call: Call, attempts: list[Attempt]
     while True:
         calls._afford(call, first=number == 1)
         attempt = calls._intend(call, tool.place, number, kind="tool")
-        started = time.monotonic()
+        started, watch = time.monotonic(), Watch(calls, again=tool.entry.idempotent)
+        asked = tools.ToolCall(arguments=call.input, replay=str(calls.session.id), stopped=watch.cancelled)
         try:
-            found = tools.run(tool, tools.ToolCall(arguments=call.input, replay=str(calls.session.id)))
+            found = tools.run(tool, asked)
+        except deadlines.GivenUp as given_up:
+            calls.stopped(attempt, given_up, code=INTERRUPTED if tool.entry.idempotent else _UNKNOWN)
         except tools.ToolFailed as error:
             failures += 1
             if error.may_have_run and not tool.entry.idempotent:

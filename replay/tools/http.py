@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import httpx2
 
-from replay import egress
+from replay import deadlines, egress
 from replay.providers.failures import retry_after_s
 from replay.tools.types import HttpTool, Tool, ToolCall, ToolFailed, ToolResult
 from traces.json_types import JSONValue
@@ -25,12 +25,21 @@ _ANSWERED_DETAIL: Final = 300
 def run(tool: Tool, http: HttpTool, call: ToolCall) -> ToolResult:
     destination = egress.Destination(host=http.url.host or "", operator=True)
     headers = {**http.headers, **secrets(http.headers_env), HEADER: call.replay}
+    request: dict[str, Any] = _query(call.arguments) if http.method == "GET" else {"json": call.arguments}
+    limit = tool.entry.timeout_s
+
+    def look() -> None:
+        if call.stopped():
+            raise deadlines.GivenUp
+
     try:
-        with egress.client([destination], connect_s=CONNECT_S, read_s=tool.entry.timeout_s) as client:
-            request: dict[str, Any] = _query(call.arguments) if http.method == "GET" else {"json": call.arguments}
-            with client.stream(http.method, str(http.url), headers=headers, **request) as response:
-                return _answered(tool, response, _body(tool, response))
-    except (httpx2.TransportError, egress.EgressRefused) as error:
+        with (
+            egress.limited(look, most_bytes=2 * _MOST_BYTES, longest_s=limit),
+            egress.client([destination], connect_s=CONNECT_S, read_s=limit) as client,
+            client.stream(http.method, str(http.url), headers=headers, **request) as response,
+        ):
+            return _answered(tool, response, _body(tool, response))
+    except (httpx2.TransportError, egress.EgressRefused, egress.Endless, egress.Compressed) as error:
         raise failed(tool, error) from error
 
 
@@ -46,8 +55,12 @@ def failed(tool: Tool, error: Exception) -> ToolFailed:
     """No answer came. Only what failed before the request went out has certainly not run."""
     if isinstance(error, egress.EgressRefused):
         return ToolFailed(str(error), code="egress_refused", retryable=False, may_have_run=False)
+    if isinstance(error, egress.Compressed):
+        return ToolFailed(
+            f"{tool.name} answered, but {error}", code="invalid_response", retryable=False, may_have_run=True
+        )
     before = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
-    if isinstance(error, httpx2.TimeoutException):
+    if isinstance(error, httpx2.TimeoutException | egress.Endless):
         detail = f"{tool.name} did not answer in {tool.entry.timeout_s:g} s"
         return ToolFailed(detail, code="timeout", retryable=True, may_have_run=not before)
     detail = f"the connection to {tool.name} failed: {type(error).__name__}"

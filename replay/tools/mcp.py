@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +14,7 @@ import mcp
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from replay import egress
+from replay import deadlines, egress
 from replay.tools import lasting
 from replay.tools.http import CONNECT_S, HEADER, secrets
 from replay.tools.types import McpTool, Tool, ToolCall, ToolFailed, ToolResult
@@ -42,6 +42,8 @@ def run(tool: Tool, server: McpTool, call: ToolCall) -> ToolResult:
     except TimeoutError as error:
         detail = f"{tool.name} did not answer in {tool.entry.timeout_s:g} s"
         raise ToolFailed(detail, code="timeout", retryable=True, may_have_run=sent.yet) from error
+    except deadlines.GivenUp:
+        raise
     except Exception as error:
         raise _failed(tool, error, sent) from error
 
@@ -55,7 +57,7 @@ def _run(tool: Tool, server: McpTool, call: ToolCall, sent: _Sent) -> ToolResult
             connection.close()
             connection = Connection(server, call.replay, limit)
         sent.yet = True
-        found = connection.wait(_call(connection.client, server.tool or tool.name, call), limit)
+        found = connection.wait(_call(connection.client, server.tool or tool.name, call), limit, call.stopped)
     except BaseException:
         connection.close()
         raise
@@ -104,11 +106,13 @@ class Connection:
             return False
         return True
 
-    def wait(self, work: Coroutine[Any, Any, _Result], limit_s: float) -> _Result:
-        """What the work returns; raises `TimeoutError`."""
+    def wait(
+        self, work: Coroutine[Any, Any, _Result], limit_s: float, stopped: Callable[[], bool] = lambda: False
+    ) -> _Result:
+        """What the work returns; raises `TimeoutError`, and `GivenUp` where `stopped` says so."""
         waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
-            return waiting.result(limit_s)
+            return deadlines.settled(waiting, limit_s, stopped=stopped)
         finally:
             waiting.cancel()
 

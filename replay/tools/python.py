@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -24,7 +25,7 @@ def run(tool: Tool, name: str, call: ToolCall) -> ToolResult:
     """Call it with the arguments as keywords; an exception of its own is its answer, as the agent would see it."""
     process = lasting.take(call.replay, f"python {name}", lambda: Process(tool, callables()[name], call.replay))
     try:
-        answer = process.ask(dict(call.arguments) if isinstance(call.arguments, dict) else {})
+        answer = process.ask(dict(call.arguments) if isinstance(call.arguments, dict) else {}, call.stopped)
     except BaseException:
         process.kill()
         raise
@@ -53,8 +54,8 @@ class Process:
             self.kill()
             raise
 
-    def ask(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        return self._asked(arguments, may_have_run=True)
+    def ask(self, arguments: dict[str, Any], stopped: Callable[[], bool]) -> dict[str, Any]:
+        return self._asked(arguments, may_have_run=True, stopped=stopped)
 
     def close(self) -> None:
         """Let it end by itself, for it has answered; then see to it."""
@@ -76,14 +77,16 @@ class Process:
             with suppress(BrokenPipeError):  # of what it did not read any more
                 stream.close()
 
-    def _asked(self, value: dict[str, Any], *, may_have_run: bool) -> dict[str, Any]:
+    def _asked(
+        self, value: dict[str, Any], *, may_have_run: bool, stopped: Callable[[], bool] = lambda: False
+    ) -> dict[str, Any]:
         if self._process.stdin is None or self._process.stdout is None:
             raise AssertionError("both are pipes")
         limit = self.tool.entry.timeout_s
         try:
             self._process.stdin.write(json.dumps(value) + "\n")
             self._process.stdin.flush()
-            line = deadlines.within(limit, self._process.stdout.readline, stopped=lambda: False)
+            line = deadlines.within(limit, self._process.stdout.readline, stopped=stopped)
         except TimeoutError as error:
             detail = f"{self.tool.name} did not answer in {limit:g} s and was ended"
             raise ToolFailed(detail, code="timeout", retryable=True, may_have_run=may_have_run) from error

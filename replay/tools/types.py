@@ -1,5 +1,6 @@
 """What a live tool is, is asked and answers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -74,10 +75,14 @@ class Tool:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCall:
-    """`replay` is the id of the session, by which code that runs can tell that this is a replay."""
+    """`replay` is the id of the session, by which code that runs can tell that this is a replay.
+
+    While the tool runs, `stopped` is asked now and then; where it says so the call ends with `deadlines.GivenUp`.
+    """
 
     arguments: JSONValue
     replay: str
+    stopped: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, kw_only=True)

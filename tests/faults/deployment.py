@@ -30,15 +30,22 @@ class Deployment:
 
     def __init__(self, env: Mapping[str, str], sessions: int) -> None:
         self.env = {**env, process.SESSIONS: str(sessions)}
-        self.nursery = Nursery(self.env)  # begins to load while the database is made
+        # Begins to load while the database is made.
+        self._nursery = Nursery(self.env) if "REDIS_URL" in self.env else None
         prepared = ask("prepare", self.env)
         self._fresh: list[str] = prepared["runs"]
         self.launched: list[str] = []
         self.questions = 0
         self.http = httpx.Client(headers={"authorization": f"Bearer {prepared['token']}"}, timeout=10)
 
+    @property
+    def nursery(self) -> "Nursery":
+        assert self._nursery is not None, "the one process has its worker inside"
+        return self._nursery
+
     def close(self) -> None:
-        self.nursery.close()
+        if self._nursery is not None:
+            self._nursery.close()
         self.http.close()
 
     def launch(self, count: int) -> list[str]:
@@ -93,7 +100,9 @@ def _is_over(session: dict[str, Any]) -> bool:
 
 def environment(home: Path, base_url: str, services: Mapping[str, str] | None = None) -> dict[str, str]:
     """Embedded, whatever shape the tests themselves run in, unless `services` are given."""
-    kept = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}}
+    # Processes that compile everything anew start slowly.
+    foreign = {"DATABASE_URL", "REDIS_URL", "PYTHONDONTWRITEBYTECODE"}
+    kept = {name: value for name, value in os.environ.items() if name not in foreign}
     providers = {"desk": {"protocol": "openai", "base_url": f"{base_url}/v1", "timeout_s": 30}}
     return {
         **kept, "FORKPOINT_HOME": str(home), "FORKPOINT_PROVIDERS": json.dumps(providers),
