@@ -14,6 +14,7 @@ from diffing import services as diffs
 from replay import ownership
 from replay import services as replays
 from replay.bisecting import services as bisections
+from replay.calibration import services as calibrations
 from replay.experiments import services as experiments
 from replay.lanes import attaching
 from replay.langfuse import exporting
@@ -34,6 +35,7 @@ def look_after(observer: ownership.Observer) -> None:
     attaching.attach_forgotten()
     diffs.requeue_unfinished()
     exporting.requeue_unfinished()
+    calibrations.requeue_unfinished()
 
 
 def at_start() -> None:
@@ -42,7 +44,7 @@ def at_start() -> None:
     requeued = replays.requeue_unfinished() + experiments.requeue_unfinished() + bisections.requeue_unfinished()
     requeued += proofs.requeue_unfinished(waiting_for=timedelta(0))
     requeued += diffs.requeue_unfinished(waiting_for=timedelta(0))
-    requeued += exporting.requeue_unfinished()
+    requeued += exporting.requeue_unfinished() + calibrations.requeue_unfinished()
     if requeued:
         log.info("requeued", count=requeued)
 

@@ -179,7 +179,7 @@ def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[Si
 def _changes(base: SideStep, candidate: SideStep) -> list[str]:
     """What differs, by name. An input that one side did not record is no change; the report says it is missing."""
     found = {
-        "input": base.input_ref != candidate.input_ref and bool(base.input_ref and candidate.input_ref),
+        "input": not _asked_the_same(base, candidate) and bool(base.input_ref and candidate.input_ref),
         "output": base.output_ref != candidate.output_ref,
         "status": base.status != candidate.status,
         "model": (base.provider, base.model) != (candidate.provider, candidate.model),
@@ -188,6 +188,12 @@ def _changes(base: SideStep, candidate: SideStep) -> list[str]:
         "duration": _longer(base.duration_ms, candidate.duration_ms),
     }
     return [name for name, differs in found.items() if differs]
+
+
+def _asked_the_same(base: SideStep, candidate: SideStep) -> bool:
+    """Equal inputs, or calls that differ only in what their signatures leave out."""
+    signed = bool(base.signature) and base.signature == candidate.signature
+    return base.input_ref == candidate.input_ref or signed
 
 
 def _longer(base: float | None, candidate: float | None) -> bool:

@@ -16,7 +16,8 @@ from diffing.proved import decides, strength, with_evidence
 from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareList, ShareView, UnchangedLane
 from diffing.schemas import DiffReport as Report
 from diffing.sides import Link, RunFacts, Side, SideStep
-from traces.models import Edge, Run, Step
+from traces import ignore_lists
+from traces.models import Edge, IgnoreList, Run, Step
 from traces.problems import NotFound
 
 _ANCESTORS: Final = 50  # forks of forks followed back to find the step that both runs replay
@@ -29,15 +30,26 @@ _COST: Final = _COLUMNS.index("cost_usd")
 _MOST_CONTENT: Final = 1 << 30
 
 
-def side(run: Run, *, links: bool) -> Side:
-    """A run as the aligner wants it, without payloads; provenance only when somebody will follow it."""
+def side(run: Run, *, links: bool, under: IgnoreList | None = None) -> Side:
+    """A run as the aligner wants it, without payloads; provenance only when somebody will follow it.
+
+    Signatures are those under an ignore list, where one is given.
+    """
     rows = Step.objects.filter(run=run).order_by("sequence_no").values_list(*_COLUMNS)
     origins = _origins(run)
-    return Side(
-        run=_facts(run),
-        steps=[_step(row, origins) for row in rows.iterator(chunk_size=5_000)],
-        links=_links(run.id) if links else (),
-    )
+    steps = [_step(row, origins) for row in rows.iterator(chunk_size=5_000)]
+    if under is not None:
+        reduced = ignore_lists.reduced(under, (step.signature for step in steps))
+        steps = [step._replace(signature=reduced.get(step.signature, step.signature)) for step in steps]
+    return Side(run=_facts(run), steps=steps, links=_links(run.id) if links else ())
+
+
+def list_for(base: Run, candidate: Run) -> IgnoreList | None:
+    """The ignore list that holds for two runs of one app, with their calls signed under it."""
+    found = ignore_lists.active(base.app) if base.app == candidate.app else None
+    if found is not None:
+        ignore_lists.sign(found)
+    return found
 
 
 def find(ref: UUID) -> DiffReport:

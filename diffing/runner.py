@@ -42,11 +42,12 @@ def compute(diff_id: UUID) -> None:
 
 
 def _made(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
+    under = queries.list_for(row.base, row.candidate)
     made = report(
         id=row.id,
         created_at=row.created_at,
-        base=queries.side(row.base, links=True),
-        candidate=queries.side(row.candidate, links=True),
+        base=queries.side(row.base, links=True, under=under),
+        candidate=queries.side(row.candidate, links=True, under=under),
         options=options,
         measure=measure(lexical=options.similarity == "lexical", memory=StoredCosines()),
         load=store.available,

@@ -141,10 +141,18 @@ def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:
             raise NotFound(f"there is no run {run_id}", where=where)
         if runs[run_id].sealed_at is None:
             raise NotSealed(f"run {run_id} is still being recorded; compare it when it has ended", where=where)
+    under = queries.list_for(runs[base_id], runs[candidate_id])
     given = options.model_dump(mode="json")
     method = "embeddings" if uses_embeddings(options) else "lexical"
     key = digest(
-        {"v": _VERSION, "base": str(base_id), "candidate": str(candidate_id), "options": given, "method": method}
+        {
+            "v": _VERSION,
+            "base": str(base_id),
+            "candidate": str(candidate_id),
+            "options": given,
+            "method": method,
+            **({"ignored": under.digest} if under else {}),
+        }
     )
     with transaction.atomic():
         row, _ = DiffReport.objects.defer("body").get_or_create(

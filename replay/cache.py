@@ -8,8 +8,9 @@ from django.db.models import Q
 
 from replay.world import LIVE_REASONS, Hit
 from traces import store
+from traces.ignoring import is_reduced
 from traces.json_types import JSONObject
-from traces.models import Step
+from traces.models import ReducedSignature, Step
 from traces.parts import MissingPart
 from traces.vocabulary import Label, StepStatus
 
@@ -18,10 +19,18 @@ _REAL: Final = ~Q(label=Label.SIMULATED) | Q(reason__in=LIVE_REASONS)
 _TRIED: Final = 5
 
 
+def _same_call(app: str, signature: str) -> Q:
+    """Steps with this signature, or with one that is this under the app's ignore list."""
+    if not is_reduced(signature):
+        return Q(signature=signature)
+    same = ReducedSignature.objects.filter(ignore_list__app=app, reduced=signature)
+    return Q(signature__in=same.values("signature"))
+
+
 def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Hit | None:
     """The newest answer that can be read; originals before copies of them."""
     found = (
-        Step.objects.filter(_REAL, signature=signature, run__app=app, run__sealed_at__isnull=False)
+        Step.objects.filter(_REAL, _same_call(app, signature), run__app=app, run__sealed_at__isnull=False)
         .filter(status=StepStatus.OK)
         .exclude(output_ref="")
         .exclude(id__in=exclude)

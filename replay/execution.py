@@ -6,6 +6,7 @@ crash the walk begins again and finds its committed steps and finished live call
 
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, NoReturn
 from uuid import UUID
@@ -55,7 +56,7 @@ from replay.world import (
     Standing,
     label_key,
 )
-from traces import live
+from traces import ignore_lists, live
 from traces import services as traces
 from traces.json_types import JSONValue
 from traces.models import Step
@@ -79,6 +80,8 @@ class Execution:
         self.policy = policy
         self.payload = payloads
         self.save = Saver()
+        # The list of the plan, also when another one holds by now.
+        self.ignoring = ignore_lists.of_version(session.source_run.app, session.plan.get("ignore_list", 0))
         self.calls = livecalls.LiveCalls(self)
         self.checkpoint = session.checkpoint_no
         self.counts = {Label.EXACT: session.exact_count, Label.CACHED: session.cached_count,
@@ -228,7 +231,7 @@ class Execution:
         """Commit what has been resolved: a checkpoint."""
         if not self.buffer:
             return
-        rows, self.buffer = self.buffer, []
+        rows, self.buffer = [self._keyed(row) for row in self.buffer], []
         with transaction.atomic():
             self._progress(rows[0].sequence_no, rows[-1].sequence_no)  # first: only the owner writes steps
             traces.append_steps(self.run_id, rows)
@@ -266,8 +269,12 @@ class Execution:
         self.counts[row.label] += 1
         with transaction.atomic():
             self._progress(row.sequence_no, row.sequence_no)
-            traces.append_steps(self.run_id, [row])
+            traces.append_steps(self.run_id, [self._keyed(row)])
         raise stopped
+
+    def _keyed(self, row: StepRow) -> StepRow:
+        """A row whose label also carries what the app's ignore list left out."""
+        return replace(row, detail={**row.detail, **self.ignoring.key}) if self.ignoring.rules else row
 
     def _keep(self, event: Kept, walk: Walk) -> None:
         for no in range(event.first, event.last + 1) if self.session.planned else ():
@@ -305,7 +312,8 @@ class Execution:
                 self._progress(start, end)
                 traces.copy_steps(
                     source_run_id=self.session.source_run_id, run_id=self.run_id, first=start, last=end,
-                    label=Label.EXACT, reason=str(Reason.SOURCE_OUTPUT_REUSED), detail=label_key(),
+                    label=Label.EXACT, reason=str(Reason.SOURCE_OUTPUT_REUSED),
+                    detail={**label_key(), **self.ignoring.key},
                 )  # fmt: skip
 
     def _resolved(self, event: Resolved, walk: Walk) -> None:

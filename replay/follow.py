@@ -225,7 +225,7 @@ class Follower:
             no=self.walk.number(), parent=parent, type=StepType.TOOL, name=name,
             input=arguments, node=node, changed=node is None, tool_name=tool, call_id=str(asked.get("id") or ""),
             signature=signature(type=StepType.TOOL, name=name, input=arguments, tool_name=tool), edits=edits,
-            because=(self.at.no,),
+            because=(self.at.no,), reduced=self.walk.reduced(StepType.TOOL, name, arguments, "", "", tool),
         )  # fmt: skip
 
     def _limited(self) -> Generator[Event, None, bool]:
@@ -315,6 +315,7 @@ class Follower:
                 type=StepType.MODEL, name=last.name, input=input, provider=last.provider, model=last.model,
                 digest_of=self.walk.splitter.digest,
             ),
+            reduced=self.walk.reduced(StepType.MODEL, last.name, input, last.provider, last.model, ""),
         )  # fmt: skip
 
     def _template(self) -> JSONObject:

@@ -8,7 +8,7 @@ of its arguments'.
 
 import re
 import unicodedata
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, Generic, TypeVar
@@ -55,10 +55,15 @@ class _Shape:
     texts: tuple[str, ...]
 
 
+def _whole(tool: str, arguments: JSONValue) -> JSONValue:
+    return arguments
+
+
 @dataclass
 class RecordedCalls(Generic[Call]):
-    """The recorded calls that may answer new ones; matching one uses it up."""
+    """The recorded calls that may answer new ones; matching one uses it up. `reduced` is what of a call is compared."""
 
+    reduced: Callable[[str, JSONValue], JSONValue] = _whole
     _exact: dict[str, list[Call]] = field(default_factory=dict)
     _shapes: dict[str, dict[Call, tuple[str, ...]]] = field(default_factory=dict)
     _of: dict[Call, tuple[str, str]] = field(default_factory=dict)
@@ -66,7 +71,7 @@ class RecordedCalls(Generic[Call]):
 
     def add(self, call: Call, tool: str, arguments: JSONValue) -> None:
         """Calls are added in the order in which they were made."""
-        exact, shape = exact_key(tool, arguments), _shape(tool, arguments)
+        exact, shape = self._key(tool, arguments), _shape(tool, self.reduced(tool, arguments))
         self._exact.setdefault(exact, []).append(call)
         self._shapes.setdefault(shape.rigid, {})[call] = shape.texts
         self._of[call] = (exact, shape.rigid)
@@ -82,23 +87,23 @@ class RecordedCalls(Generic[Call]):
 
     def exact(self, tool: str, arguments: JSONValue) -> Match[Call] | None:
         """The next unused call with the same name and arguments."""
-        waiting = self._exact.get(exact_key(tool, arguments))
+        waiting = self._exact.get(self._key(tool, arguments))
         return Match(call=waiting[0], similarity=1.0) if waiting else None
 
     def waiting(self, tool: str, arguments: JSONValue) -> list[Call]:
         """All unused calls with the same name and arguments, in order."""
-        return self._exact.get(exact_key(tool, arguments), [])
+        return self._exact.get(self._key(tool, arguments), [])
 
     def used_up(self, tool: str, arguments: JSONValue) -> Match[Call] | None:
         """The last used call with the same name and arguments: an idempotent tool would answer so again."""
-        last = self._last.get(exact_key(tool, arguments))
+        last = self._last.get(self._key(tool, arguments))
         return None if last is None else Match(call=last, similarity=1.0)
 
     def similar(
         self, tool: str, arguments: JSONValue, threshold: float, but: Collection[Call] = ()
     ) -> Match[Call] | None:
         """The most similar unused call at or above `threshold`, but for some; of equals, the earliest."""
-        shape = _shape(tool, arguments)
+        shape = _shape(tool, self.reduced(tool, arguments))
         candidates = self._shapes.get(shape.rigid, {})
         if but:
             candidates = {call: texts for call, texts in candidates.items() if call not in but}
@@ -116,6 +121,9 @@ class RecordedCalls(Generic[Call]):
 
     def unused(self) -> list[Call]:
         return list(self._of)
+
+    def _key(self, tool: str, arguments: JSONValue) -> str:
+        return exact_key(tool, self.reduced(tool, arguments))
 
 
 def exact_key(tool: str, arguments: JSONValue) -> str:

@@ -412,3 +412,19 @@ class UnchangedReplay(models.Model):
 
     def __str__(self) -> str:
         return f"unchanged replay of {self.diff_id}"
+
+
+class Calibration(models.Model):
+    """Two recordings of the same work, and which fields of their calls differ without meaning."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    base = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    candidate = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    found = models.JSONField(help_text="proposals and what speaks for them")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["base", "candidate"], name="calibration_of_two_runs"),)
+
+    def __str__(self) -> str:
+        return f"{self.base_id} with {self.candidate_id}"

@@ -31,6 +31,7 @@ from replay.world import (
     Serving,
     Standing,
 )
+from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import MissingPart
 from traces.schemas import LabelCounts
@@ -53,6 +54,7 @@ class Sources:
     provider: Callable[[str, str, str | None], str | None]
     price: Price
     tool: Callable[[str], Standing] = lambda name: UNREVIEWED
+    ignoring: Ignoring = NOTHING
     retriever: Callable[[Call], Serving] = lambda call: Serving(why="no retriever is configured")
 
 
@@ -122,7 +124,7 @@ def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources
     refusals = list(profile.refusals)
     try:
         refusals += _bad_indexes(graph, profile, world)
-        walk = Walk(graph, profile, policy, world)
+        walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring)
         events = list(walk.run())
         refusals += _unreviewed(walk.resolvers.unreviewed)
         refusals += _unserved(events, profile.profile, policy, world)
@@ -135,7 +137,8 @@ def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources
     refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
     determinism = _determinism(graph, profile, policy, world)
     counted = _Counted(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
-    return _assembled(counted, steps, policy, determinism, refusals, _loop(graph, steps), events)
+    made = _assembled(counted, steps, policy, determinism, refusals, _loop(graph, steps), events)
+    return made.model_copy(update={"ignore_list": sources.ignoring.version})
 
 
 def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:

@@ -21,7 +21,7 @@ from replay.retrieval.recorded import recorded_store
 from replay.schemas import Plan, PlanRefusal, ReplayRequest
 from replay.structure import refuse_structural
 from replay.world import Call, Hit, Serving, Standing
-from traces import queries
+from traces import ignore_lists, queries
 from traces.canonical import escape_pointer
 from traces.json_types import JSONValue
 from traces.models import Run
@@ -110,6 +110,7 @@ def sources(run: Run, payloads: Payloads) -> planning.Sources:
 
     return planning.Sources(
         payload=payloads, cached=cached, provider=provider_name, price=_price, tool=_Tools(), retriever=retriever,
+        ignoring=ignore_lists.current(run.app),
     )  # fmt: skip
 
 

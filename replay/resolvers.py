@@ -13,6 +13,7 @@ from replay.side_effects import blocked_message, suggest
 from replay.wording import sentence
 from replay.world import Answer, Call, Hit, OperatorAnswer, World, label_key
 from traces.canonical import digest
+from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import Label, Reason, StepStatus, StepType
 
@@ -24,9 +25,12 @@ PLACEHOLDER: Final = "placeholder"
 class Resolvers:
     """The chain for one replay. Duplicates are suppressed before it, because they are never made."""
 
-    def __init__(self, policy: Policy, world: World, anew: Resolver = lambda call: None) -> None:
+    def __init__(
+        self, policy: Policy, world: World, anew: Resolver = lambda call: None, ignoring: Ignoring = NOTHING
+    ) -> None:
         self.policy = policy
         self.world = world
+        self.ignoring = ignoring
         self._anew = anew  # runs the steps inside of a call again
         self.unreviewed: list[Call] = []  # calls that would go live if somebody had reviewed their tools
 
@@ -115,7 +119,9 @@ class Resolvers:
         node = call.node
         if node is None or not node.input_ref:
             return None
-        alike = similarity(self.world.payload(node.input_ref), call.input, node.called)
+        recorded, asked = self.world.payload(node.input_ref), call.input
+        kept = [self.ignoring.reduced(node.type, node.called, arguments) for arguments in (recorded, asked)]
+        alike = similarity(kept[0], kept[1], node.called)
         return self._similar(Match(call=node, similarity=alike)) if alike >= self.policy.semantic_threshold else None
 
     def _from_recording(self, node: Node, *, label: Label, reason: Reason) -> Answer:
@@ -130,7 +136,7 @@ class Resolvers:
         if not call.signature or not call.complete:
             return None
         exclude = () if call.node is None else (call.node.id,)
-        hit = self.world.cached(call.signature, exclude=exclude)
+        hit = self.world.cached(call.reduced or call.signature, exclude=exclude)
         return None if hit is None else from_cache(hit, call)
 
     def _live(self, call: Call) -> Answer | None:

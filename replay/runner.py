@@ -121,7 +121,7 @@ def _walk(session_id: UUID, owner: str) -> bool:
         graph = load_graph(session.source_run_id, session.fork_sequence_no)
         profile = apply_profile(overrides, graph)
         preflight.expect(graph, profile, payloads)
-        walk = Walk(graph, profile, policy, execution, execution.hooks)
+        walk = Walk(graph, profile, policy, execution, execution.hooks, execution.ignoring)
         walk.points.heed_start(started)
         for event in walk.run():
             execution.handle(event, walk)

@@ -84,6 +84,7 @@ class Plan(Schema):
     replay_type: Literal["A", "B"]
     determinism: Determinism
     loop: str  # how the agent loop was recognised, or why not
+    ignore_list: int = 0  # the version of the app's ignore list under which calls are compared; 0: there is none
     refusals: list[PlanRefusal]
     warnings: list[str]
 

@@ -11,7 +11,7 @@ from replay.lanes import attaching
 from replay.langfuse import exporting
 from replay.proving import running as proving
 from replay.trials import running as trying
-from traces import queueing
+from traces import ignore_lists, queueing
 
 
 @shared_task
@@ -53,6 +53,12 @@ def compare(session_id: str) -> None:
 def try_out(trial_id: str) -> None:
     """Make the one call of a trial."""
     trying.run(UUID(trial_id))
+
+
+@shared_task
+def sign_calls(list_id: str) -> None:
+    """Sign the recorded calls of an app under a new ignore list, which holds from then on."""
+    ignore_lists.sign_by_id(int(list_id))
 
 
 def _whose_turn_it_is(stopped: UUID) -> list[UUID]:

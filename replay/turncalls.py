@@ -27,7 +27,9 @@ class TurnCalls:
         self._loop = loop
         self._tools = _list(template.get("tools"))
         self._control = ReplayControl()
-        self._recorded: RecordedCalls[Node] = RecordedCalls()
+        self._recorded: RecordedCalls[Node] = RecordedCalls(
+            lambda tool, arguments: walk.ignoring.reduced(StepType.TOOL, tool, arguments)
+        )
         self._later = [node for node in loop.calls if node.no > start.no]
         self._paired: set[int] = set()  # recorded calls in whose place another one was told
         self._used: set[int] = set()
@@ -179,9 +181,7 @@ class TurnCalls:
         return match.call if match is not None and (spec is None or spec.idempotent) else None
 
     def _similar(self, call: Call) -> Match[Node] | None:
-        return self._recorded.similar(
-            call.called, call.input, self._walk.policy.semantic_threshold, but=self._reserved
-        )
+        return self._recorded.similar(call.called, call.input, self._walk.policy.semantic_threshold, but=self._reserved)
 
 
 def _recorded_number(pair: tuple[JSONObject, Node | None]) -> int:

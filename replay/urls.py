@@ -4,6 +4,7 @@ from django.urls import path
 
 from replay import api, published_api, tool_api
 from replay.bisecting import api as bisecting
+from replay.calibration import api as calibration
 from replay.experiments import api as experiments
 from replay.hooks import api as hooks
 from replay.lanes import api as lanes
@@ -41,6 +42,10 @@ urlpatterns = [
     path("hooks", hooks.HooksView.as_view()),
     path("runs/<str:id>/exports", langfuse.ExportsView.as_view()),
     path("runs/<str:id>/exports/langfuse", langfuse.LangfuseView.as_view()),
+    path("calibrations", calibration.CalibrationsView.as_view()),
+    path("calibrations/<str:id>", calibration.CalibrationDetailView.as_view()),
+    path("calibrations/<str:id>/accept", calibration.AcceptView.as_view()),
+    path("ignore-lists", calibration.IgnoreListsView.as_view()),
     path("profiles", library.ProfilesView.as_view()),
     path("profiles/<str:ref>", library.ProfileView.as_view()),
     path("policies", library.PoliciesView.as_view()),

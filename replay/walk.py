@@ -24,6 +24,7 @@ from replay.subagents import RAN, SubAgents
 from replay.wording import UNFOLLOWED
 from replay.world import Answer, Call, Diverged, Event, Gone, Kept, Resolved, World
 from traces.canonical import digest
+from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import Splitter
 from traces.signatures import call_of, differing_fields, signature
@@ -36,16 +37,18 @@ class Walk:
     """One replay's walk; `run` says everything that happens, in order."""
 
     def __init__(
-        self, graph: Graph, profile: AppliedProfile, policy: Policy, world: World, hooks: Hooks = NO_HOOKS
-    ) -> None:
+        self, graph: Graph, profile: AppliedProfile, policy: Policy, world: World, hooks: Hooks = NO_HOOKS,
+        ignoring: Ignoring = NOTHING,
+    ) -> None:  # fmt: skip
         self.graph = graph
         self.profile = profile
         self.policy = policy
         self.world = world
+        self.ignoring = ignoring
         self.agenda = Agenda(graph.nodes)
         self.closings = Closings(self)
         self.subagents = SubAgents(self)
-        self.resolvers = Resolvers(policy, world, self.subagents.answer)
+        self.resolvers = Resolvers(policy, world, self.subagents.answer, ignoring)
         self.points = Points(hooks)
         self.histories = Histories(world)
         self.splitter = Splitter()  # knows each message of a conversation once
@@ -209,7 +212,7 @@ class Walk:
         if call.node is not None:
             self.histories.unknowable.add(call.node.no)
         differs = tuple(dict.fromkeys(("messages", *call.differs, *call.edits.model)))
-        return replace(call, changed=True, differs=differs, signature="")
+        return replace(call, changed=True, differs=differs, signature="", reduced="")
 
     def recognition(self, node: Node) -> Recognition:
         key = (node.parent, self.graph.threads[node.no])
@@ -283,12 +286,13 @@ class Walk:
         override_provider: str | None = None,
     ) -> Call:  # fmt: skip
         before = call_of(
-            type=node.type, name=node.name, input=recorded, provider=node.provider, model=node.model,
-            tool_name=node.tool_name,
+            type=node.type, name=node.name, input=self._compared(node, recorded), provider=node.provider,
+            model=node.model, tool_name=node.tool_name,
         )  # fmt: skip
         after = call_of(
-            type=node.type, name=node.name, input=input, provider=provider, model=model, tool_name=node.tool_name
-        )
+            type=node.type, name=node.name, input=self._compared(node, input), provider=provider, model=model,
+            tool_name=node.tool_name,
+        )  # fmt: skip
         if before is None or after is None:
             differs = [] if digest(recorded) == digest(input) else ["input"]
         else:
@@ -305,8 +309,19 @@ class Walk:
             changed=bool(differs) and (not signed or signed != node.signature),
             differs=tuple(differs), because=self._because(node), provider=provider, model=model,
             override_provider=override_provider, tool_name=node.tool_name, call_id=node.call_id, signature=signed,
-            edits=edits,
+            edits=edits, reduced=self.reduced(node.type, node.name, input, provider, model, node.tool_name),
         )  # fmt: skip
+
+    def reduced(self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str) -> str:
+        """The signature of a call under the app's ignore list; empty where that says nothing of such calls."""
+        return self.ignoring.signature(
+            type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name,
+            digest_of=self.splitter.digest,
+        )  # fmt: skip
+
+    def _compared(self, node: Node, input: JSONValue) -> JSONValue:
+        """What of a call's input is compared: all but what the app's ignore list leaves out."""
+        return self.ignoring.reduced(node.type, node.called, input)
 
     def _numbered(self, node: Node) -> int:
         number = self.number()

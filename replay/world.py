@@ -40,6 +40,7 @@ class Call:
     tool_name: str = ""
     call_id: str = ""
     signature: str = ""
+    reduced: str = ""  # the signature under the app's ignore list, where that is for such calls
     edits: Edits = NO_EDITS
 
     @property

@@ -164,6 +164,40 @@ class Edge(models.Model):
         return f"{self.producer_no} -> {self.consumer_no} ({self.kind})"
 
 
+class IgnoreList(models.Model):
+    """What the signatures of an app leave out beyond the usual. A version never changes; the newest ready one holds."""
+
+    app = models.CharField(max_length=120)
+    version = models.PositiveIntegerField(help_text="from 1")
+    rules = models.JSONField()
+    digest = models.CharField(max_length=64, blank=True, help_text="of the rules; empty: nothing is ignored")
+    by = models.CharField(max_length=120)
+    at = models.DateTimeField(auto_now_add=True)
+    ready_at = models.DateTimeField(null=True, help_text="when the recorded calls were signed under it")
+    signed_until = models.DateTimeField(null=True, help_text="runs sealed before then are signed under it")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["app", "version"], name="ignore_list_version"),)
+
+    def __str__(self) -> str:
+        return f"{self.app} {self.version}"
+
+
+class ReducedSignature(models.Model):
+    """The signature of a recorded call under an ignore list. Equal calls share one, in whichever runs they are."""
+
+    ignore_list = models.ForeignKey(IgnoreList, models.CASCADE, related_name="signatures", db_index=False)
+    signature = models.CharField(max_length=80, help_text="as its steps carry it")
+    reduced = models.CharField(max_length=96)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["ignore_list", "signature"], name="reduced_signature"),)
+        indexes = (models.Index(fields=["ignore_list", "reduced"], name="reduced_same"),)
+
+    def __str__(self) -> str:
+        return f"{self.signature} as {self.reduced}"
+
+
 class RetentionPass(models.Model):
     """While a row is here, sealed runs may be deleted: only by the transaction that put it here.
 

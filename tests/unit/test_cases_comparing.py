@@ -38,7 +38,7 @@ def _side(change: Case, store: Store) -> Side:
         else value
         for name, value in change.items()
     }
-    step: SideStep = side.steps[1]._replace(**columns)
+    step: SideStep = side.steps[1]._replace(signature="", **columns)
     return replace(side, steps=[side.steps[0], step])
 
 

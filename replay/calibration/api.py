@@ -1,0 +1,65 @@
+"""The REST interface of calibrations and ignore lists."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay.calibration import queries, services
+from replay.calibration.schemas import (
+    AcceptRequest,
+    CalibrationRequest,
+    CalibrationView,
+    IgnoreLists,
+    IgnoreListView,
+    SetIgnoreList,
+)
+from traces.responses import PROBLEMS, query
+
+_APP = query("app", "Only the list of this app.")
+
+
+class CalibrationsView(APIView):
+    @extend_schema(operation_id="calibrate", request=CalibrationRequest, responses={201: CalibrationView, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """Compare two recordings of the same work, and propose which fields signatures should leave out."""
+        row = services.calibrate(CalibrationRequest.model_validate(request.data))
+        return Response(queries.view(queries.find(row.id)), 201)
+
+
+class CalibrationDetailView(APIView):
+    @extend_schema(operation_id="get_calibration", responses={200: CalibrationView, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """A calibration as it was found, with the app's list as it is now."""
+        return Response(queries.view(queries.find(id)))
+
+
+class AcceptView(APIView):
+    @extend_schema(
+        operation_id="accept_calibration", request=AcceptRequest, responses={200: IgnoreListView, **PROBLEMS}
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """Add proposals to the ignore list of the app, as its next version."""
+        given = AcceptRequest.model_validate(request.data)
+        row = services.accept(queries.find(id), given.proposals, by=_caller(request))
+        return Response(queries.list_view(row))
+
+
+class IgnoreListsView(APIView):
+    @extend_schema(operation_id="list_ignore_lists", parameters=[_APP], responses={200: IgnoreLists, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """Every version of the ignore lists."""
+        return Response(queries.lists(request.query_params.get("app")))
+
+    @extend_schema(operation_id="set_ignore_list", request=SetIgnoreList, responses={201: IgnoreListView, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """Set the whole list of an app, as its next version; without rules nothing is ignored any more."""
+        given = SetIgnoreList.model_validate(request.data)
+        row = services.set_list(app=given.app, rules=given.rules, by=_caller(request))
+        return Response(queries.list_view(row), 201)
+
+
+def _caller(request: Request) -> str:
+    """Who asks, as the access control found out."""
+    name: str = request._request.caller_name  # type: ignore[attr-defined]
+    return name

@@ -1,0 +1,44 @@
+"""Reading calibrations and ignore lists."""
+
+from typing import Any
+from uuid import UUID
+
+from replay.calibration.schemas import CalibrationView, IgnoreLists, IgnoreListView
+from replay.models import Calibration
+from traces import ignore_lists
+from traces.ignoring import IgnoreRule
+from traces.models import IgnoreList
+from traces.problems import NotFound
+from traces.queries import as_uuid
+
+
+def find(ref: str | UUID) -> Calibration:
+    """A calibration by id; raises `NotFound`."""
+    key = ref if isinstance(ref, UUID) else as_uuid(ref)
+    found = Calibration.objects.select_related("base", "candidate").filter(id=key).first() if key else None
+    if found is None:
+        raise NotFound(f"there is no calibration {str(ref)!r}")
+    return found
+
+
+def view(row: Calibration) -> CalibrationView:
+    held: dict[str, Any] = row.found
+    current = ignore_lists.active(row.base.app)
+    return CalibrationView.model_validate({
+        **held, "id": row.id, "app": row.base.app, "base": row.base_id, "base_name": row.base.name,
+        "candidate": row.candidate_id, "candidate_name": row.candidate.name, "created_at": row.created_at,
+        "current": None if current is None else list_view(current),
+    })  # fmt: skip
+
+
+def list_view(row: IgnoreList) -> IgnoreListView:
+    return IgnoreListView(
+        app=row.app, version=row.version, digest=row.digest, by=row.by, at=row.at, ready_at=row.ready_at,
+        rules=[IgnoreRule.model_validate(rule) for rule in row.rules],
+    )  # fmt: skip
+
+
+def lists(app: str | None = None) -> IgnoreLists:
+    """Every version of one app's list, or of all."""
+    rows = IgnoreList.objects.order_by("app", "-version")
+    return IgnoreLists(lists=[list_view(row) for row in (rows.filter(app=app) if app else rows)])

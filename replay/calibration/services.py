@@ -1,0 +1,131 @@
+"""Making calibrations, and setting what the signatures of an app leave out."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+from django.db import transaction
+
+from diffing import queries as diffing
+from diffing.alignment import align
+from diffing.sides import SideStep
+from replay import tasks
+from replay.calibration import proposal
+from replay.calibration.proposal import Made, Outcome
+from replay.calibration.schemas import CalibrationRequest
+from replay.models import Calibration
+from replay.problems import InvalidReplay
+from traces import ignore_lists, queueing, store
+from traces.ignoring import SIGNED, IgnoreRule
+from traces.json_types import JSONValue
+from traces.models import IgnoreList, Run
+from traces.queries import find_run
+
+_MOST_PAIRS: Final = 1_000  # differing pairs looked at: their payloads are read
+_MOST_CALLS: Final = 4_000  # calls looked at for collisions
+_TYPES: Final = {str(type): type for type in SIGNED}
+
+
+def calibrate(request: CalibrationRequest) -> Calibration:
+    """Compare two recordings of the same work. The same two runs again give the same calibration."""
+    base, candidate = find_run(request.base), find_run(request.candidate)
+    _check(base, candidate)
+    known = Calibration.objects.filter(base=base, candidate=candidate).first()
+    if known is not None:
+        return known
+    found = _compared(base, candidate)
+    row, _ = Calibration.objects.get_or_create(base=base, candidate=candidate, defaults={"found": found})
+    return row
+
+
+def accept(row: Calibration, places: Sequence[int], *, by: str) -> IgnoreList:
+    """Add proposals to the list of the app; raises `InvalidReplay` for one that there is not."""
+    proposals = row.found["proposals"]
+    for index, place in enumerate(places):
+        if place >= len(proposals):
+            detail = f"there is no proposal {place}: there are {len(proposals)}, from 0"
+            raise InvalidReplay(detail, where=f"/proposals/{index}")
+    chosen = [IgnoreRule.model_validate(proposals[place]["rule"]) for place in places]
+    held = ignore_lists.ignoring_of(_newest(row.base.app))
+    return set_list(app=row.base.app, rules=[*held.rules, *chosen], by=by)
+
+
+def set_list(*, app: str, rules: Sequence[IgnoreRule], by: str) -> IgnoreList:
+    """Set the whole list of an app; recorded calls are signed under it in the background, and then it holds."""
+    _check_rules(rules)
+    with transaction.atomic():
+        row = ignore_lists.set_rules(app=app, rules=rules, by=by)
+        if row.ready_at is None:
+            transaction.on_commit(partial(queueing.put, tasks.sign_calls, str(row.id)))
+    return row
+
+
+def requeue_unfinished() -> int:
+    """Hand lists that do not hold yet to the workers again; how many. Signing twice does no harm."""
+    waiting = ignore_lists.waiting()
+    for list_id in waiting:
+        queueing.put(tasks.sign_calls, str(list_id))
+    return len(waiting)
+
+
+def _newest(app: str) -> IgnoreList | None:
+    return IgnoreList.objects.filter(app=app).order_by("-version").first()
+
+
+def _check(base: Run, candidate: Run) -> None:
+    for where, run in (("/base", base), ("/candidate", candidate)):
+        if run.sealed_at is None:
+            detail = f"run {run.id} is still being recorded"
+            raise InvalidReplay(detail, code="source_not_sealed", where=where)
+    if base.id == candidate.id:
+        raise InvalidReplay("a run differs from itself in nothing: choose another recording", where="/candidate")
+    if base.app != candidate.app:
+        detail = f"the runs belong to different apps ({base.app}, {candidate.app}), and each has a list of its own"
+        raise InvalidReplay(detail, where="/candidate")
+
+
+def _check_rules(rules: Sequence[IgnoreRule]) -> None:
+    for index, rule in enumerate(rules):
+        if not rule.pointer.startswith("/") or rule.pointer == "/":
+            detail = "a pointer names a field of the input, as /request_id: the whole input cannot be ignored"
+            raise InvalidReplay(detail, where=f"/rules/{index}/pointer")
+
+
+def _compared(base: Run, candidate: Run) -> dict[str, Any]:
+    sides = [diffing.side(run, links=False) for run in (base, candidate)]
+    matches = align(sides[0].steps, sides[1].steps)
+    paired = [(sides[0].steps[match.base], sides[1].steps[match.candidate]) for match in matches]
+    calls = [(one, other) for one, other in paired if one.signature and other.signature and one.type == other.type]
+    differing = [(one, other) for one, other in calls if one.signature != other.signature]
+    looked_at = differing[:_MOST_PAIRS]
+    outcome = proposal.propose([pair for pair in _pairs(looked_at) if pair[0].called == pair[1].called])
+    proposals = proposal.with_collisions(outcome.proposals, _touched(outcome, sides[0].steps, sides[1].steps))
+    return {
+        "compared": len(calls), "differing": len(differing), "left_out": len(differing) - len(looked_at),
+        "unified": [pair.model_dump(mode="json") for pair in outcome.unified],
+        "proposals": [each.model_dump(mode="json") for each in proposals],
+        "left": [each.model_dump(mode="json") for each in outcome.left],
+    }  # fmt: skip
+
+
+def _pairs(pairs: Sequence[tuple[SideStep, SideStep]]) -> Iterator[tuple[Made, Made]]:
+    held = store.available([step.input_ref for pair in pairs for step in pair if step.input_ref])
+    for base, candidate in pairs:
+        if base.input_ref in held and candidate.input_ref in held:
+            yield _made("base", base, held[base.input_ref]), _made("candidate", candidate, held[candidate.input_ref])
+
+
+def _touched(outcome: Outcome, base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Made]:
+    """The calls for which the proposals are, of both runs."""
+    kinds = {each.rule.type for each in outcome.proposals}
+    steps = [("base", step) for step in base] + [("candidate", step) for step in candidate]
+    wanted = [(side, step) for side, step in steps if step.type in kinds and step.input_ref][:_MOST_CALLS]
+    held = store.available([step.input_ref for _, step in wanted])
+    return [_made(side, step, held[step.input_ref]) for side, step in wanted if step.input_ref in held]
+
+
+def _made(side: str, step: SideStep, input: JSONValue) -> Made:
+    return Made(
+        side=side, no=step.sequence_no, type=_TYPES[step.type], name=step.name, tool_name=step.tool_name,
+        provider=step.provider, model=step.model, input=input, answer=step.output_ref,
+    )  # fmt: skip
