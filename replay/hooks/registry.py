@@ -74,7 +74,7 @@ class Registry:
             except HookFailed as error:
                 failures.append(Failure(hook=hook.name, error=str(error)))
                 if hook.gate and event is HookEvent.PRE_TOOL_USE:
-                    said.append(Said(hook=hook.name, decision=Deny(message=f"the hook failed: {error}")))
+                    said.append(Said(hook=hook.name, decision=Deny(message="it gave no answer")))
         return _outcome(resolved(event, said), failures)
 
 

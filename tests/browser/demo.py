@@ -32,6 +32,7 @@ class Demo:
             "diff": f"/diffs/{diff}",
             "compare": "/compare",
             "tools": "/tools",
+            "hooks": "/hooks",
             "share": self._shared,
             "experiments": "/experiments",
             "new experiment": f"/experiments/new?run={self.failed_run}&step={fork}",
@@ -54,6 +55,13 @@ class Demo:
                 return found
             time.sleep(0.2)
         raise AssertionError(f"session {session} did not end in time")
+
+    @classmethod
+    def finished(cls, url: str) -> dict[str, Any]:
+        """The demo's replay at its end, and nothing else of the demo."""
+        demo = cls.__new__(cls)
+        demo._url = url
+        return demo._finished_session()
 
     def _finished_session(self) -> dict[str, Any]:
         until = time.monotonic() + LOADED_LIMIT_S

@@ -8,7 +8,7 @@ from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
 
 SCREENS = (
-    "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "share",
+    "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "hooks", "share",
     "experiments", "new experiment", "experiment", "login", "help", "palette",
 )  # fmt: skip
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")

@@ -81,7 +81,9 @@ function Hooks({ hooks }: { hooks: readonly HookView[] }): ReactElement {
                 <span className={list.sub}>{hook.place}</span>
                 {hook.problem && <span className={classes.problem}>{hook.problem}</span>}
               </th>
-              <td>{hook.events.map((event) => event.replaceAll("_", " ")).join(", ") || "all"}</td>
+              <td className={classes.events}>
+                {hook.events.map((event) => event.replaceAll("_", " ")).join(", ") || "all"}
+              </td>
               <td>{hook.matcher ? <code>{hook.matcher}</code> : <span className="muted">all</span>}</td>
               <td>
                 {hook.gate ? (

@@ -1,23 +1,28 @@
-import { Button, Menu, Popover } from "@mantine/core";
+import { Button, Menu, Popover, UnstyledButton } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { IconChevronDown, IconSum, IconUpload } from "@tabler/icons-react";
+import { IconChevronDown, IconUpload } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import { exportsQuery, exportToLangfuse, usageQuery } from "@/api/hooks";
 import type { ExportView, RunDetail } from "@/api/schema";
+import { tokens } from "@/components/format";
 import { UsageTable } from "@/components/UsageTable";
 import classes from "./RunPage.module.css";
 
-/** What the run used, turn by turn. */
-export function UsageButton({ run }: { run: RunDetail }): ReactElement {
+/** The sum of its tokens, which opens what the run used by turn and by model. */
+export function Tokens({ run }: { run: RunDetail }): ReactElement {
   const [opened, setOpened] = useState(false);
   const { data } = useQuery({ ...usageQuery(run.id, run.steps), enabled: opened });
   return (
-    <Popover opened={opened} onChange={setOpened} position="bottom-end" shadow="md" width={460} trapFocus>
+    <Popover opened={opened} onChange={setOpened} shadow="md" width="min(460px, calc(100vw - 20px))" trapFocus>
       <Popover.Target>
-        <Button variant="default" leftSection={<IconSum size={14} />} onClick={() => setOpened((now) => !now)}>
-          Usage
-        </Button>
+        <UnstyledButton
+          className={classes.tokens}
+          title="Tokens and cost by turn and by model"
+          onClick={() => setOpened((now) => !now)}
+        >
+          {tokens(run.tokens_in + run.tokens_out)} tokens
+        </UnstyledButton>
       </Popover.Target>
       <Popover.Dropdown className={classes.usage} aria-label="Tokens and cost">
         {data ? <UsageTable usage={data} /> : <p className="muted">Loading…</p>}

@@ -6,13 +6,13 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { answer, api } from "@/api/client";
 import type { RunDetail } from "@/api/schema";
-import { ago, counted, duration, moment, money, tokens } from "@/components/format";
+import { ago, counted, duration, moment, money } from "@/components/format";
 import { LabelBar } from "@/components/LabelBar";
 import { hasReplayLabels } from "@/components/labels";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { RunStatus } from "../runs/RunStatus";
-import { ExportButton, UsageButton } from "./RunExtras";
+import { ExportButton, Tokens } from "./RunExtras";
 import classes from "./RunPage.module.css";
 
 /** Where one is, what the run was in numbers, and where it came from. */
@@ -57,7 +57,7 @@ function Facts({ run }: { run: RunDetail }): ReactElement {
       <span>{counted(run.steps, "step")}</span>
       {run.errors > 0 && <b className="failed">{counted(run.errors, "error")}</b>}
       {run.duration_ms !== null && <span>{duration(run.duration_ms)}</span>}
-      {run.tokens_in + run.tokens_out > 0 && <span>{tokens(run.tokens_in + run.tokens_out)} tokens</span>}
+      {run.tokens_in + run.tokens_out > 0 && <Tokens run={run} />}
       <span>{run.cost_usd === null ? "cost unknown" : money(run.cost_usd)}</span>
       <Tooltip label={moment(run.started_at ?? run.created_at)}>
         <span>{ago(run.started_at ?? run.created_at)}</span>
@@ -82,7 +82,6 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
   );
   return (
     <div className={classes.lineage}>
-      <UsageButton run={run} />
       <ExportButton run={run} />
       {source !== null && (
         <>

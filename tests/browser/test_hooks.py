@@ -1,0 +1,60 @@
+"""Hooks, usage and exports, as somebody sees them who configured them."""
+
+import json
+import re
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser.demo import Demo
+from tests.langfuse_server import KEYS, langfuse_server
+from tests.services.server import Server
+
+HOOKS = {
+    "refunds": {
+        "events": ["pre_tool_use"],
+        "matcher": "refund",
+        "answer": {"action": "deny", "message": "no money moves in a replay"},
+    }
+}
+
+
+def test_what_hooks_and_telemetry_did_can_be_seen(browser: Browser, tmp_path: Path) -> None:
+    with langfuse_server() as langfuse:
+        telemetry = {
+            "lf": {"langfuse": {"base_url": langfuse.base_url, "public_key": KEYS[0]}},
+            "file": {"jsonl": str(tmp_path / "telemetry.jsonl")},
+        }
+        configured = {"FORKPOINT_HOOKS": json.dumps(HOOKS), "FORKPOINT_TELEMETRY": json.dumps(telemetry)}
+        server = Server(tmp_path / "home", env={**configured, "LANGFUSE_SECRET_KEY": KEYS[1]})
+        server.start()
+        try:
+            _look(browser, server.url, Demo.finished(server.url))
+            assert langfuse.refused == []
+        finally:
+            assert server.stop() == 0
+    assert '"event_type":"agent_stop"' in (tmp_path / "telemetry.jsonl").read_text()
+
+
+def _look(browser: Browser, url: str, session: dict[str, str]) -> None:
+    page = browser.new_context(reduced_motion="reduce").new_page()
+    page.goto(f"{url}/replays/{session['id']}")
+    decisions = page.get_by_role("region", name="Hooks")
+    expect(decisions).to_contain_text("refunds denied the call")
+    expect(decisions).to_contain_text("no money moves in a replay")
+    usage = page.get_by_role("region", name="Tokens and cost").first
+    expect(usage).to_contain_text("By turn")
+    expect(usage).to_contain_text(re.compile(r"[1-9],?\d+"))
+    expect(page.get_by_role("region", name="Live calls")).to_contain_text("attempt 1 answered")
+
+    page.goto(f"{url}/runs/{session['run']}")
+    page.get_by_role("button", name=re.compile("tokens$")).click()
+    expect(page.get_by_role("dialog")).to_contain_text("In all")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Exported").click()
+    expect(page.get_by_role("menuitem", name="Open the trace in Langfuse")).to_be_visible()
+
+    page.goto(f"{url}/hooks")
+    expect(page.get_by_role("region", name="Configured hooks")).to_contain_text("always deny")
+    target = page.get_by_role("row", name=re.compile("^file"))
+    expect(target.get_by_role("cell").first).to_have_text(re.compile("^[1-9]"))
