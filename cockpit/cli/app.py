@@ -164,6 +164,52 @@ def diff(
 
 
 @app.command()
+def prove(
+    base: Annotated[str, typer.Argument(metavar="BASE", help=RUN)],
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)],
+    question: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="Which difference: answer, answer_exact, answer_facts, tool_calls, status, check or score.",
+        ),
+    ] = "answer",
+    checks: Annotated[
+        list[str] | None,
+        typer.Option("--check", metavar="KIND:WHAT", help="For check and score; as `bisect` takes them."),
+    ] = None,
+    live_calls: Annotated[int, typer.Option(min=0, help="At most so many live calls.")] = 0,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="At most so many dollars.")] = None,
+    probes: Annotated[int, typer.Option(min=1, help="At most so many counterfactual replays.")] = 200,
+    repeats: Annotated[int, typer.Option(min=0, help="At most so many unchanged repeats of each side.")] = 10,
+    policy: Document = None,
+    parts: Annotated[bool, typer.Option("--parts/--no-parts", help="Look inside the cause.")] = True,
+    mediators: Annotated[
+        bool, typer.Option("--mediators/--no-mediators", help="Find the steps through which it worked.")
+    ] = True,
+    require: Annotated[
+        str | None, typer.Option(metavar="low|medium|high", help="Fail (5) unless it is at least that sure.")
+    ] = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Show what it would take; nothing runs.")] = False,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Prove which change made the difference between two runs, by replays with one change at a time."""
+    from cockpit.cli import proving
+
+    request = proving.asked(
+        question=question, checks=checks or [], live_calls=live_calls, max_cost=max_cost, probes=probes,
+        repeats=repeats, policy=policy, parts=parts, mediators=mediators,
+    )  # fmt: skip
+    level = proving.required(require)
+    if preview:
+        _finish(proving.preview(base, candidate, request, json=json, url=url, token=token))
+    else:
+        _finish(proving.prove(base, candidate, request, require=level, json=json, url=url, token=token))
+
+
+@app.command()
 def share(
     diff: Annotated[str, typer.Argument(metavar="DIFF", help="The id of a diff, a unique beginning, or `last`.")],
     expires: Annotated[str | None, typer.Option(metavar="7d", help="How long it opens: 30m, 12h, 7d, 2w.")] = None,

@@ -26,7 +26,7 @@ def diff(
     if form not in (None, *_FORMS):
         raise Failure(f"{form!r} is no form of a report: choose json, md or html", exit=Exit.BAD_INPUT)
     with connected(url, token) as api:
-        report = _report(api, run_id(api, base), run_id(api, candidate))
+        report = report_of(api, run_id(api, base), run_id(api, candidate))
         text = api.text(f"/diffs/{report['id']}", format=form) if form in {"md", "html"} else ""
     if form is None and target is None:
         _show(report)
@@ -45,7 +45,7 @@ def share(diff: str, *, expires: str | None, json: bool, url: str | None, token:
         output.people().print(made["url"], soft_wrap=True)
 
 
-def _report(api: Api, base: str, candidate: str) -> dict[str, Any]:
+def report_of(api: Api, base: str, candidate: str) -> dict[str, Any]:
     """The report, waited for where a worker makes it."""
     report: dict[str, Any] = api.post("/diffs", {"base": base, "candidate": candidate})
     if "summary" in report:

@@ -156,7 +156,7 @@ class Ladder:
     def _search(self) -> Steps[None]:
         yield from explain(self.space)
         single = proved_single(self.space)
-        if single is not None and self.drawn(frozenset({single})) and len(self.space.atoms) > 1:
+        if single is not None and self.drawn(frozenset({single})):
             yield from gate.confirm(self.space, frozenset({single}), self.budget.repeats)
 
     def drawn(self, cause: Atoms) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from replay.models import Proof
 from replay.proving import running
-from replay.proving.lab import Allowance, Ask, Atom, Seen
+from replay.proving.lab import Ask, Atom, Seen
 from replay.proving.ladder import Ladder
 from replay.proving.noise import FIRST
 from replay.proving.probing import Laboratory
@@ -19,7 +19,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
     case, lab = ladder.case, ladder.lab
     assert isinstance(lab, Laboratory)  # as `running` makes it
     tried = [(atom, _tried(ladder, lab, atom)) for atom in (ladder.space.atoms[:_TRIED] if case.differs else ())]
-    dear = sum(not seen.settled for _, both in tried for seen in both)
+    dear = sum(_is_dear(seen) for _, both in tried for seen in both)
     dear += 2 * max(0, len(ladder.space.atoms) - _TRIED) if case.differs else 0
     repeats = 2 * request.budget.repeats if case.sampled and case.differs else 0
     replays = dear + repeats
@@ -49,7 +49,7 @@ def _tried(ladder: Ladder, lab: Laboratory, atom: Atom) -> tuple[Seen, Seen]:
         Ask(applied=space.with_required(alone), side="base"),
         Ask(applied=space.all - space.with_dependents(alone), side="candidate"),
     )
-    applied, reverted = (lab.tried(ask, Allowance()) for ask in asks)
+    applied, reverted = (lab.tried(ask) for ask in asks)
     return applied, reverted
 
 
@@ -57,8 +57,13 @@ def _atom(atom: Atom, both: tuple[Seen, Seen], calls: int) -> AtomPlan:
     return AtomPlan(
         id=atom.id, category=atom.category, title=atom.title, testable=atom.testable, why_not=atom.why_not,
         certificate=atom.certificate.reason if atom.certificate is not None else "",
-        live_calls=sum(not seen.settled for seen in both) * calls,
+        live_calls=sum(map(_is_dear, both)) * calls,
     )  # fmt: skip
+
+
+def _is_dear(seen: Seen) -> bool:
+    """Whether the probe takes live calls, and somebody could answer them."""
+    return seen.outcome == "needs_live" and not seen.missing
 
 
 def _others(ladder: Ladder, tried: int) -> list[AtomPlan]:

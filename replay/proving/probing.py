@@ -160,10 +160,17 @@ class Laboratory:
             return self._kept(ask, setup, Seen(outcome="needs_live", missing=self._why_not(missed, allowance)))
         return self._begun(ask, setup, allowance)
 
-    def tried(self, ask: Ask, allowance: Allowance) -> Seen:
-        """The probe as far as the recordings answer it; nothing is stored or asked."""
+    def tried(self, ask: Ask) -> Seen:
+        """The probe as far as the recordings answer it; nothing is stored or asked.
+
+        Nothing is `missing` where somebody could answer what they do not.
+        """
         seen = self._walked(self.setup(ask))
-        return seen if isinstance(seen, Seen) else Seen(outcome="needs_live", missing=self._why_not(seen, allowance))
+        if isinstance(seen, Seen):
+            return seen
+        unlimited = Allowance(live_calls=None)
+        answerable = self._answerable(seen, unlimited)
+        return Seen(outcome="needs_live", missing="" if answerable else self._why_not(seen, unlimited))
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return self.subject.changes.parts(atom)

@@ -25,6 +25,13 @@ class Told:
 
 def conclusion(told: Told) -> str:
     """The finding in one sentence."""
+    said = _found(told)
+    if told.sets and told.gate.status == "not_run":
+        return f"{said.removesuffix('.')}; whether chance alone did it was not tested."
+    return said
+
+
+def _found(told: Told) -> str:
     match told.kind:
         case "no_effect":
             return "Both runs have the same outcome: nothing that changed had an effect on it."
