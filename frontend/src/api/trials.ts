@@ -16,6 +16,7 @@ export const trialsQuery = (kind: TrialView["kind"], name: string) =>
   queryOptions({
     queryKey: ["trials", kind, name],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/trials", { params: { query: { kind, name } }, signal })),
+    refetchInterval: ({ state }) => (state.data?.trials.some(isUnderWay) ? LOOK_MS : false),
   });
 
 /** One trial, looked at until it has ended. */

@@ -1,0 +1,90 @@
+"""Asking a retriever again: tried on its page, then in a fork."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
+from tests.browser.demo import Demo
+from tests.provider_server import Exchange, provider_server
+from tests.services.server import Server
+
+FOUND = "Refunds above fifty euros need a supervisor."
+
+
+@contextmanager
+def store_of_documents() -> Iterator[str]:
+    def respond(exchange: Exchange) -> None:
+        found = {"id": "limits", "content": FOUND, "score": 0.82, "metadata": {"asked": exchange.body["query"]}}
+        exchange.status(200, {"documents": [found]})
+
+    with provider_server(respond) as running:
+        yield running.base_url
+
+
+def test_a_retriever_is_tried_and_then_asked_by_a_fork(browser: Browser, tmp_path: Path) -> None:
+    with store_of_documents() as url:
+        configured = {
+            "FORKPOINT_RETRIEVERS": json.dumps({"policies": {"http": {"url": f"{url}/search"}}}),
+            "FORKPOINT_TOOLS": json.dumps({"get_order": {"http": {"url": f"{url}/orders"}}}),
+        }
+        server = Server(tmp_path / "home", env=configured)
+        server.start()
+        try:
+            session = Demo.finished(server.url)
+            page = browser.new_context(reduced_motion="reduce").new_page()
+            _try(page, server.url)
+            _fork(page, server.url, session)
+        finally:
+            assert server.stop() == 0
+
+
+def _try(page: Page, url: str) -> None:
+    page.goto(f"{url}/tools")
+    page.get_by_text("Retrievers", exact=True).click()
+    page.get_by_role("button", name="policies").click()
+    dialog = page.get_by_role("dialog", name="policies")
+    dialog.get_by_label("Query").fill("large refunds")
+    dialog.get_by_label("Filters").fill('{"language": "en"')
+    expect(dialog.get_by_role("button", name="Test query")).to_have_attribute("aria-disabled", "true")
+    dialog.get_by_label("Filters").fill('{"language": "en"}')
+    dialog.get_by_role("button", name="Test query").click()
+    result = dialog.get_by_role("region", name="Result")
+    expect(result).to_contain_text("1 document")
+    expect(result).to_contain_text(FOUND)
+    expect(dialog).to_contain_text("by local")
+    cockpit = Cockpit(page, url)
+    screens: tuple[tuple[ViewportSize, Scheme], ...] = ((DESK, "light"), (PHONE, "dark"))
+    for viewport, scheme in screens:
+        cockpit.show_in(viewport, scheme)
+        assert cockpit.serious_accessibility_problems() == []
+    cockpit.show_in(DESK, "light")
+
+
+def _fork(page: Page, url: str, session: dict[str, Any]) -> None:
+    page.goto(f"{url}/runs/{session['source_run']}")
+    steps = page.get_by_role("tree", name="Steps of the run")
+    steps.get_by_role("treeitem", name=re.compile("policies")).first.click()
+    page.get_by_role("button", name="Fork from this step").click()
+    fork = page.get_by_role("region", name="Fork")
+    fork.get_by_label("Query").fill("large refunds")
+    expect(fork).to_contain_text("No search is made")
+    fork.get_by_text("Policy", exact=True).click()
+    fork.get_by_label("Retrievers may be asked").check()
+    expect(fork).not_to_contain_text("No search is made")
+    expect(fork).to_contain_text("live call")
+    fork.get_by_role("button", name=re.compile("^Replay")).click()
+    page.wait_for_url(re.compile("/replays/"))
+    state = page.get_by_label("State of the replay")
+    expect(state.get_by_role("status")).to_contain_text("Done", timeout=30_000)
+    replay = json.loads(page.request.get(f"{url}/api/v1{page.url.removeprefix(url)}").text())
+    page.goto(f"{url}/runs/{replay['run']}")
+    steps.get_by_role("treeitem", name=re.compile("policies")).first.click()
+    content = page.get_by_label("Content of the step")
+    expect(content).to_contain_text("The retriever was asked")
+    expect(content).to_contain_text(FOUND)
