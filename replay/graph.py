@@ -55,7 +55,7 @@ class Link:
 class Graph:
     """Steps from the fork on, in order. What lies before is unchanged by definition and is not loaded.
 
-    `open` are the steps before the fork that enclose it, outermost first; `earlier_calls` are the tool calls
+    `open` are the steps before the fork that hold some after it, in order; `earlier_calls` are the tool calls
     that were made before it under these, and `earlier` the model steps whose conversations go on after it, with
     the closed containers around both.
     """

@@ -35,7 +35,7 @@ def load_graph(run_id: UUID, fork: int) -> Graph:
     if not nodes:
         return Graph(fork=fork, nodes=nodes)
     links = _links(run_id, fork)
-    opened = _open(run_id, nodes[0].parent, fork)
+    opened = _open(run_id, nodes, fork)
     around, calls = _earlier_calls(run_id, fork, [node.no for node in opened])
     known = {node.no for node in (*opened, *around)}
     earlier = {node.no: node for node in (*around, *_earlier_models(run_id, links, fork, known))}
@@ -134,13 +134,13 @@ def _earlier_models(run_id: UUID, links: Mapping[int, tuple[Link, ...]], fork: i
     return found
 
 
-def _open(run_id: UUID, parent: int | None, fork: int) -> tuple[Node, ...]:
-    """The steps before the fork that enclose it, one query for each level."""
-    found: list[Node] = []
-    while parent is not None:
-        nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no=parent))
-        if not nodes:
-            break
-        found[:0] = [node for node in nodes if node.no < fork]
-        parent = nodes[0].parent
-    return tuple(found)
+def _open(run_id: UUID, nodes: Iterable[Node], fork: int) -> tuple[Node, ...]:
+    """The steps before the fork that hold some after it, one query for each level."""
+    found: dict[int, Node] = {}
+    wanted = {node.parent for node in nodes if node.parent is not None and node.parent < fork}
+    while wanted:
+        level = [node for some in bulk.chunks(wanted)
+                 for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=some))]  # fmt: skip
+        found |= {node.no: node for node in level}
+        wanted = {node.parent for node in level if node.parent is not None} - found.keys()
+    return tuple(found[no] for no in sorted(found))

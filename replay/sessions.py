@@ -1,7 +1,6 @@
 """Making sessions of what was planned."""
 
 from replay import preflight
-from replay.graph import CONTAINERS
 from replay.library import services as library
 from replay.models import ReplaySession
 
@@ -12,7 +11,7 @@ def create(prepared: preflight.Prepared, key: str | None = None, asked: str = ""
     planned = {
         str(step.sequence_no): [step.action, step.label, str(step.reason)]
         for step in plan.steps
-        if step.action != "reuse" and step.type not in CONTAINERS
+        if step.action != "reuse"
     }
     return ReplaySession.objects.create(
         source_run=prepared.run, fork_sequence_no=prepared.fork,

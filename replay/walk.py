@@ -193,7 +193,8 @@ class Walk:
 
     def _unknowable(self, node: Node) -> bool:
         """Whether what a live call will say stands in this call's messages: then only the call itself can tell."""
-        links = self.graph.links.get(node.no, ())
+        # What a model asks for is taken to be what was recorded, so whoever was given that knows it.
+        links = [link for link in self.graph.links.get(node.no, ()) if not link.producer_path.startswith(_CALLS)]
         return any(
             link.producer in self.histories.unknowable
             or (link.producer in self.changes and not self.changes[link.producer].answered)
@@ -384,6 +385,7 @@ class Walk:
         return _asked(answer_of(change.recorded)) != _asked(answer_of(change.current))
 
 
+_CALLS = "/message/tool_calls/"
 _CALLED = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 _LIVE_KINDS = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}
 

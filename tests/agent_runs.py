@@ -41,6 +41,7 @@ class _Agent:
     system: str
     task: str
     interleaved: bool = False
+    prompted: bool = False
     steps: list[RecordedStep] = field(default_factory=list)
     said: str = ""
 
@@ -63,9 +64,16 @@ class _Agent:
                 {"id": f"call_{key}.{at}", "name": asked.tool, "arguments": asked.arguments}
                 for at, asked in enumerate(turn)
             ]
+        parent = self._around(key, "agent")
+        if self.prompted:
+            template: JSONObject = {"template": "{system}", "variables": {"system": self.system}}
+            self.steps.append(
+                RecordedStep(key=f"{key}.prompt", type=StepType.PROMPT, name="frame", parent=parent, input=template,
+                             output={"text": self.system})
+            )  # fmt: skip
         self.steps.append(
             RecordedStep(
-                key=key, type=StepType.MODEL, name="chat", parent=self._around(key, "agent"), provider="desk",
+                key=key, type=StepType.MODEL, name="chat", parent=parent, provider="desk",
                 model="m1", input={"messages": list(self.history), "tools": TOOLS}, output={"message": message},
                 tokens_in=10, tokens_out=5,
             )
@@ -115,10 +123,18 @@ def _interleaved(groups: Sequence[Sequence[RecordedStep]]) -> list[RecordedStep]
 
 def agent_run(
     turns: Sequence[Turn], *, shape: Shape = "flat", interleaved: bool = False, external_id: str = "agents",
-    task: str = "How high is the tower, and who built it?",
+    task: str = "How high is the tower, and who built it?", documents: Sequence[str] = (), prompted: bool = False,
 ) -> RecordedRun:  # fmt: skip
-    """An agent step with its turns, and what it said as output."""
-    agent = _Agent(key="main", parent="main", shape=shape, system="You answer.", task=task, interleaved=interleaved)
+    """An agent step with its turns, and what it said as output; `documents` are looked up first, and told it."""
+    told = "\n".join((task, *documents))
+    agent = _Agent(key="main", parent="main", shape=shape, system="You answer as a guide to the town would answer.",
+                   task=told, interleaved=interleaved, prompted=prompted)  # fmt: skip
+    if documents:
+        found: list[JSONValue] = [{"id": str(at), "content": text} for at, text in enumerate(documents)]
+        agent.steps.append(
+            RecordedStep(key="found", type=StepType.RETRIEVAL, name="guide", parent="main",
+                         input={"query": task, "top_k": len(documents)}, output={"documents": found})
+        )  # fmt: skip
     agent.run(turns)
     root = RecordedStep(
         key="main", type=StepType.AGENT, name="answerer", input={"task": task}, output={"text": agent.said}

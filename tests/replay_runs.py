@@ -137,7 +137,7 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
             producer=edge.producer, kind=edge.kind, consumer_path=edge.consumer_path, producer_path=edge.producer_path
         )
         links[edge.consumer] = (*links.get(edge.consumer, ()), link)
-    before, opened = nodes[: fork - 1], _around(nodes, nodes[fork - 1])
+    before, opened = nodes[: fork - 1], _open(nodes, fork)
     numbers_open: set[int | None] = {node.no for node in opened} or {None}
     around = [node for node in before if node.type is StepType.AGENT and node.parent in numbers_open]
     held = numbers_open | {node.no for node in around}
@@ -153,13 +153,15 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
     return graph, payloads
 
 
-def _around(nodes: Sequence[Node], node: Node) -> list[Node]:
-    """What encloses a step, outermost first."""
-    found: list[Node] = []
-    while node.parent is not None:
-        node = nodes[node.parent - 1]
-        found.insert(0, node)
-    return found
+def _open(nodes: Sequence[Node], fork: int) -> list[Node]:
+    """The steps before the fork that hold some after it."""
+    found: dict[int, Node] = {}
+    for node in nodes[fork - 1 :]:
+        while node.parent is not None:
+            node = nodes[node.parent - 1]
+            if node.no < fork:
+                found[node.no] = node
+    return [found[no] for no in sorted(found)]
 
 
 def _node(step: RecordedStep, numbers: dict[str, int], payloads: dict[str, JSONValue]) -> Node:

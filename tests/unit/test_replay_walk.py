@@ -96,13 +96,15 @@ class Replay:
         self.graph, self.payloads = graph_of(self.run, self.fork)
         self.profile = apply_profile(OverrideProfile.model_validate({"overrides": self.entries}), self.graph)
 
-    def plan(self) -> Plan:
+    def plan(self, *, live: bool = False) -> Plan:
+        """What is planned; `live`: a provider is there to ask."""
+
         def price(provider: str, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
             return None
 
         sources = Sources(
             payload=self.payloads.__getitem__, cached=lambda signature, exclude: None,
-            provider=lambda provider, model, override: None, price=price,
+            provider=lambda provider, model, override: "desk" if live else None, price=price,
         )  # fmt: skip
         return plan(self.graph, self.profile, self.policy, sources)
 
@@ -123,7 +125,7 @@ def labels(events: list[Event]) -> dict[int, str]:
             case Kept():
                 found.update(dict.fromkeys(range(event.first, event.last + 1), "exact source_output_reused"))
             case Resolved() if (node := event.call.node or event.answer.source) is not None:
-                found[node.no] = f"{event.answer.label} {event.answer.reason}"
+                found[node.no] = f"{event.answer.label} {event.answer.reason or ''}"
             case Gone():
                 found[event.node.no] = "unreached"
             case Closed() if not event.inherited:
