@@ -8,7 +8,16 @@ from rest_framework.views import APIView
 
 from replay import preflight, queries, services
 from replay.problems import InvalidReplay
-from replay.schemas import AttemptList, OperatorAnswer, Plan, ProviderList, ReplayAsked, SessionList, SessionView
+from replay.schemas import (
+    AttemptList,
+    MessageList,
+    OperatorAnswer,
+    Plan,
+    ProviderList,
+    ReplayAsked,
+    SessionList,
+    SessionView,
+)
 from traces.queries import find_run
 from traces.responses import PROBLEMS
 
@@ -17,6 +26,7 @@ KEY = OpenApiParameter(
     description="The same key again answers with the session that it started.",
 )  # fmt: skip
 _RUN = OpenApiParameter("run", OpenApiTypes.STR, description="Only sessions that fork this run.")
+_AFTER = OpenApiParameter("after", OpenApiTypes.INT, description="The number of the last message that is known.")
 LIMIT = OpenApiParameter("limit", OpenApiTypes.INT, description="How many; at most 200.")
 _MOST = 200
 
@@ -57,6 +67,15 @@ class AttemptsView(APIView):
     def get(self, request: Request, id: str) -> Response:
         """Every attempt of every live call of a session, failed ones with their errors, in order."""
         return Response(queries.attempts(queries.find_session(id).id))
+
+
+class MessagesView(APIView):
+    @extend_schema(operation_id="list_messages", parameters=[_AFTER], responses={200: MessageList, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """What a session told since: changes, resolved steps, attempts, and the text of live answers as it came."""
+        after = int(given) if (given := request.query_params.get("after", "0")).isdecimal() else 0
+        found = queries.messages_after(queries.find_session(id).id, after)
+        return Response(MessageList(messages=found, last=max([after, *(message.seq for message in found)])))
 
 
 class CancelView(APIView):

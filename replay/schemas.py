@@ -199,6 +199,16 @@ class AttemptChanged(Schema):
     attempt: AttemptView
 
 
+SessionMessage = Annotated[SessionChanged | StepsResolved | TextStreamed | AttemptChanged, Field(discriminator="type")]
+
+
+class MessageList(Schema):
+    """What a session told since `after`; ask again after `last`."""
+
+    messages: list[SessionMessage]
+    last: int
+
+
 class RunsTouched(Schema):
     """Something in the runs list changed; the client fetches again."""
 

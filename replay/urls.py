@@ -37,6 +37,7 @@ urlpatterns = [
     path("diffs/<uuid:id>/proofs", proving.ProofsView.as_view()),
     path("proofs/<str:id>", proving.ProofDetailView.as_view()),
     path("proofs/<str:id>/cancel", proving.ProofCancelView.as_view()),
+    path("replays/<str:id>/messages", api.MessagesView.as_view()),
     path("replays/<str:id>/attempts", api.AttemptsView.as_view()),
     path("replays/<str:id>/hooks", hooks.SessionHooksView.as_view()),
     path("hooks", hooks.HooksView.as_view()),

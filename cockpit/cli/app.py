@@ -98,6 +98,11 @@ def replay(
     policy: Document = None,
     preview: Annotated[bool, typer.Option("--preview", help="Show the plan; nothing runs.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if any step would be simulated.")] = False,
+    model: Annotated[str | None, typer.Option(help="Another model, for every model step.")] = None,
+    temperature: Annotated[float | None, typer.Option(min=0, max=2)] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=0)] = None,
+    system_prompt: Annotated[str | None, typer.Option(metavar="TEXT", help="Another system prompt.")] = None,
+    stream: Annotated[bool, typer.Option("--stream", help="Print the text of live answers as it comes.")] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -105,9 +110,30 @@ def replay(
     """Fork a run at a step and replay from there."""
     from cockpit.cli import replaying
 
-    request = replaying.asked(from_=from_, overrides=overrides, policy=policy, strict=strict)
-    act = replaying.preview if preview else replaying.replay
-    _finish(act(run, request, json=json, url=url, token=token))
+    entry = replaying.shortcut(model=model, temperature=temperature, system_prompt=system_prompt, max_tokens=max_tokens)
+    request = replaying.asked(from_=from_, overrides=overrides, policy=policy, strict=strict, shortcut=entry)
+    if preview:
+        _finish(replaying.preview(run, request, json=json, url=url, token=token))
+    else:
+        _finish(replaying.replay(run, request, stream=stream, json=json, url=url, token=token))
+
+
+@app.command()
+def calibrate(
+    base: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
+    candidate: Annotated[str, typer.Argument(metavar="RUN", help="Another recording of the same work.")],
+    accept: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBERS|recommended", help="Add these proposals, as 1,3, to what signatures leave out."),
+    ] = None,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Find the fields that differ though the work is the same, and leave them out of signatures."""
+    from cockpit.cli import calibrating
+
+    calibrating.calibrate(base, candidate, accept=accept, json=json, url=url, token=token)
 
 
 @app.command()

@@ -1,15 +1,16 @@
 """`replay`: ask for the plan, or launch a session and follow it to its end."""
 
+import sys
 import time
 from typing import Any, Final
 
 from rich.text import Text
 
-from cockpit.cli import documents, output
+from cockpit.cli import documents, output, streaming
 from cockpit.cli.client import Api, connected
 from cockpit.cli.failures import Exit, exit_for
 from cockpit.cli.importing import run_id
-from cockpit.cli.library import POLICIES
+from cockpit.cli.library import POLICIES, PROFILES
 from cockpit.cli.showing import pages
 
 _RUNNING: Final = frozenset({"pending", "running"})
@@ -18,9 +19,18 @@ _SLOWEST_POLL_S: Final = 1.0
 _DIFF_WAIT_S: Final = 5.0
 
 
-def asked(*, from_: str | None, overrides: str | None, policy: str | None, strict: bool) -> dict[str, Any]:
+def asked(
+    *,
+    from_: str | None,
+    overrides: str | None,
+    policy: str | None,
+    strict: bool,
+    shortcut: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """The request without its run, from the options and what they name: a file, or something stored."""
     request: dict[str, Any] = {"overrides": documents.profile(overrides), "policy": documents.policy(policy)}
+    if shortcut is not None:
+        request["shortcut"] = shortcut
     if strict:
         request["strict"] = True
     if from_ is not None:
@@ -44,32 +54,60 @@ def preview(ref: str, request: dict[str, Any], *, json: bool, url: str | None, t
     return Exit.GATE if all(refusal["where"] == "/policy/strict" for refusal in refused) else Exit.BAD_INPUT
 
 
-def replay(ref: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> Exit:
-    """Launch, follow, and print what became of every step."""
+def shortcut(
+    *, model: str | None, temperature: float | None, system_prompt: str | None, max_tokens: int | None
+) -> dict[str, Any] | None:
+    """One entry for every model step, from the options that most forks need."""
+    given = {"model": model, "temperature": temperature, "max_tokens": max_tokens}
+    fields = {name: value for name, value in given.items() if value is not None}
+    entry: dict[str, Any] = {"model": fields} if fields else {}
+    if system_prompt is not None:
+        entry["prompt"] = {"system": system_prompt}
+    return {"match": {"type": "model"}, **entry} if entry else None
+
+
+def replay(ref: str, request: dict[str, Any], *, stream: bool, json: bool, url: str | None, token: str | None) -> Exit:
+    """Launch, follow, and print what became of every step; with `stream` also the text of live answers as it comes."""
+    printer = streaming.Printer(sys.stderr if json else sys.stdout) if stream else None
     with connected(url, token) as api:
-        api.start_worker()
-        session = api.post("/replays", _request(api, request, ref))
-        session = _followed(api, session)
-        steps = list(pages(api, session["run"], "steps", None)) if session["run"] else []
+        found = outcome(api, ref, request, printer, whole=not json)
+    if printer is not None:
+        printer.close()
     if json:
-        output.document(_contract(session, steps))
+        output.document(found)
     else:
-        _show_session(session, steps)
-    return _exit(session)
+        _show_session(found["session"], found["steps"])
+    return _exit(found["session"])
+
+
+def outcome(
+    api: Api, ref: str, request: dict[str, Any], on_text: streaming.OnText | None, *, whole: bool = False
+) -> dict[str, Any]:
+    """Launch and follow to the end: the session, its run, and its steps, `whole` or as scripts rely on them."""
+    api.start_worker()
+    session = api.post("/replays", _request(api, request, ref))
+    session = _followed(api, session, on_text)
+    steps = list(pages(api, session["run"], "steps", None)) if session["run"] else []
+    return _contract(session, steps) if not whole else {"session": session, "steps": steps}
 
 
 def _request(api: Api, asked: dict[str, Any], ref: str) -> dict[str, Any]:
     """The request for one run; `--strict` is put into the policy, also into a stored one."""
     request = {**asked, "run": run_id(api, ref)}
+    if (entry := request.pop("shortcut", None)) is not None:
+        profile = documents.written(api, request["overrides"], PROFILES)
+        request["overrides"] = {"overrides": [*profile["overrides"], entry]}
     if request.pop("strict", False):
         request["policy"] = {**documents.written(api, request["policy"], POLICIES), "strict": True}
     return request
 
 
-def _followed(api: Api, session: dict[str, Any]) -> dict[str, Any]:
+def _followed(api: Api, session: dict[str, Any], on_text: streaming.OnText | None) -> dict[str, Any]:
     """The session at its end; interrupting it cancels it."""
     wait = _POLL_S
     try:
+        if on_text is not None:
+            session = streaming.follow(api, session, on_text)
         while session["status"] in _RUNNING:
             time.sleep(wait)
             wait = min(wait * 1.2, _SLOWEST_POLL_S)

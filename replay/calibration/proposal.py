@@ -74,19 +74,20 @@ class Outcome:
 def propose(pairs: Sequence[tuple[Made, Made]]) -> Outcome:
     """The proposals from pairs of corresponding calls whose signatures differ, the most telling first."""
     found: dict[IgnoreRule, _Found] = {}
-    left: list[Difference] = []
+    left: dict[tuple[str, str, Example], Difference] = {}  # later requests repeat what earlier ones said
     for at, (base, candidate) in enumerate(pairs):
         for path, before, after in differences(base.input, candidate.input):
             rule, kind = _rule(base, path, before, after)
             if rule is None:
-                left.append(_difference(base, candidate, path, before, after))
+                difference = _difference(base, candidate, path, before, after)
+                left.setdefault((difference.name, difference.pointer, difference.example), difference)
                 continue
             _add(found.setdefault(rule, _Found(rule=rule, kind=kind)), at, before, after)
     whole = Ignoring(rules=tuple(found))
     equal = {at for at, (base, candidate) in enumerate(pairs) if base.signed(whole) == candidate.signed(whole)}
     proposals = [_proposal(each, pairs, equal) for each in found.values()]
     proposals.sort(key=lambda each: (not each.recommended, -each.pairs, each.rule.said))
-    return Outcome(proposals=proposals, unified=_unified(pairs, equal), left=left[:_LISTED])
+    return Outcome(proposals=proposals, unified=_unified(pairs, equal), left=list(left.values())[:_LISTED])
 
 
 def with_collisions(proposals: Iterable[Proposal], calls: Sequence[Made]) -> list[Proposal]:

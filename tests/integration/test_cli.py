@@ -378,3 +378,42 @@ def test_what_is_stored_is_used_by_name_and_by_digest(forkpoint: Warm, failed: s
     assert forkpoint("profiles", "forget", "brief").code == 0
     assert forkpoint(*asked, "brief").code == 4
     assert forkpoint(*asked, "brief.json").code == 2
+
+
+def test_live_text_is_printed_as_it_comes(forkpoint: Warm, failed: str) -> None:
+    asked = ("replay", failed, "--from", "5", "--system-prompt", "You are the order desk. Say it in a new way.")
+    said = forkpoint(*asked, "--temperature", "0.3", "--stream")
+    assert said.code == 0
+    session = forkpoint(*asked, "--temperature", "0.4", "--stream", "--json")
+    steps = forkpoint("show", session.json["run"]["id"], "--json").json["steps"]
+    spoken = [step for step in steps if step["reason"] == "live_model_call" and step["output"]["message"]["content"]]
+    assert spoken
+    for step in spoken:
+        assert step["output"]["message"]["content"] in session.err  # standard output holds the document alone
+        assert f"step {step['sequence_no']}" in said.err
+        assert step["output"]["message"]["content"] in said.out
+
+
+def test_a_calibration_names_what_differs_and_accepts_it(forkpoint: Warm, tmp_path: Path) -> None:
+    for name, request in (
+        ("one", "0b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e"),
+        ("two", "9f0d2a34-11aa-4c1e-8f63-0d9b6c5e4f21"),
+    ):
+        call = {
+            "id": "c1",
+            "type": "function",
+            "function": {"name": "find", "arguments": json.dumps({"trace_id": request})},
+        }
+        talk: list[Any] = [
+            {"role": "user", "content": "Find it."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "found"},
+            {"role": "assistant", "content": "Here it is."},
+        ]
+        (tmp_path / f"{name}.json").write_text(json.dumps(talk))
+    runs = (tmp_path / "one.json", tmp_path / "two.json")
+    assert "/trace_id" in forkpoint("calibrate", *runs).out
+    assert forkpoint("calibrate", *runs, "--accept", "some").code == 2
+    found = forkpoint("calibrate", *runs, "--accept", "recommended", "--json").json
+    assert found["accepted"]["version"] == 1
+    assert {rule["pointer"] for rule in found["accepted"]["rules"]} >= {"/trace_id"}
