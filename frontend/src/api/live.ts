@@ -2,6 +2,7 @@
 import { useEffect, useEffectEvent, useState } from "react";
 import type {
   AttemptChanged,
+  DiffTouched,
   ExperimentChanged,
   ExperimentRowChanged,
   RunsTouched,
@@ -16,10 +17,11 @@ export type LiveMessage =
   | TextStreamed
   | AttemptChanged
   | RunsTouched
+  | DiffTouched
   | ExperimentChanged
   | ExperimentRowChanged;
 export type LiveState = "connecting" | "open" | "waiting" | "closed";
-export type LiveTopic = { runs: 1 } | { run: string } | { replay: string } | { experiment: string };
+export type LiveTopic = { runs: 1 } | { run: string } | { replay: string } | { experiment: string } | { diff: string };
 
 const kinds = {
   session: true,
@@ -27,6 +29,7 @@ const kinds = {
   text: true,
   attempt: true,
   runs: true,
+  diff: true,
   experiment: true,
   experiment_row: true,
 } satisfies Record<LiveMessage["type"], true>;
@@ -75,8 +78,8 @@ export function openLive({ topic, after = 0, onMessage, onState, connect = (url)
     socket.onmessage = (event: MessageEvent<string>) => {
       const message = parseMessage(event.data);
       if (!message) return;
-      // Hints about runs count from 1 on each connection; only a session's messages have a sequence of their own.
-      if (message.type !== "runs") {
+      // Hints count from 1 on each connection; only the messages of a session have a sequence of their own.
+      if (message.type !== "runs" && message.type !== "diff") {
         if (message.seq <= last) return;
         last = message.seq;
       }

@@ -139,6 +139,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/calibrations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Compare two recordings of the same work, and propose which fields signatures should leave out. */
+        post: operations["calibrate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/calibrations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A calibration as it was found, with the app's list as it is now. */
+        get: operations["get_calibration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/calibrations/{id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Add proposals to the ignore list of the app, as its next version. */
+        post: operations["accept_calibration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/diffs": {
         parameters: {
             query?: never;
@@ -196,6 +247,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/diffs/{id}/proofs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The proofs on a report, the newest first. */
+        get: operations["list_proofs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/diffs/{id}/prove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Find out by counterfactual replays which change made the difference. */
+        post: operations["prove_diff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/diffs/{id}/prove/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description How many probes, live calls and dollars a proof takes at most. Nothing runs; refusals are in the plan. */
+        post: operations["preview_proof"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/diffs/{id}/shares": {
         parameters: {
             query?: never;
@@ -208,6 +310,24 @@ export interface paths {
         put?: never;
         /** @description A new link. Its address is in this answer only. */
         post: operations["shares_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/diffs/{id}/unchanged": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What replaying the base without the changes would take, and how far that is. */
+        get: operations["get_unchanged"];
+        put?: never;
+        /** @description Replay the base without the candidate's changes; asking again finds the replay that was started. */
+        post: operations["start_unchanged"];
         delete?: never;
         options?: never;
         head?: never;
@@ -317,6 +437,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/ignore-lists": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Every version of the ignore lists. */
+        get: operations["list_ignore_lists"];
+        put?: never;
+        /** @description Set the whole list of an app, as its next version; without rules nothing is ignored any more. */
+        post: operations["set_ignore_list"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/login": {
         parameters: {
             query?: never;
@@ -418,6 +556,40 @@ export interface paths {
         post?: never;
         /** @description Take a name away. The profile itself stays: replays refer to it by its digest. */
         delete: operations["forget_profile_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/proofs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A proof as it is now, with what it has found so far. */
+        get: operations["get_proof"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/proofs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Stop a proof; what is known by then is kept with the report. */
+        post: operations["cancel_proof"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -798,6 +970,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The recorded run with all its forks and theirs, each with its labels and its scores against its source. */
+        get: operations["get_run_tree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/usage": {
         parameters: {
             query?: never;
@@ -1009,6 +1198,14 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AcceptRequest
+         * @description Which proposals to add to the app's list, by their place in the calibration.
+         */
+        AcceptRequest: {
+            /** Proposals */
+            proposals: number[];
+        };
+        /**
          * Access
          * @description Who the caller is. On loopback, embedded, nobody needs to log in and everybody is admin.
          */
@@ -1075,6 +1272,26 @@ export interface components {
             necessary: boolean | null;
             /** Shapley */
             shapley: number | null;
+        };
+        /**
+         * AtomPlan
+         * @description A change as the proof would test it.
+         */
+        AtomPlan: {
+            /** Id */
+            id: string;
+            /** Category */
+            category: string;
+            /** Title */
+            title: string;
+            /** Testable */
+            testable: boolean;
+            /** Why Not */
+            why_not: string;
+            /** Certificate */
+            certificate: string;
+            /** Live Calls */
+            live_calls: number | null;
         };
         /** AttemptChanged */
         AttemptChanged: {
@@ -1477,6 +1694,58 @@ export interface components {
             run: string;
         };
         /**
+         * CalibrationRequest
+         * @description Two recordings of the same work, by id, unique beginning or `last`.
+         */
+        CalibrationRequest: {
+            /** Base */
+            base: string;
+            /** Candidate */
+            candidate: string;
+        };
+        /** CalibrationView */
+        CalibrationView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** App */
+            app: string;
+            /**
+             * Base
+             * Format: uuid
+             */
+            base: string;
+            /** Base Name */
+            base_name: string;
+            /**
+             * Candidate
+             * Format: uuid
+             */
+            candidate: string;
+            /** Candidate Name */
+            candidate_name: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Compared */
+            compared: number;
+            /** Differing */
+            differing: number;
+            /** Unified */
+            unified: components["schemas"]["UnifiedPair"][];
+            /** Proposals */
+            proposals: components["schemas"]["Proposal"][];
+            /** Left */
+            left: components["schemas"]["Difference"][];
+            /** Left Out */
+            left_out: number;
+            current: components["schemas"]["IgnoreListView"] | null;
+        };
+        /**
          * Cause
          * @description One suspected cause. `category` follows the order of the replay-fork-diff document.
          */
@@ -1569,6 +1838,22 @@ export interface components {
             passed: boolean;
             /** Detail */
             detail: string;
+        };
+        /**
+         * Collision
+         * @description Different calls of one recording that were answered differently and would become one.
+         */
+        Collision: {
+            /**
+             * Side
+             * @enum {string}
+             */
+            side: "base" | "candidate";
+            type: components["schemas"]["StepType"];
+            /** Name */
+            name: string;
+            /** Steps */
+            steps: number[];
         };
         /**
          * CommitStep
@@ -1774,6 +2059,8 @@ export interface components {
              * @default []
              */
             evidence: components["schemas"]["Evidence"][];
+            /** @default null */
+            unchanged: components["schemas"]["UnchangedLane"] | null;
         };
         /** DiffRequest */
         DiffRequest: {
@@ -1821,6 +2108,22 @@ export interface components {
              * Format: uuid
              */
             diff: string;
+        };
+        /**
+         * Difference
+         * @description Where two corresponding calls differ in what they say: no ignore list may hide that.
+         */
+        Difference: {
+            /** Base */
+            base: number;
+            /** Candidate */
+            candidate: number;
+            type: components["schemas"]["StepType"];
+            /** Name */
+            name: string;
+            /** Pointer */
+            pointer: string;
+            example: components["schemas"]["Example"];
         };
         /**
          * EdgeKind
@@ -1965,6 +2268,13 @@ export interface components {
             checks: {
                 [key: string]: components["schemas"]["JSONValue"];
             }[];
+        };
+        /** Example */
+        Example: {
+            /** Base */
+            base: string;
+            /** Candidate */
+            candidate: string;
         };
         /**
          * ExperimentBudget
@@ -2308,6 +2618,70 @@ export interface components {
             count: number;
         };
         /**
+         * Findings
+         * @description What the probes made so far say. Budget and time only ever add to it.
+         */
+        Findings: {
+            question: components["schemas"]["EvidenceQuestion"];
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "single" | "joint" | "over_determined" | "no_effect" | "noise" | "inconclusive";
+            /** Conclusion */
+            conclusion: string;
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "high" | "medium" | "low" | "noise";
+            /** Rule */
+            rule: string;
+            /** Primary */
+            primary: string[][];
+            /** Atoms */
+            atoms: components["schemas"]["AtomEvidence"][];
+            /** Probes */
+            probes: components["schemas"]["ProbeEvidence"][];
+            /** Mediators */
+            mediators: components["schemas"]["Mediator"][];
+            noise: components["schemas"]["NoiseGate"];
+            /** Interactions */
+            interactions: components["schemas"]["Interaction"][];
+            /**
+             * Shares
+             * @enum {string}
+             */
+            shares: "exact" | "sampled" | "none";
+            /** Replays Cached */
+            replays_cached: number;
+            /** Replays Live */
+            replays_live: number;
+            /** Steps Executed */
+            steps_executed: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Features */
+            features: string[];
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "in this run" | "over repeats";
+            /** Repeats */
+            repeats: number;
+            /** Assumptions */
+            assumptions: string[];
+            /**
+             * Stopped
+             * @enum {string}
+             */
+            stopped: "" | "budget" | "cancelled";
+            cheapest_experiment: components["schemas"]["CheapestExperiment"] | null;
+        };
+        /**
          * ForkResult
          * @description What is known of answering afresh from one step on.
          */
@@ -2469,6 +2843,60 @@ export interface components {
             /** Problem */
             problem: string;
         };
+        /**
+         * IgnoreListView
+         * @description One version of an app's list. It holds for replays and diffs from `ready_at` on.
+         */
+        IgnoreListView: {
+            /** App */
+            app: string;
+            /** Version */
+            version: number;
+            /** Digest */
+            digest: string;
+            /** Rules */
+            rules: components["schemas"]["IgnoreRule"][];
+            /** By */
+            by: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Ready At */
+            ready_at: string | null;
+        };
+        /**
+         * IgnoreLists
+         * @description Every version, the newest first; the newest that is ready holds.
+         */
+        IgnoreLists: {
+            /** Lists */
+            lists: components["schemas"]["IgnoreListView"][];
+        };
+        /**
+         * IgnoreRule
+         * @description One field to leave out: of steps of a type, and of a tool, retriever or prompt by its name (a glob).
+         */
+        IgnoreRule: {
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "model" | "tool" | "retrieval" | "prompt";
+            /**
+             * Name
+             * @default *
+             */
+            name: string;
+            /** Pointer */
+            pointer: string;
+            /**
+             * Within
+             * @default null
+             */
+            within: ("uuid" | "timestamp" | "hex" | "date" | "id") | null;
+        };
         /** ImportReport */
         ImportReport: {
             /** Runs */
@@ -2568,6 +2996,27 @@ export interface components {
              * @default 0
              */
             simulated: number;
+        };
+        /**
+         * LaneStep
+         * @description A step of the base that came out otherwise: in the candidate, in the unchanged replay, or in both.
+         */
+        LaneStep: {
+            base: components["schemas"]["StepRef"];
+            candidate: components["schemas"]["StepRef"] | null;
+            unchanged: components["schemas"]["StepRef"] | null;
+            /**
+             * With Changes
+             * @enum {string}
+             */
+            with_changes: "same" | "changed" | "moved" | "added" | "removed";
+            /**
+             * Without Changes
+             * @enum {string}
+             */
+            without_changes: "same" | "changed" | "moved" | "added" | "removed";
+            /** Changes */
+            changes: string[];
         };
         /**
          * LiveMessage
@@ -2848,6 +3297,11 @@ export interface components {
             determinism: components["schemas"]["Determinism"];
             /** Loop */
             loop: string;
+            /**
+             * Ignore List
+             * @default 0
+             */
+            ignore_list: number;
             /** Refusals */
             refusals: components["schemas"]["PlanRefusal"][];
             /** Warnings */
@@ -3102,6 +3556,191 @@ export interface components {
             variables: {
                 [key: string]: components["schemas"]["JSONValue"];
             } | null;
+        };
+        /**
+         * ProofBudget
+         * @description For the whole proof. Without live calls it costs nothing, and says what it could not find out.
+         */
+        ProofBudget: {
+            /**
+             * Probes
+             * @default 200
+             */
+            probes: number;
+            /**
+             * Live Calls
+             * @default 0
+             */
+            live_calls: number | null;
+            /**
+             * Cost Usd
+             * @default null
+             */
+            cost_usd: number | null;
+            /**
+             * Repeats
+             * @default 10
+             */
+            repeats: number;
+        };
+        /** ProofList */
+        ProofList: {
+            /** Proofs */
+            proofs: components["schemas"]["ProofView"][];
+        };
+        /**
+         * ProofPlan
+         * @description What a proof would do and cost. The numbers are for the whole ladder, an upper bound but for the search.
+         */
+        ProofPlan: {
+            /**
+             * Question
+             * @enum {string}
+             */
+            question: "answer" | "answer_exact" | "answer_facts" | "tool_calls" | "status" | "check" | "score";
+            /** Differs */
+            differs: boolean;
+            /** Base Outcome */
+            base_outcome: string;
+            /** Candidate Outcome */
+            candidate_outcome: string;
+            /** Atoms */
+            atoms: components["schemas"]["AtomPlan"][];
+            /** Sampled */
+            sampled: boolean;
+            /** Probes */
+            probes: number;
+            /** Repeats */
+            repeats: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Missing */
+            missing: string[];
+            /** Refusals */
+            refusals: components["schemas"]["ProofRefusal"][];
+            /** Warnings */
+            warnings: string[];
+        };
+        /**
+         * ProofProgress
+         * @description How far it is; `probes` are those made, of `expected` at most.
+         */
+        ProofProgress: {
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "noise" | "search" | "shares" | "parts" | "mediators" | "";
+            /** Doing */
+            doing: string;
+            /** Probes */
+            probes: number;
+            /** Expected */
+            expected: number;
+            /** Repeats */
+            repeats: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+        };
+        /** ProofRefusal */
+        ProofRefusal: {
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
+            /** Where */
+            where: string;
+        };
+        /**
+         * ProofRequest
+         * @description `policy` is for probes that have to run live; its budget holds for each of them.
+         */
+        ProofRequest: {
+            /**
+             * Question
+             * @default answer
+             * @enum {string}
+             */
+            question: "answer" | "answer_exact" | "answer_facts" | "tool_calls" | "status" | "check" | "score";
+            /**
+             * Checks
+             * @default []
+             */
+            checks: (components["schemas"]["ContainsCheck"] | components["schemas"]["RegexCheck"] | components["schemas"]["JsonSchemaCheck"] | components["schemas"]["ToolCheck"] | components["schemas"]["StatusCheck"])[];
+            budget: components["schemas"]["ProofBudget"];
+            policy: components["schemas"]["Policy"];
+            /**
+             * Parts
+             * @default true
+             */
+            parts: boolean;
+            /**
+             * Mediators
+             * @default true
+             */
+            mediators: boolean;
+        };
+        /**
+         * ProofView
+         * @description `findings` grow while it runs; `evidence` is their final form, attached to the diff.
+         */
+        ProofView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Diff
+             * Format: uuid
+             */
+            diff: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "running" | "completed" | "cancelled" | "failed";
+            request: components["schemas"]["ProofRequest"];
+            progress: components["schemas"]["ProofProgress"];
+            findings: components["schemas"]["Findings"] | null;
+            /** Evidence */
+            evidence: string | null;
+            /** Error */
+            error: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Started At */
+            started_at: string | null;
+            /** Ended At */
+            ended_at: string | null;
+        };
+        /**
+         * Proposal
+         * @description A field to ignore, what speaks for it, and what it would do.
+         */
+        Proposal: {
+            rule: components["schemas"]["IgnoreRule"];
+            /** Kind */
+            kind: string;
+            /** Pairs */
+            pairs: number;
+            /** Examples */
+            examples: components["schemas"]["Example"][];
+            /** Unifies */
+            unifies: number;
+            /** Steps */
+            steps: components["schemas"]["UnifiedPair"][];
+            /** Collisions */
+            collisions: components["schemas"]["Collision"][];
+            /** Recommended */
+            recommended: boolean;
         };
         /** ProviderList */
         ProviderList: {
@@ -3510,6 +4149,26 @@ export interface components {
             /** Session Id */
             session_id: string | null;
         };
+        /**
+         * RunTree
+         * @description All forks of one recorded run, forks of forks under theirs. `left_out`: more than a page can show.
+         */
+        RunTree: {
+            /**
+             * Root
+             * Format: uuid
+             */
+            root: string;
+            /**
+             * Asked
+             * Format: uuid
+             */
+            asked: string;
+            /** Runs */
+            runs: components["schemas"]["TreeRun"][];
+            /** Left Out */
+            left_out: number;
+        };
         /** RunUsage */
         RunUsage: {
             total: components["schemas"]["UsageSum"];
@@ -3719,6 +4378,16 @@ export interface components {
             started_at: string | null;
             /** Ended At */
             ended_at: string | null;
+        };
+        /**
+         * SetIgnoreList
+         * @description The whole list of an app, as its next version; without rules nothing is ignored any more.
+         */
+        SetIgnoreList: {
+            /** App */
+            app: string;
+            /** Rules */
+            rules: components["schemas"]["IgnoreRule"][];
         };
         /** Setting */
         Setting: {
@@ -4324,6 +4993,72 @@ export interface components {
             executor: string;
         };
         /**
+         * TreeRun
+         * @description One run of the tree. Scores are against the run that it was forked from, null until the two are compared.
+         */
+        TreeRun: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Parent */
+            parent: string | null;
+            /** Depth */
+            depth: number;
+            /** Name */
+            name: string;
+            /** Status */
+            status: string;
+            /** Sealed */
+            sealed: boolean;
+            /** Errors */
+            errors: number;
+            /** Steps */
+            steps: number;
+            labels: components["schemas"]["LabelCounts"];
+            /** Fork Sequence No */
+            fork_sequence_no: number | null;
+            /** Changes */
+            changes: string[];
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "recorded" | "fork" | "experiment" | "bisection" | "proof" | "unchanged";
+            /** Origin Id */
+            origin_id: string | null;
+            /** Origin Name */
+            origin_name: string;
+            /** Session */
+            session: string | null;
+            /** Session Status */
+            session_status: ("pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator") | null;
+            /** Diff */
+            diff: string | null;
+            /** Ars */
+            ars: number | null;
+            /** Output Similarity */
+            output_similarity: number | null;
+            /** Tool Accuracy */
+            tool_accuracy: number | null;
+            /** Tokens In */
+            tokens_in: number;
+            /** Tokens Out */
+            tokens_out: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Latency Ms */
+            latency_ms: number | null;
+            /** Checks */
+            checks: components["schemas"]["CheckResult"][] | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
          * TrialList
          * @description The newest first.
          */
@@ -4402,6 +5137,90 @@ export interface components {
             candidate: components["schemas"]["StepRef"] | null;
         };
         /**
+         * UnchangedLane
+         * @description The base replayed without the candidate's changes: what replaying alters by itself is not due to them.
+         */
+        UnchangedLane: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            run: components["schemas"]["RunRef"];
+            /**
+             * Diff
+             * Format: uuid
+             */
+            diff: string;
+            /** Session */
+            session: string | null;
+            /** How */
+            how: string;
+            /** Sentence */
+            sentence: string;
+            /** Answer Differs */
+            answer_differs: boolean;
+            scores: components["schemas"]["Scores"];
+            /** Added */
+            added: number;
+            /** Steps */
+            steps: components["schemas"]["LaneStep"][];
+        };
+        /**
+         * UnchangedRequest
+         * @description `policy` null: that of the candidate, asking again what the candidate asked.
+         */
+        UnchangedRequest: {
+            /** @default null */
+            policy: components["schemas"]["Policy"] | null;
+        };
+        /**
+         * UnchangedView
+         * @description The base replayed without the changes: what it would take, and the replay once it was started.
+         *
+         *     `attached`: it is finished and stands beside the report.
+         */
+        UnchangedView: {
+            /**
+             * Diff
+             * Format: uuid
+             */
+            diff: string;
+            /** How */
+            how: string;
+            /** Fork Sequence No */
+            fork_sequence_no: number;
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Refusals */
+            refusals: components["schemas"]["PlanRefusal"][];
+            /** Warnings */
+            warnings: string[];
+            session: components["schemas"]["SessionView"] | null;
+            /** Attached */
+            attached: boolean;
+        };
+        /**
+         * UnifiedPair
+         * @description Two steps whose signatures become equal.
+         */
+        UnifiedPair: {
+            /** Base */
+            base: number;
+            /** Candidate */
+            candidate: number;
+            type: components["schemas"]["StepType"];
+            /** Name */
+            name: string;
+        };
+        /**
          * UsageSum
          * @description Model calls with their tokens and cost; `reused_calls` were answered by a recording, and cost nothing again.
          */
@@ -4445,9 +5264,11 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type AcceptRequest = components['schemas']['AcceptRequest'];
 export type Access = components['schemas']['Access'];
 export type AlignedPair = components['schemas']['AlignedPair'];
 export type AtomEvidence = components['schemas']['AtomEvidence'];
+export type AtomPlan = components['schemas']['AtomPlan'];
 export type AttemptChanged = components['schemas']['AttemptChanged'];
 export type AttemptList = components['schemas']['AttemptList'];
 export type AttemptView = components['schemas']['AttemptView'];
@@ -4465,12 +5286,15 @@ export type BisectionSummary = components['schemas']['BisectionSummary'];
 export type BisectionView = components['schemas']['BisectionView'];
 export type Budget = components['schemas']['Budget'];
 export type BundleRequest = components['schemas']['BundleRequest'];
+export type CalibrationRequest = components['schemas']['CalibrationRequest'];
+export type CalibrationView = components['schemas']['CalibrationView'];
 export type Cause = components['schemas']['Cause'];
 export type CellPlan = components['schemas']['CellPlan'];
 export type CellView = components['schemas']['CellView'];
 export type Certificate = components['schemas']['Certificate'];
 export type CheapestExperiment = components['schemas']['CheapestExperiment'];
 export type CheckResult = components['schemas']['CheckResult'];
+export type Collision = components['schemas']['Collision'];
 export type CommitStep = components['schemas']['CommitStep'];
 export type ContainsCheck = components['schemas']['ContainsCheck'];
 export type Counted = components['schemas']['Counted'];
@@ -4483,12 +5307,14 @@ export type DiffReport = components['schemas']['DiffReport'];
 export type DiffRequest = components['schemas']['DiffRequest'];
 export type DiffSummary = components['schemas']['DiffSummary'];
 export type DiffTouched = components['schemas']['DiffTouched'];
+export type Difference = components['schemas']['Difference'];
 export type EdgeKind = components['schemas']['EdgeKind'];
 export type EdgeList = components['schemas']['EdgeList'];
 export type EdgeView = components['schemas']['EdgeView'];
 export type EmbeddingView = components['schemas']['EmbeddingView'];
 export type Evidence = components['schemas']['Evidence'];
 export type EvidenceQuestion = components['schemas']['EvidenceQuestion'];
+export type Example = components['schemas']['Example'];
 export type ExperimentBudget = components['schemas']['ExperimentBudget'];
 export type ExperimentChanged = components['schemas']['ExperimentChanged'];
 export type ExperimentList = components['schemas']['ExperimentList'];
@@ -4502,6 +5328,7 @@ export type ExportList = components['schemas']['ExportList'];
 export type ExportRequest = components['schemas']['ExportRequest'];
 export type ExportView = components['schemas']['ExportView'];
 export type Facet = components['schemas']['Facet'];
+export type Findings = components['schemas']['Findings'];
 export type ForkResult = components['schemas']['ForkResult'];
 export type ForkStep = components['schemas']['ForkStep'];
 export type FullStep = components['schemas']['FullStep'];
@@ -4513,6 +5340,9 @@ export type HookList = components['schemas']['HookList'];
 export type HookOutcomeList = components['schemas']['HookOutcomeList'];
 export type HookOutcomeView = components['schemas']['HookOutcomeView'];
 export type HookView = components['schemas']['HookView'];
+export type IgnoreListView = components['schemas']['IgnoreListView'];
+export type IgnoreLists = components['schemas']['IgnoreLists'];
+export type IgnoreRule = components['schemas']['IgnoreRule'];
 export type ImportReport = components['schemas']['ImportReport'];
 export type ImportedRun = components['schemas']['ImportedRun'];
 export type Interaction = components['schemas']['Interaction'];
@@ -4521,6 +5351,7 @@ export type JsonValue = components['schemas']['JSONValue'];
 export type JsonSchemaCheck = components['schemas']['JsonSchemaCheck'];
 export type Label = components['schemas']['Label'];
 export type LabelCounts = components['schemas']['LabelCounts'];
+export type LaneStep = components['schemas']['LaneStep'];
 export type LiveMessage = components['schemas']['LiveMessage'];
 export type LoginRequest = components['schemas']['LoginRequest'];
 export type Match = components['schemas']['Match'];
@@ -4545,6 +5376,14 @@ export type ProbeView = components['schemas']['ProbeView'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileList = components['schemas']['ProfileList'];
 export type PromptOverride = components['schemas']['PromptOverride'];
+export type ProofBudget = components['schemas']['ProofBudget'];
+export type ProofList = components['schemas']['ProofList'];
+export type ProofPlan = components['schemas']['ProofPlan'];
+export type ProofProgress = components['schemas']['ProofProgress'];
+export type ProofRefusal = components['schemas']['ProofRefusal'];
+export type ProofRequest = components['schemas']['ProofRequest'];
+export type ProofView = components['schemas']['ProofView'];
+export type Proposal = components['schemas']['Proposal'];
 export type ProviderList = components['schemas']['ProviderList'];
 export type ProviderView = components['schemas']['ProviderView'];
 export type RankChange = components['schemas']['RankChange'];
@@ -4565,6 +5404,7 @@ export type RunRef = components['schemas']['RunRef'];
 export type RunSource = components['schemas']['RunSource'];
 export type RunStatus = components['schemas']['RunStatus'];
 export type RunSummary = components['schemas']['RunSummary'];
+export type RunTree = components['schemas']['RunTree'];
 export type RunUsage = components['schemas']['RunUsage'];
 export type RunsTouched = components['schemas']['RunsTouched'];
 export type SavePolicy = components['schemas']['SavePolicy'];
@@ -4576,6 +5416,7 @@ export type Sections = components['schemas']['Sections'];
 export type SessionChanged = components['schemas']['SessionChanged'];
 export type SessionList = components['schemas']['SessionList'];
 export type SessionView = components['schemas']['SessionView'];
+export type SetIgnoreList = components['schemas']['SetIgnoreList'];
 export type Setting = components['schemas']['Setting'];
 export type ShareList = components['schemas']['ShareList'];
 export type ShareRequest = components['schemas']['ShareRequest'];
@@ -4608,10 +5449,15 @@ export type ToolRules = components['schemas']['ToolRules'];
 export type ToolSuggestion = components['schemas']['ToolSuggestion'];
 export type ToolTrialRequest = components['schemas']['ToolTrialRequest'];
 export type ToolView = components['schemas']['ToolView'];
+export type TreeRun = components['schemas']['TreeRun'];
 export type TrialList = components['schemas']['TrialList'];
 export type TrialView = components['schemas']['TrialView'];
 export type TurnUsage = components['schemas']['TurnUsage'];
 export type Unavailable = components['schemas']['Unavailable'];
+export type UnchangedLane = components['schemas']['UnchangedLane'];
+export type UnchangedRequest = components['schemas']['UnchangedRequest'];
+export type UnchangedView = components['schemas']['UnchangedView'];
+export type UnifiedPair = components['schemas']['UnifiedPair'];
 export type UsageSum = components['schemas']['UsageSum'];
 export type ValueChange = components['schemas']['ValueChange'];
 export type $defs = Record<string, never>;
@@ -4858,6 +5704,99 @@ export interface operations {
             };
         };
     };
+    calibrate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CalibrationRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CalibrationView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_calibration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CalibrationView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    accept_calibration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IgnoreListView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     diffs_list: {
         parameters: {
             query?: {
@@ -5079,6 +6018,104 @@ export interface operations {
             };
         };
     };
+    list_proofs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProofList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    prove_diff: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key again answers with the session that it started. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProofRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProofView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_proof: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProofRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProofPlan"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     shares_list: {
         parameters: {
             query?: never;
@@ -5185,6 +6222,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_unchanged: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnchangedView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_unchanged: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UnchangedRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnchangedView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5378,6 +6477,67 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HookList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_ignore_lists: {
+        parameters: {
+            query?: {
+                /** @description Only the list of this app. */
+                app?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IgnoreLists"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_ignore_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetIgnoreList"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IgnoreListView"];
                 };
             };
             default: {
@@ -5658,6 +6818,64 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_proof: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProofView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_proof: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProofView"];
+                };
             };
             default: {
                 headers: {
@@ -6395,6 +7613,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StepDetail"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_tree: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Any run of the tree. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTree"];
                 };
             };
             default: {

@@ -2,6 +2,7 @@ import { useMemo, type ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
 import { AlignedSteps } from "./AlignedSteps";
 import { AttributionPanel } from "./Attribution";
+import { ProofPanel } from "./proof/ProofPanel";
 import { ReportContext } from "./report";
 import { SectionTabs } from "./SectionTabs";
 import type { DiffSearch } from "./search";
@@ -25,6 +26,7 @@ export function DiffView({ report, linked, search, onSearch }: Props): ReactElem
         <AlignedSteps search={search} onSearch={onSearch} />
         <AttributionPanel />
       </div>
+      <ProofPanel />
       <SectionTabs search={search} onSearch={onSearch} />
     </ReportContext>
   );

@@ -1,0 +1,82 @@
+import { IconCheck, IconMinus, IconQuestionMark } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { AtomEvidence, Findings } from "@/api/schema";
+import { BothSteps } from "../StepLink";
+import { enough, inOrder, isPrimary, needed, type Answer } from "./words";
+import classes from "./AtomTable.module.css";
+
+/** Every change with what was tested of it; the parts of one stand under it. */
+export function AtomTable({ findings }: { findings: Findings }): ReactElement | null {
+  if (findings.atoms.length === 0) return null;
+  const weighed = findings.atoms.some(({ shapley }) => shapley !== null);
+  return (
+    <div className={classes.scroll} tabIndex={0} role="group" aria-label="Changes that were tested">
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            <th scope="col">Change</th>
+            <th scope="col">Enough alone</th>
+            <th scope="col">Cannot be missing</th>
+            {weighed && <th scope="col">{findings.shares === "sampled" ? "Share, sampled" : "Share"}</th>}
+            <th scope="col">Steps</th>
+          </tr>
+        </thead>
+        <tbody>
+          {inOrder(findings.atoms).map(({ atom, depth }) => (
+            <tr key={atom.id} data-primary={isPrimary(findings, atom)}>
+              <th scope="row" style={{ paddingLeft: 12 + depth * 18 }}>
+                <Change atom={atom} />
+              </th>
+              <td>
+                <Tested answer={enough(atom)} />
+              </td>
+              <td>
+                <Tested answer={needed(atom)} />
+              </td>
+              {weighed && <td className="num">{atom.shapley !== null && <Share value={atom.shapley} />}</td>}
+              <td>
+                <BothSteps base={atom.base} candidate={atom.candidate} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Change({ atom }: { atom: AtomEvidence }): ReactElement {
+  const note = atom.certificate ? `Cannot matter: ${atom.certificate.reason}` : atom.why_not;
+  return (
+    <>
+      <b>{atom.title}</b> <span className="muted">{atom.description}</span>
+      {note && <span className={classes.note}>{note}</span>}
+    </>
+  );
+}
+
+function Tested({ answer }: { answer: Answer }): ReactElement {
+  const props = { size: 14, stroke: 2.2, "aria-hidden": true };
+  const icons = {
+    yes: <IconCheck {...props} className="exact" />,
+    no: <IconMinus {...props} className="muted" />,
+    unknown: <IconQuestionMark {...props} className="muted" />,
+  };
+  return (
+    <span className={classes.tested} data-sign={answer.sign}>
+      {icons[answer.sign]}
+      {answer.words}
+    </span>
+  );
+}
+
+/** How much of the difference is this change's, as Shapley shares it out; negative where it works against it. */
+function Share({ value }: { value: number }): ReactElement {
+  const percent = Math.round(value * 100);
+  return (
+    <span className={classes.share}>
+      <i style={{ width: `${Math.min(100, Math.abs(percent)) * 0.6}px` }} data-against={percent < 0} />
+      {percent < 0 ? `−${-percent}` : percent} %
+    </span>
+  );
+}

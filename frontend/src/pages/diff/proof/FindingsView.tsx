@@ -1,0 +1,113 @@
+import { Tooltip } from "@mantine/core";
+import type { ReactElement } from "react";
+import type { Evidence, Findings, Mediator } from "@/api/schema";
+import { counted } from "@/components/format";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import { CONFIDENCE } from "../words";
+import { StepLink } from "../StepLink";
+import { AtomTable } from "./AtomTable";
+import { ProbeTable } from "./ProbeTable";
+import { chance, price, VERDICTS } from "./words";
+import classes from "./FindingsView.module.css";
+
+/** What the replays say, from the conclusion down to every single one of them. */
+export function FindingsView({ findings, soFar }: { findings: Findings | Evidence; soFar?: boolean }): ReactElement {
+  return (
+    <div className={classes.findings}>
+      <Conclusion findings={findings} soFar={soFar ?? false} />
+      <AtomTable findings={findings} />
+      {findings.mediators.length > 0 && <Mediators mediators={findings.mediators} />}
+      <dl className={classes.grounds}>
+        <dt>Chance</dt>
+        <dd>{chance(findings.noise)}</dd>
+        <dt>Compared</dt>
+        <dd>
+          {findings.question.text}
+          {findings.features.length > 0 && <span className="muted"> ({findings.features.join(", ")})</span>}
+        </dd>
+        <dt>Taken</dt>
+        <dd className="num">{price(findings)}</dd>
+        {findings.cheapest_experiment && (
+          <>
+            <dt>What would settle it</dt>
+            <dd>{findings.cheapest_experiment.text}</dd>
+          </>
+        )}
+      </dl>
+      <details className={classes.more}>
+        <summary>{counted(findings.probes.length, "replay")}, one by one</summary>
+        <ProbeTable findings={findings} />
+      </details>
+      {findings.assumptions.length > 0 && (
+        <details className={classes.more}>
+          <summary>{counted(findings.assumptions.length, "assumption")} behind it</summary>
+          <ul>
+            {findings.assumptions.map((line) => (
+              <li key={line}>{line}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function Conclusion({ findings, soFar }: { findings: Findings; soFar: boolean }): ReactElement {
+  const confidence = CONFIDENCE[findings.confidence];
+  const scope = findings.scope === "over repeats" ? `over ${counted(findings.repeats, "repeat")}` : "in this run";
+  return (
+    <div className={classes.conclusion}>
+      <div className="bar">
+        <h3>{soFar ? `So far: ${VERDICTS[findings.verdict].toLowerCase()}` : VERDICTS[findings.verdict]}</h3>
+        <Tooltip label={findings.rule}>
+          <span className={`chip ${confidence.mark}`} tabIndex={0}>
+            <LabelGlyph mark={confidence.mark} silent />
+            {confidence.words}
+          </span>
+        </Tooltip>
+        <span className="chip">{scope}</span>
+        {findings.stopped && (
+          <span className="chip simulated">
+            {findings.stopped === "budget" ? "stopped by its budget" : "stopped by you"}
+          </span>
+        )}
+      </div>
+      <p>{findings.conclusion}</p>
+      <p className="muted">{findings.rule}</p>
+    </div>
+  );
+}
+
+const ROLES: Record<Mediator["role"], string> = {
+  entry: "where it comes in",
+  between: "on the way",
+  commitment: "where the answer was decided",
+};
+
+function Mediators({ mediators }: { mediators: readonly Mediator[] }): ReactElement {
+  return (
+    <section aria-label="Steps through which the cause worked">
+      <h3 className={classes.title}>How it reached the answer</h3>
+      <ol className={classes.mediators}>
+        {mediators.map((mediator) => (
+          <li key={mediator.step.id}>
+            <StepLink step={mediator.step} side="candidate" />
+            <span className="grow">
+              <b>{ROLES[mediator.role]}</b> <span className="muted">{mediator.text}</span>
+            </span>
+            <span
+              className={mediator.evidence === "tested" ? "chip exact" : "chip"}
+              title={
+                mediator.evidence === "tested"
+                  ? "With the base's answer at this step the old outcome came back."
+                  : "Known from the recorded data flow."
+              }
+            >
+              {mediator.evidence}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

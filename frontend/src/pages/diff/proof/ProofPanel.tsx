@@ -1,0 +1,135 @@
+import { Button, SegmentedControl, Tooltip } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { IconFlask } from "@tabler/icons-react";
+import { useEffect, useState, type ReactElement } from "react";
+import { diffQuery } from "@/api/diffs";
+import { useLive } from "@/api/live";
+import { isUnderWay, proofsQuery } from "@/api/proofs";
+import type { Evidence, ProofView } from "@/api/schema";
+import { useShortcuts } from "@/shell/keyboard";
+import { useReport } from "../report";
+import { FindingsView } from "./FindingsView";
+import { ProofProgress } from "./ProofProgress";
+import { ProveDialog } from "./ProveDialog";
+import { strongest } from "./words";
+import classes from "./ProofPanel.module.css";
+
+/** What replays showed about the cause. Who got a share link sees it, its owner can ask for more. */
+export function ProofPanel(): ReactElement | null {
+  const { report, linked } = useReport();
+  if (linked) return <OwnProof />;
+  return report.evidence.length > 0 ? (
+    <Frame>
+      <Answers evidence={report.evidence} />
+      <Observed />
+    </Frame>
+  ) : null;
+}
+
+function OwnProof(): ReactElement {
+  const { report } = useReport();
+  const [asking, ask] = useDisclosure(false);
+  const client = useQueryClient();
+  const { data } = useQuery(proofsQuery(report.id));
+  useLive({ diff: report.id }, () => void client.invalidateQueries({ queryKey: proofsQuery(report.id).queryKey }));
+  const latest = data?.proofs[0];
+  const running = latest && isUnderWay(latest) ? latest : null;
+  useFreshReport(report.id, data?.proofs ?? []);
+  useShortcuts("Report", [{ keys: "p", does: "Prove the cause by replaying", run: ask.open }]);
+  const none = report.evidence.length === 0 && !running;
+  return (
+    <Frame
+      action={
+        !running && (
+          <Button
+            variant={none ? "filled" : "default"}
+            leftSection={<IconFlask size={14} stroke={2} />}
+            onClick={ask.open}
+          >
+            {none ? "Prove it…" : "Ask again…"}
+          </Button>
+        )
+      }
+    >
+      {running && <ProofProgress proof={running} />}
+      {!running && latest?.status === "failed" && (
+        <p className="failed" role="alert">
+          The last proof failed: {latest.error}
+        </p>
+      )}
+      {none && <Invitation />}
+      {report.evidence.length > 0 && !running && <Answers evidence={report.evidence} />}
+      <Observed />
+      {asking && <ProveDialog diff={report.id} onClose={ask.close} />}
+    </Frame>
+  );
+}
+
+/** Evidence is attached to the report when a proof ends: then the report is read again. */
+function useFreshReport(diff: string, proofs: readonly ProofView[]): void {
+  const client = useQueryClient();
+  const attached = proofs.filter(({ evidence }) => evidence !== null).length;
+  const known = useReport().report.evidence.length;
+  useEffect(() => {
+    if (attached > known) void client.invalidateQueries({ queryKey: diffQuery(diff).queryKey, exact: true });
+  }, [client, diff, attached, known]);
+}
+
+function Frame(props: { action?: ReactElement | false; children: React.ReactNode }): ReactElement {
+  return (
+    <section className="panel" aria-labelledby="proof">
+      <header className={classes.head}>
+        <h2 id="proof">Proof by replaying</h2>
+        {props.action}
+      </header>
+      <div className={classes.body}>{props.children}</div>
+    </section>
+  );
+}
+
+function Invitation(): ReactElement {
+  return (
+    <p className="muted">
+      So far the cause is read from the recordings. Replays can test it: each change alone in the base, and the
+      candidate without it. They answer which change is enough, which one cannot be missing, which part of it does it,
+      and whether chance would have done the same.
+    </p>
+  );
+}
+
+/** Where an experiment decided: what the recordings alone had suggested. */
+function Observed(): ReactElement | null {
+  const { observed } = useReport().report;
+  return (
+    observed && (
+      <p className={`muted ${classes.observed}`}>
+        The recordings alone had said, with {observed.confidence ?? "no"} confidence: {observed.sentence}
+      </p>
+    )
+  );
+}
+
+/** One answer for each question that was asked; the strongest first. */
+function Answers({ evidence }: { evidence: readonly Evidence[] }): ReactElement | null {
+  const best = strongest(evidence);
+  const [chosen, choose] = useState<string | null>(null);
+  const shown = evidence.find(({ id }) => id === chosen) ?? best;
+  if (!shown) return null;
+  return (
+    <>
+      {evidence.length > 1 && (
+        <Tooltip label="Each question about the difference has an answer of its own">
+          <SegmentedControl
+            className={classes.questions ?? ""}
+            aria-label="Question"
+            value={shown.id}
+            onChange={choose}
+            data={evidence.map(({ id, question }) => ({ value: id, label: question.text }))}
+          />
+        </Tooltip>
+      )}
+      <FindingsView findings={shown} />
+    </>
+  );
+}

@@ -1,0 +1,67 @@
+import { Button, Loader } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { IconPlayerStop } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import { cancelProof, proofsQuery } from "@/api/proofs";
+import type { ProofView } from "@/api/schema";
+import { count, counted, money } from "@/components/format";
+import { FindingsView } from "./FindingsView";
+import { stageInWords } from "./words";
+import classes from "./ProofPanel.module.css";
+
+/** A proof under way: how far it is, and what it has found out so far. */
+export function ProofProgress({ proof }: { proof: ProofView }): ReactElement {
+  const { progress, findings } = proof;
+  const share = progress.expected > 0 ? Math.min(1, progress.probes / progress.expected) : 0;
+  return (
+    <>
+      <div className={classes.progress} role="status">
+        <Loader size={16} aria-hidden />
+        <div className="grow">
+          <b>{proof.status === "pending" ? "Waiting for a worker" : sentence(stageInWords(progress))}</b>
+          <span className="muted num">
+            {count(progress.probes)} of at most {counted(progress.expected, "replay")}
+            {progress.live_calls > 0 && `, ${counted(progress.live_calls, "live call")}`}
+            {progress.cost_usd !== null && progress.cost_usd > 0 && `, ${money(progress.cost_usd)}`}
+          </span>
+          <div
+            className={classes.track}
+            role="progressbar"
+            aria-label="Replays"
+            aria-valuemin={0}
+            aria-valuemax={100}
+            aria-valuenow={Math.round(share * 100)}
+          >
+            <i style={{ width: `${share * 100}%` }} />
+          </div>
+        </div>
+        <Stop proof={proof} />
+      </div>
+      {findings && findings.probes.length > 0 && <FindingsView findings={findings} soFar />}
+    </>
+  );
+}
+
+function Stop({ proof }: { proof: ProofView }): ReactElement {
+  const client = useQueryClient();
+  const stop = useMutation({
+    mutationFn: () => cancelProof(proof.id),
+    onSuccess: () => client.invalidateQueries({ queryKey: proofsQuery(proof.diff).queryKey }),
+    onError: (error) => notifications.show({ color: "red", title: "It goes on", message: error.message }),
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconPlayerStop size={14} />}
+      loading={stop.isPending}
+      onClick={() => stop.mutate()}
+    >
+      Stop
+    </Button>
+  );
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,203 @@
+import { Button, Loader, Modal, NumberInput, Select } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { IconFlask } from "@tabler/icons-react";
+import { useRef, useState, type ReactElement } from "react";
+import { proofPlanQuery, proofsQuery, prove } from "@/api/proofs";
+import type { ProofPlan } from "@/api/schema";
+import { ChecksEditor } from "@/components/checks/ChecksEditor";
+import { count, counted, money } from "@/components/format";
+import { asksForChecks, FIRST_DRAFT, toProof, unfinished, type ProofDraft } from "./draft";
+import { QUESTIONS, type QuestionKind } from "./words";
+import classes from "./ProveDialog.module.css";
+
+interface Props {
+  diff: string;
+  onClose: () => void;
+}
+
+/** Which difference to explain, with which means, and what that would take, before anything runs. */
+export function ProveDialog({ diff, onClose }: Props): ReactElement {
+  const [draft, setDraft] = useState<ProofDraft>(FIRST_DRAFT);
+  const problem = unfinished(draft);
+  const [settled] = useDebouncedValue(toProof(draft), 300);
+  const plan = useQuery({ ...proofPlanQuery(diff, settled), enabled: problem === null });
+  const stale = plan.isFetching || JSON.stringify(settled) !== JSON.stringify(toProof(draft));
+  const start = useStart(diff, draft, onClose);
+  const blocked = problem !== null || plan.error !== null || (plan.data?.refusals.length ?? 0) > 0;
+  return (
+    <Modal opened onClose={onClose} title="Prove it" size="xl" closeButtonProps={{ "aria-label": "Close" }}>
+      <div className={classes.body}>
+        <p className="muted">
+          Each change is put into the base alone, and taken out of the candidate alone. What a change does not touch
+          comes from the recordings, so that a difference means: because of this change. No side effect is repeated.
+        </p>
+        <Question draft={draft} onChange={setDraft} />
+        <Limits draft={draft} onChange={setDraft} sampled={plan.data?.sampled ?? false} />
+        <div className={classes.outlook} aria-busy={stale}>
+          <div className="bar">
+            <h2>What it would take</h2>
+            {stale && problem === null && <Loader size={11} aria-label="Planning" />}
+          </div>
+          {problem && <p className="muted">{problem}</p>}
+          {!problem && plan.error && (
+            <p className="failed" role="alert">
+              {plan.error.message}
+            </p>
+          )}
+          {!problem && plan.data && !plan.error && <Outlook plan={plan.data} allowed={draft.liveCalls} />}
+        </div>
+        <div className={classes.actions}>
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button
+            leftSection={<IconFlask size={14} />}
+            disabled={blocked}
+            loading={start.isPending}
+            onClick={() => start.mutate()}
+          >
+            Prove it
+          </Button>
+        </div>
+      </div>
+    </Modal>
+  );
+}
+
+function useStart(diff: string, draft: ProofDraft, onStarted: () => void) {
+  const client = useQueryClient();
+  const sent = useRef({ text: "", key: "" });
+  return useMutation({
+    mutationFn: () => {
+      // One key for one content: a second click, or a retry after a lost answer, gives the same proof.
+      const request = toProof(draft);
+      const text = JSON.stringify(request);
+      if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
+      return prove(diff, request, sent.current.key);
+    },
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: proofsQuery(diff).queryKey });
+      onStarted();
+    },
+    onError: (error) => notifications.show({ title: "The proof did not start", message: error.message, color: "red" }),
+  });
+}
+
+type Edit = (draft: ProofDraft) => void;
+
+function Question({ draft, onChange }: { draft: ProofDraft; onChange: Edit }): ReactElement {
+  return (
+    <div className={classes.question}>
+      <Select
+        label="Which difference is to be explained?"
+        description={QUESTIONS[draft.question].hint}
+        data={Object.entries(QUESTIONS).map(([value, { label }]) => ({ value, label }))}
+        value={draft.question}
+        allowDeselect={false}
+        onChange={(question) => question && onChange({ ...draft, question: question as QuestionKind })}
+      />
+      {asksForChecks(draft.question) && (
+        <ChecksEditor checks={draft.checks} onChange={(checks) => onChange({ ...draft, checks })} />
+      )}
+    </div>
+  );
+}
+
+function Limits(props: { draft: ProofDraft; onChange: Edit; sampled: boolean }): ReactElement {
+  const { draft, onChange } = props;
+  const whole = { allowDecimal: false, allowNegative: false } as const;
+  return (
+    <div className={classes.limits}>
+      <NumberInput
+        label="Replays, at most"
+        {...whole}
+        min={1}
+        max={5000}
+        value={draft.probes}
+        onChange={(value) => onChange({ ...draft, probes: Math.max(1, Number(value) || 1) })}
+      />
+      <NumberInput
+        label="Live model calls, at most"
+        {...whole}
+        min={0}
+        value={draft.liveCalls}
+        onChange={(value) => onChange({ ...draft, liveCalls: Number(value) || 0 })}
+      />
+      <NumberInput
+        label="At most, in dollars"
+        prefix="$"
+        min={0}
+        step={0.1}
+        placeholder="no limit"
+        disabled={draft.liveCalls === 0}
+        value={draft.maxCost ?? ""}
+        onChange={(value) => onChange({ ...draft, maxCost: value === "" ? null : Number(value) })}
+      />
+      {props.sampled && (
+        <NumberInput
+          label="Repeats of each side"
+          {...whole}
+          min={0}
+          max={50}
+          value={draft.repeats}
+          onChange={(value) => onChange({ ...draft, repeats: Math.min(50, Number(value) || 0) })}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The numbers first; then what no replay can find out, and why. */
+function Outlook({ plan, allowed }: { plan: ProofPlan; allowed: number }): ReactElement {
+  const tests = plan.atoms.filter(({ testable, certificate }) => testable && !certificate).length;
+  const certified = plan.atoms.filter(({ certificate }) => certificate).length;
+  return (
+    <>
+      <p className={classes.outcomes}>
+        <span>
+          <em>base</em> {plan.base_outcome}
+        </span>
+        <span>
+          <em>candidate</em> {plan.candidate_outcome}
+        </span>
+      </p>
+      {!plan.differs && <p className="muted">Seen this way both runs come out the same: there is nothing to prove.</p>}
+      <dl className={`${classes.facts} num`}>
+        <dt>Changes to test</dt>
+        <dd>
+          {count(tests)}
+          {certified > 0 && <span className="muted"> and {count(certified)} that cannot matter</span>}
+        </dd>
+        <dt>Replays, about</dt>
+        <dd>
+          {count(plan.probes)}
+          {plan.repeats > 0 && <span className="muted"> and {counted(plan.repeats, "repeat")} to rule out chance</span>}
+        </dd>
+        <dt>Live calls, at most</dt>
+        <dd>{count(plan.live_calls)}</dd>
+        <dt>Cost</dt>
+        <dd>
+          <b>{plan.live_calls === 0 ? "free" : plan.cost_usd === null ? "unknown" : `≤ ${money(plan.cost_usd)}`}</b>
+        </dd>
+      </dl>
+      {plan.live_calls > allowed && (
+        <p className="simulated">
+          {allowed === 0 ? "No live call is allowed" : `Only ${counted(allowed, "live call")} are allowed`}: what cannot
+          be answered from the recordings stays open, and the result says so.
+        </p>
+      )}
+      {plan.refusals.map((refusal) => (
+        <p key={refusal.where + refusal.detail} className="failed" role="alert">
+          {refusal.detail}
+        </p>
+      ))}
+      {[...plan.warnings, ...plan.missing].map((line) => (
+        <p key={line} className="muted">
+          {line}
+        </p>
+      ))}
+    </>
+  );
+}

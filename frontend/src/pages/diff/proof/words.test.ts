@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import type { AtomEvidence, Evidence, Findings, NoiseGate } from "@/api/schema";
+import { chance, enough, inOrder, needed, price, strongest } from "./words";
+
+const atom = (given: Partial<AtomEvidence>) =>
+  ({ id: "a", parent: null, certificate: null, sufficient: null, necessary: null, ...given }) as AtomEvidence;
+
+describe("what was tested of a change", () => {
+  it("is yes or no where a replay answered", () => {
+    expect(enough(atom({ sufficient: true }))).toEqual({ words: "yes", sign: "yes" });
+    expect(needed(atom({ necessary: false }))).toEqual({ words: "no", sign: "no" });
+  });
+
+  it("is no where the recordings certify that it cannot matter", () => {
+    const certified = atom({ certificate: { kind: "inert", reason: "the same output" } });
+    expect(enough(certified).sign).toBe("no");
+  });
+
+  it("stays open where nothing tested it", () => {
+    expect(enough(atom({}))).toEqual({ words: "not tested", sign: "unknown" });
+  });
+});
+
+describe("changes", () => {
+  it("stand before their parts, and parts of unknown changes at the top", () => {
+    const atoms = [
+      atom({ id: "a" }),
+      atom({ id: "b" }),
+      atom({ id: "a.1", parent: "a" }),
+      atom({ id: "x", parent: "?" }),
+    ];
+    expect(inOrder(atoms).map(({ atom: one, depth }) => `${one.id} ${depth}`)).toEqual(["a 0", "a.1 1", "b 0", "x 0"]);
+  });
+});
+
+describe("evidence", () => {
+  const found = (id: string, confidence: Findings["confidence"], verdict: Findings["verdict"] = "single") =>
+    ({ id, confidence, verdict }) as Evidence;
+
+  it("of the highest confidence leads, the newest of equal ones, one that settles nothing last", () => {
+    expect(strongest([found("1", "low"), found("2", "high"), found("3", "medium")])?.id).toBe("2");
+    expect(strongest([found("1", "high"), found("2", "high")])?.id).toBe("2");
+    expect(strongest([found("1", "medium"), found("2", "medium", "inconclusive")])?.id).toBe("1");
+    expect(strongest([])).toBeNull();
+  });
+
+  it("says what it took", () => {
+    const findings = { replays_cached: 7, replays_live: 0, steps_executed: 12, live_calls: 0, cost_usd: null };
+    expect(price(findings as Findings)).toBe("7 replays, 12 steps run again, 0 live calls, free");
+    expect(price({ ...findings, live_calls: 2 } as Findings)).toContain("cost unknown");
+  });
+
+  it("gives the counts behind a word about chance only where something was repeated", () => {
+    const gate = { reason: "Not needed.", base_n: 0, candidate_n: 0, p: null } as NoiseGate;
+    expect(chance(gate)).toBe("Not needed.");
+    const repeated = {
+      ...gate,
+      reason: "Ruled out.",
+      base_n: 5,
+      base_flips: 0,
+      candidate_n: 5,
+      candidate_flips: 5,
+      p: 0.0079,
+    };
+    expect(chance(repeated)).toBe(
+      "Ruled out. Unchanged, the base came out otherwise in 0 of 5 repeats, the candidate in 5 of 5, p = 0.0079.",
+    );
+  });
+});
