@@ -17,7 +17,7 @@ SEMANTIC := .make/semantic-env
 export UV_NO_PROGRESS := 1
 
 .PHONY: help setup run test check bench lock api fix clean \
-	check-python check-frontend check-interface test-unit test-integration test-browser test-semantic
+	check-python check-frontend check-interface test-unit test-attribution test-integration test-browser test-semantic
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -79,10 +79,14 @@ run: setup ## serve Forkpoint on this machine, with the demo
 		echo "Similarity is lexical. For embeddings (1.5 GB): $(BIN)/pip install -e '.[semantic]'"
 	exec $(BIN)/forkpoint serve
 
-test: check test-unit test-integration test-browser test-semantic ## everything: checks, unit, both databases, browser, embeddings
+test: check test-unit test-attribution test-integration test-browser test-semantic ## everything: checks, unit, causes, both databases, browser, embeddings
 
 test-unit: .make/dev
 	$(BIN)/pytest tests/unit -q
+
+# A slice of the benchmark: fails when what the product calls sure is not true.
+test-attribution: .make/dev
+	$(BIN)/pytest tests/bench -q
 
 # Both shapes wait for processes and timers more than they work: side by side they take little longer than one.
 test-integration: .make/dev .make/engines
@@ -99,6 +103,7 @@ test-semantic: .make/semantic
 
 bench: .make/dev ## measure against the bars of the design; FULL=--full with the longest runs
 	$(BIN)/python -m tests.bench $(FULL)
+	$(BIN)/python -m tests.bench.attribution --jobs 2 $(if $(FULL),--size full)
 
 # ---- checks
 

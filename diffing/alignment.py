@@ -150,8 +150,19 @@ class _Alignment:
             if i_part and j_part and (chain := self._only_ones(i_part, j_part)):
                 parts += _between(i_part, j_part, chain)
                 continue
-            for i, j in gaps.align(i_part, j_part, self._likeness, (self._exact, self._kind)):
+            alike = list(gaps.align(i_part, j_part, self._likeness, (self._exact, self._kind)))
+            for i, j in alike:
                 self._add(Match(i, j, "similarity", round(self._likeness(i, j), 3)))
+            for stretch in _between(i_part, j_part, alike):
+                self._in_order(*stretch)
+
+    def _in_order(self, left: list[int], right: list[int]) -> None:
+        """Models of the same names in the same order do the same work, however differently they answered."""
+        kinds = [self._kind(i, False) for i in left], [self._kind(j, True) for j in right]
+        named = all(self.left[i].type == StepType.MODEL and self.left[i].role for i in left)
+        if kinds[0] == kinds[1] and named:
+            for i, j in zip(left, right, strict=True):
+                self._add(Match(i, j, "sequence", 0.5))
 
     def _open(self, left: Sequence[int], right: Sequence[int]) -> tuple[list[int], list[int]]:
         """Those of two stretches that have no partner yet."""

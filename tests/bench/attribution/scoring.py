@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
 from statistics import median
-from typing import Final
+from typing import Final, TypeVar
 
 from diffing.evidence_schemas import Findings
 from tests.bench.attribution.lab import Bench, answering_step
@@ -12,6 +12,7 @@ from tests.bench.attribution.mechanisms.running import Answering
 from tests.bench.attribution.truth import Ids
 from traces.json_types import JSONObject, JSONValue
 
+T = TypeVar("T")
 LEVELS: Final = ("high", "medium", "low", "noise")
 # What a level promises, for the calibration error: the bars of the design, or the middle between them.
 _PROMISED: Final[Mapping[str, float]] = {"high": 0.98, "medium": 0.85, "low": 0.5, "noise": 0.98}
@@ -145,9 +146,10 @@ def summary(rows: Sequence[Row]) -> JSONObject:
         "mediator_exact": share(None if row.mediator_off is None else row.mediator_off == 0 for row in rows),
         "mediator_near": share(None if row.mediator_off is None else 0 <= row.mediator_off <= 1 for row in rows),
         "false_blame": share(row.blamed for row in rows if row.top is None),
-        "replays_median": _median([row.searched for row in caused]),
-        "replays_all_median": _median([row.replays for row in caused]),
-        "executed_median": _median([row.executed for row in caused]), "ms_median": _median([row.ms for row in caused]),
+        "replays_median": median_of([row.searched for row in caused]),
+        "replays_all_median": median_of([row.replays for row in caused]),
+        "executed_median": median_of([row.executed for row in caused]),
+        "ms_median": median_of([row.ms for row in caused]),
         "high_coverage_of_single": share(row.confidence == "high" for row in single),
         "levels": {level: _level(rows, level) for level in LEVELS},
         "brier": brier(rows), "ece": calibration_error(rows), "baselines": _baselines(caused),
@@ -165,7 +167,7 @@ def _baselines(caused: Sequence[Row]) -> JSONObject:
     return {
         name: {
             "top1": share(row.baselines[name] for row in caused),
-            "replays_median": _median([row.baseline_replays[name] for row in caused]),
+            "replays_median": median_of([row.baseline_replays[name] for row in caused]),
         }
         for name in names
     }
@@ -184,8 +186,8 @@ def calibration_error(rows: Sequence[Row]) -> float | None:
     return total if rows else None
 
 
-def by(rows: Sequence[Row], key: Callable[[Row], object]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+def by(rows: Iterable[T], key: Callable[[T], object]) -> dict[str, list[T]]:
+    found: dict[str, list[T]] = {}
     for row in rows:
         found.setdefault(str(key(row)), []).append(row)
     return found
@@ -205,5 +207,5 @@ def as_json(row: Row) -> JSONObject:
     return asdict(row)
 
 
-def _median(values: Sequence[float]) -> float | None:
+def median_of(values: Sequence[float]) -> float | None:
     return float(median(values)) if values else None

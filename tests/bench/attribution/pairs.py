@@ -1,0 +1,33 @@
+"""Pairs of real recordings, and what the diff says of them from the recordings alone."""
+
+from diffing.report import report
+from diffing.schemas import DiffOptions, DiffReport
+from diffing.sides import Side
+from diffing.similarity import Lexical
+from tests.bench.attribution import transcripts
+from tests.comparing import NOW, Store
+from traces.ids import new_id
+from traces.json_types import JSONObject
+
+
+def compared(base: JSONObject, candidate: JSONObject) -> DiffReport:
+    """The whole report of two transcripts, without embeddings."""
+    store = Store()
+    return report(
+        id=new_id(), created_at=NOW, base=_side(base, store), candidate=_side(candidate, store),
+        options=DiffOptions(similarity="lexical"), measure=Lexical(),
+        load=lambda refs: {ref: store.values[ref] for ref in refs if ref in store.values},
+    )  # fmt: skip
+
+
+def _side(row: JSONObject, store: Store) -> Side:
+    return transcripts.side(transcripts.recorded(transcripts.messages_of(row)), store, links=True)
+
+
+def succeeded(row: JSONObject) -> bool:
+    outcome = row["outcome"]
+    return isinstance(outcome, dict) and outcome.get("success") is True
+
+
+def task(row: JSONObject) -> str:
+    return str(row["task_id"])

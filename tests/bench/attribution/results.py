@@ -1,0 +1,137 @@
+"""One run of the benchmark: what was measured, how much of it, and where."""
+
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from os import cpu_count
+from pathlib import Path
+from typing import Final, TypeVar
+
+from tests.bench.attribution import scoring, targets, track_a, track_b, track_c, track_d, track_e
+from tests.bench.attribution.targets import Target
+from traces.json_types import JSONObject, JSONValue
+
+T = TypeVar("T")
+J = TypeVar("J")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How many cases of each track; the data folder's share only where there is one."""
+
+    a: int
+    b: int
+    e: int
+    real: int
+    sampled: int
+    draws: int
+
+
+SIZES: Final = {
+    "slice": Size(a=200, b=100, e=50, real=20, sampled=10, draws=5),
+    "full": Size(a=2000, b=2000, e=300, real=200, sampled=200, draws=40),
+}
+
+
+@dataclass(kw_only=True)
+class Results:
+    size: str
+    data: Path | None = None
+    a: Sequence[scoring.Row] = ()
+    b: Sequence[track_b.ChanceRow] = ()
+    c: Sequence[track_c.RealRow] = ()
+    d: Sequence[track_d.LabelledRow] = ()
+    e: Sequence[track_e.EditRow] = ()
+    speed: dict[str, float] = field(default_factory=dict)
+    repeated: JSONObject = field(default_factory=dict)
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def targets(self) -> Iterator[Target]:
+        yield from targets.of_causes(self.a) if self.a else ()
+        yield from targets.of_chance(self.b) if self.b else ()
+        yield from targets.of_edits(self.e, self.speed) if self.e else ()
+        if self.c:
+            above = track_c.summary(self.c)["above medium without 4+4"]
+            yield Target(
+                what="C: `high` without 4 + 4 repeats", bar=0, kind="at_most", measured=_number(above), unit=""
+            )
+            yield Target(what="C: same configuration over tasks, called noise", bar=95, kind="at_least",
+                         measured=_percent(_noise(self.c)))  # fmt: skip
+        if self.repeated:
+            yield Target(what="E: repeats of one configuration, cause claimed above low", bar=0, kind="at_most",
+                         measured=_number(self.repeated["above_low"]), unit="")  # fmt: skip
+
+    def as_json(self) -> JSONObject:
+        return {
+            "at": self.at.isoformat(timespec="seconds"), "machine": machine(), "size": self.size,
+            "seed": track_a.SEED, "targets": [_told(target) for target in self.targets()],
+            "speed": dict(self.speed), "repeated": self.repeated,
+            "summary": {
+                "a": scoring.summary(self.a) if self.a else None, "b": track_b.summary(self.b) if self.b else None,
+                "c": track_c.summary(self.c) if self.c else None, "d": track_d.summary(self.d) if self.d else None,
+                "e": track_e.summary(self.e) if self.e else None,
+            },
+            "rows": {
+                "a": [scoring.as_json(row) for row in self.a], "b": [track_b.as_json(row) for row in self.b],
+                "c": [track_c.as_json(row) for row in self.c], "d": [track_d.as_json(row) for row in self.d],
+                "e": [track_e.as_json(row) for row in self.e],
+            },
+        }  # fmt: skip
+
+
+def measure(size: str, tracks: str, *, data: Path | None, jobs: int) -> Results:
+    """Run the tracks named by their letters; C and D need the data folder."""
+    wanted, results = SIZES[size], Results(size=size, data=data)
+    if "a" in tracks:
+        results.a = spread(track_a.rows, track_a.plan(wanted.a), jobs)
+    if "b" in tracks:
+        results.b = spread(track_b.rows, track_b.plan(wanted.b), jobs)
+    if "e" in tracks:
+        results.e, results.speed = track_e.generated(wanted.e), track_e.speed()
+    if data is not None:
+        _with_data(results, wanted, tracks, data)
+    return results
+
+
+def _with_data(results: Results, wanted: Size, tracks: str, data: Path) -> None:
+    if "e" in tracks:
+        results.e = [*results.e, *track_e.real(data, wanted.real)]
+        results.repeated = track_e.repeated(data, wanted.sampled)
+    if "c" in tracks:
+        results.c = track_c.rows(data, sampled=wanted.sampled, draws=wanted.draws)
+    if "d" in tracks:
+        results.d = track_d.rows(data)
+
+
+def spread(work: Callable[[Sequence[J]], list[T]], given: Sequence[J], jobs: int) -> list[T]:
+    """The rows of all jobs in order, made by several processes; every case is seeded by its own number."""
+    if jobs == 1:
+        return work(given)
+    chunks = [given[at : at + 20] for at in range(0, len(given), 20)]
+    with ProcessPoolExecutor(jobs) as pool:
+        return [row for rows in pool.map(work, chunks) for row in rows]
+
+
+def machine() -> str:
+    return f"{platform.machine()}, {cpu_count()} cores, Python {platform.python_version()}"
+
+
+def _noise(rows: Sequence[track_c.RealRow]) -> float | None:
+    return scoring.share(row.verdict == "noise" for row in rows if (row.scope, row.kind) == ("tasks", "same"))
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _number(value: JSONValue) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _told(target: Target) -> JSONObject:
+    return {
+        "what": target.what, "measured": target.measured, "bar": target.bar, "kind": target.kind, "unit": target.unit,
+        "reached": target.reached,
+    }  # fmt: skip

@@ -1,0 +1,176 @@
+"""The results as tables: for the terminal, and for the page in the docs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.bench.attribution import scoring, track_b, track_c, track_d, track_e
+from tests.bench.attribution.results import Results
+from tests.bench.attribution.scoring import Row
+from tests.bench.attribution.targets import Target
+from traces.json_types import JSONObject, JSONValue
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def markdown(self) -> str:
+        lines = [self.head, ["---"] * len(self.head), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def tables(results: Results) -> Iterator[Table]:
+    yield _targets(list(results.targets()))
+    if results.a:
+        yield _causes("By split", scoring.by(results.a, lambda row: row.split))
+        yield _causes("By number of simultaneous changes", scoring.by(results.a, lambda row: f"{row.size:2}"))
+        yield _causes("By structure", scoring.by(results.a, lambda row: row.flavour))
+        yield _causes("By pipeline", scoring.by(results.a, lambda row: row.pipeline))
+        yield _levels(results.a)
+        yield _baselines(results.a)
+    if results.b:
+        yield _chance(track_b.summary(results.b))
+    if results.c:
+        yield _real(track_c.summary(results.c))
+    if results.d:
+        yield _labelled(track_d.summary(results.d))
+    if results.e:
+        yield _edits(track_e.summary(results.e))
+
+
+def _targets(targets: Sequence[Target]) -> Table:
+    rows = [
+        [each.what, number(each.measured, each.unit), _bar(each), "reached" if each.reached else "**missed**"]
+        for each in targets
+    ]  # fmt: skip
+    return Table(title="Against the targets", head=("what", "measured", "target", ""), rows=rows)
+
+
+def _bar(target: Target) -> str:
+    return f"{'≥' if target.kind == 'at_least' else '≤'} {target.bar:g} {target.unit}".strip()
+
+
+def _causes(title: str, groups: Mapping[str, Sequence[Row]]) -> Table:
+    columns = {
+        "top1": "top-1", "mrr": "MRR", "set_f1": "set F1", "kind": "kind", "hunk": "hunk",
+        "mediator_exact": "entry step", "mediator_near": "±1", "false_blame": "false blame",
+    }  # fmt: skip
+    rows = []
+    for name, of in sorted(groups.items()):
+        found = scoring.summary(of)
+        rows.append(
+            [name.strip(), str(len(of)), *(percent(found[key]) for key in columns), _plain(found["replays_median"]),
+             _plain(found["replays_all_median"]), _plain(found["executed_median"]), _plain(found["ms_median"])]
+        )  # fmt: skip
+    head = ("", "cases", *columns.values(), "replays", "with parts and path", "steps run again", "ms")
+    return Table(title=title, head=head, rows=rows)
+
+
+def _levels(rows: Sequence[Row]) -> Table:
+    lines = []
+    for split, of in {"all": rows, **scoring.by(rows, lambda row: row.split)}.items():
+        found = scoring.summary(of)
+        levels = found["levels"]
+        assert isinstance(levels, dict)
+        for level, cell in levels.items():
+            assert isinstance(cell, dict)
+            if cell["cases"]:
+                lines.append([split, level, str(cell["cases"]), percent(cell["share"]), percent(cell["precision"])])
+        lines.append([split, "Brier / ECE", "", "", f"{_plain(found['brier'], 3)} / {_plain(found['ece'], 3)}"])
+    return Table(title="Confidence", head=("split", "level", "cases", "share", "precision"), rows=lines)
+
+
+def _baselines(rows: Sequence[Row]) -> Table:
+    groups = scoring.by(rows, lambda row: f"{row.split}, {row.size} changes")
+    groups |= scoring.by(rows, lambda row: row.split)
+    names = list(next(row.baselines for row in rows if row.baselines))
+    lines = []
+    for name in sorted(groups, key=lambda group: (group.split(",")[0], len(group), group)):
+        caused = [row for row in groups[name] if row.top is not None]
+        cells = [percent(scoring.share(row.baselines[each] for row in caused)) for each in names]
+        lines.append([name, str(len(caused)), percent(scoring.share(row.top for row in caused)), *cells])
+    return Table(title="Top-1 beside the baselines", head=("", "cases with a cause", "ladder", *names), rows=lines)
+
+
+def _chance(found: JSONObject) -> Table:
+    lines = []
+    for name, cell in found.items():
+        assert isinstance(cell, dict)
+        if "power" not in cell:
+            continue
+        blame = cell["false_blame"]
+        assert isinstance(blame, dict)
+        lines.append(
+            [name, _of(blame), _bounds(blame["wilson"], blame["pairs"]), str(cell["cause_pairs"]),
+             percent(cell["power"]), f"{percent(cell['high_precision'])} of {cell['high']}", _plain(cell["repeats"]),
+             _plain(cell["live_calls"])]
+        )  # fmt: skip
+    head = ("", "A/A pairs blamed", "95 % (Wilson)", "pairs with a cause", "power", "`high` is right", "repeats a side",
+            "live calls")  # fmt: skip
+    return Table(title="Chance", head=head, rows=lines)
+
+
+def _real(found: JSONObject) -> Table:
+    lines = []
+    for name, cell in found.items():
+        if not isinstance(cell, dict):
+            continue
+        levels, alone = cell["levels"], cell["recordings_alone"]
+        assert isinstance(levels, dict)
+        assert isinstance(alone, dict)
+        lines.append([name, str(cell["pairs"]), str(cell["blamed"]), _bounds(cell["wilson"], cell["pairs"]),
+                      percent(cell["noise"]), ", ".join(f"{level} {n}" for level, n in levels.items() if n),
+                      ", ".join(f"{verdict} {n}" for verdict, n in alone.items())])  # fmt: skip
+    head = (
+        "",
+        "pairs",
+        "blamed above low",
+        "95 % (Wilson)",
+        "`noise`",
+        "levels",
+        "the recordings alone (never above low)",
+    )
+    return Table(title="Real recordings", head=head, rows=lines)
+
+
+def _labelled(found: JSONObject) -> Table:
+    lines = [
+        [name, *(percent(cell.get(key)) for key in ("exact", "±1", "±3"))]
+        for name, cell in found.items() if isinstance(cell, dict)
+    ]  # fmt: skip
+    return Table(title=f"Labelled failures ({found['failures']})", head=("", "exact", "±1", "±3"), rows=lines)
+
+
+def _edits(found: JSONObject) -> Table:
+    lines = [["all", percent(found["f1"]), percent(found["worst"])]]
+    for key in ("by_source", "by_edit"):
+        cells = found[key]
+        assert isinstance(cells, dict)
+        lines += [[name, percent(f1), ""] for name, f1 in cells.items()]
+    return Table(title=f"Alignment after edits ({found['cases']} transcripts)", head=("", "F1", "worst"), rows=lines)
+
+
+def number(value: float | None, unit: str) -> str:
+    if value is None:
+        return "not measured"
+    return f"{value:,.2f} {unit}".strip() if unit != "%" else f"{value:.1f} %"
+
+
+def percent(value: JSONValue) -> str:
+    return f"{100 * value:.1f} %" if isinstance(value, int | float) else "–"
+
+
+def _plain(value: JSONValue, digits: int = 1) -> str:
+    return f"{value:.{digits}f}" if isinstance(value, int | float) else "–"
+
+
+def _of(blame: JSONObject) -> str:
+    return f"{blame['blamed']} of {blame['pairs']}" if blame["pairs"] else "–"
+
+
+def _bounds(value: JSONValue, count: JSONValue) -> str:
+    if not count or not isinstance(value, list):
+        return "–"
+    return f"{percent(value[0])} to {percent(value[1])}"

@@ -1,0 +1,43 @@
+"""The slice of the benchmark that guards the product: what it calls sure has to be true."""
+
+import pytest
+
+from tests.bench.attribution import targets
+from tests.bench.attribution.page import written
+from tests.bench.attribution.results import Results, measure
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return measure("slice", "abe", data=None, jobs=2)
+
+
+def test_what_is_called_sure_is_true(results: Results) -> None:
+    assert (targets.precision(results.a, "high") or 0) >= targets.HIGH
+    assert (targets.precision(results.a, "medium") or 0) >= targets.MEDIUM
+
+
+def test_nothing_is_blamed_where_nothing_had_an_effect(results: Results) -> None:
+    assert targets.false_blame(results.a) == 0
+
+
+def test_the_cause_is_named_however_it_is_hidden(results: Results) -> None:
+    missed = [target.what for target in targets.of_causes(results.a) if not target.reached]
+    assert not missed
+
+
+def test_chance_is_not_taken_for_a_cause(results: Results) -> None:
+    sure = [row for row in results.b if row.gated and row.confidence == "high"]
+    blamed = [row.blamed for row in results.b if row.kind == "a/a" and row.gated]
+    assert sum(row.right for row in sure) / len(sure) >= targets.HIGH
+    assert sum(blamed) / len(blamed) <= 0.05
+
+
+def test_edited_transcripts_are_aligned_again(results: Results) -> None:
+    assert (targets.edit_f1(results.e) or 0) >= targets.F1
+
+
+def test_the_page_shows_what_was_measured(results: Results) -> None:
+    page = written(results)
+    assert "| A: precision of `high` |" in page
+    assert all(target.what in page for target in results.targets())
