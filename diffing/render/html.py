@@ -4,6 +4,7 @@ from typing import Final, get_args
 
 from django.template.loader import render_to_string
 
+from diffing.render.evidence import told
 from diffing.render.numbers import lasting, signed
 from diffing.schemas import DiffReport, SectionName
 from diffing.unchanged import altered
@@ -23,6 +24,7 @@ def as_html(report: DiffReport) -> str:
             "more": max(0, len(changed) - _STEPS),
             "same": len(report.pairs) - len(changed),
             "facts": _facts(report),
+            "proved": told(report.evidence),
             "also": altered(report.unchanged),
             "lane": report.unchanged.steps[:_STEPS] if report.unchanged else [],
         },

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Final, get_args
 from uuid import UUID
 
+from diffing.render.evidence import told
 from diffing.render.links import VIA
 from diffing.render.numbers import lasting, signed
 from diffing.schemas import DiffReport, Section, SectionItem, SectionName, TextDiff, UnchangedLane
@@ -34,6 +35,7 @@ def _lines(report: DiffReport) -> Iterator[str]:
     yield f"\n**{escaped(report.attribution.sentence)}**\n"
     yield from _facts(report)
     yield from _reasons(report)
+    yield from _proved(report)
     yield from _lane(report.unchanged)
     also = altered(report.unchanged)
     yield from _steps(report, also)
@@ -70,6 +72,30 @@ def _reasons(report: DiffReport) -> Iterator[str]:
         if lines:
             yield f"\n## {title}\n"
             yield from (f"- {escaped(line)}" for line in lines)
+
+
+def _proved(report: DiffReport) -> Iterator[str]:
+    for one in told(report.evidence):
+        yield f"\n## Proved by replaying: {escaped(one.heading.lower())}\n"
+        yield f"**{escaped(one.conclusion)}**\n"
+        for line in (f"{one.confidence} confidence: {one.rule}", one.noise, f"Compared: {one.question}; {one.scope}.",
+                     f"{one.counted}."):  # fmt: skip
+            yield f"- {escaped(line)}"
+        yield "\n| change | enough alone | needed | share | |\n|---|---|---|---|---|"
+        for atom in one.atoms:
+            inner = "↳ " * atom.depth
+            yield f"| {inner}{escaped(atom.title)} | {atom.enough} | {atom.needed} | {atom.share} | {escaped(atom.remark)} |"  # noqa: E501
+        if one.probes:
+            yield "\n| replay | came to | | took |\n|---|---|---|---|"
+        for probe in one.probes:
+            yield f"| {escaped(probe.what)} | {probe.outcome} | {escaped(probe.said)} | {probe.took} |"
+        for title, listed in (
+            ("How it worked", one.mediators), ("Together, beyond each alone", one.interactions),
+            ("Assumed", one.assumptions), ("What would settle it", [one.cheapest] if one.cheapest else []),
+        ):  # fmt: skip
+            if listed:
+                yield f"\n### {title}\n"
+                yield from (f"- {escaped(line)}" for line in listed)
 
 
 def _lane(found: UnchangedLane | None) -> Iterator[str]:

@@ -1,20 +1,33 @@
-"""Proving causes over REST: counterfactual replays of stored runs, by a real worker that asks a real model server."""
+"""Proving causes over REST: counterfactual replays of stored runs that ask a real model server where they have to."""
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
 from pytest_django import Settings
 
 from cockpit.demo import loading, model_server, provider
-from replay import providers
-from replay.models import ReplaySession
+from cockpit.demo.scenarios import REFUND
+from diffing.models import Evidence
+from replay import providers, runner, tasks
+from replay.models import Proof, ProofProbe, ReplaySession
+from replay.proving import running, services
+from replay.proving.probing import Laboratory
+from tests.provider_server import Exchange, openai_chunk, provider_server
+from tests.replay_runs import order_desk
+from traces import queries as recorded
+from traces.models import Run
+from traces.services import record
+from traces.vocabulary import StepType
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIMIT_S = 90
+MODELS: dict[str, Any] = {"type": "model"}
+UNITS = "Order totals are in cents, refunds are in euros: convert before you refund."
 
 
 def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
@@ -32,35 +45,262 @@ def local_model(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator
     provider.stop()
 
 
-def ended(client: Client, proof: str) -> dict[str, Any]:
-    until = time.monotonic() + LIMIT_S
-    while time.monotonic() < until:
-        found: dict[str, Any] = client.get(f"/api/v1/proofs/{proof}").json()
-        if found["status"] not in {"pending", "running"}:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"the proof is still {found['status']}: {found['progress']}")
+@pytest.fixture
+def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What would be queued; the test works it off itself."""
+    queued: list[tuple[str, str]] = []
+
+    def put(name: str) -> Callable[[str], None]:
+        return lambda key: queued.append((name, key))
+
+    for task in (tasks.execute, tasks.prove, tasks.compare):
+        monkeypatch.setattr(task, "delay", put(task.name))
+    return queued
 
 
-def fork_of_the_demo(client: Client) -> tuple[ReplaySession, str]:
-    """The mended refund, replayed, and its diff."""
+def work_off(queued: list[tuple[str, str]]) -> None:
+    """What a worker does, one task after the other."""
+    named = {task.name: task for task in (tasks.execute, tasks.prove, tasks.compare)}
+    while queued:
+        name, key = queued.pop(0)
+        named[name](key)
+
+
+def desk_run() -> tuple[Run, int, str]:
+    """The refund that goes wrong, its first model step, and its system prompt."""
+    loading.put_in_store()
+    run = Run.objects.get(app="order-desk", external_id=loading._recording(REFUND).external_id)
+    steps = recorded.steps(run.id)
+    first = next(step for step in steps if step.type == StepType.MODEL)
+    prompt = next(step for step in steps if step.type == StepType.PROMPT)
+    from traces import store
+
+    said = store.payload(prompt.output_ref)
+    return run, first.sequence_no, str(said["text"] if isinstance(said, dict) else said)
+
+
+def forked(client: Client, queued: list[tuple[str, str]], run: UUID, fork: int, *entries: Any) -> str:
+    """The diff of a fork with these overrides."""
+    body = {"run": str(run), "fork_step": fork, "overrides": {"overrides": list(entries)}}
+    session = post(client, "/replays", body).json()
+    work_off(queued)
+    found = client.get(f"/api/v1/replays/{session['id']}").json()
+    assert found["status"].startswith("completed"), found["error"]
+    return str(found["diff"])
+
+
+def prove(client: Client, queued: list[tuple[str, str]], diff: str, **request: Any) -> dict[str, Any]:
+    started = post(client, f"/diffs/{diff}/prove", request)
+    assert started.status_code == 201, started.json()
+    work_off(queued)
+    found: dict[str, Any] = client.get(f"/api/v1/proofs/{started.json()['id']}").json()
+    assert found["status"] == "completed", found["error"]
+    return dict(found["findings"])
+
+
+def live(calls: int = 400, **more: Any) -> dict[str, Any]:
+    return {"budget": {"live_calls": calls}, **more}
+
+
+def test_the_mended_prompt_of_the_demo_is_proved_by_a_worker(
+    client: Client, local_model: None, request: pytest.FixtureRequest
+) -> None:
+    """Price first; then one cause, high, with the steps through which it worked; the report says so everywhere."""
+    request.getfixturevalue("worker")
     session = loading.put_in_store()
     until = time.monotonic() + LIMIT_S
     while session.diff_id is None and time.monotonic() < until:
         time.sleep(0.05)
         session.refresh_from_db()
-    return session, str(session.diff_id)
+    plan = post(client, f"/diffs/{session.diff_id}/prove/preview").json()
+    assert (plan["sampled"], plan["repeats"], plan["refusals"], plan["missing"]) == (True, 20, [], [])
+    assert plan["live_calls"] == 60
+    started = post(client, f"/diffs/{session.diff_id}/prove", live(), **{"Idempotency-Key": "once"}).json()
+    again = post(client, f"/diffs/{session.diff_id}/prove", live(), **{"Idempotency-Key": "once"}).json()
+    assert again["id"] == started["id"]
+    while (proof := client.get(f"/api/v1/proofs/{started['id']}").json())["status"] in {"pending", "running"}:
+        assert time.monotonic() < until, proof["progress"]
+        time.sleep(0.05)
+    found = proof["findings"]
+    assert (found["verdict"], found["confidence"], found["scope"]) == ("single", "high", "over repeats")
+    assert found["noise"]["p"] < 0.01
+    assert [step["role"] for step in found["mediators"]] == ["entry", "commitment"]
+    assert {step["evidence"] for step in found["mediators"]} == {"tested"}
+    report = client.get(f"/api/v1/diffs/{session.diff_id}").json()
+    assert report["attribution"]["confidence"] == "high"
+    assert report["attribution"]["sentence"] == found["conclusion"] == report["summary"]
+    assert report["observed"]["confidence"] == "medium"
+    assert [one["id"] for one in report["evidence"]] == [proof["evidence"]]
+    listed = client.get("/api/v1/diffs").json()["diffs"]
+    assert (listed[0]["confidence"], listed[0]["sentence"]) == ("high", found["conclusion"])
+    for form in ("md", "html"):
+        text = client.get(f"/api/v1/diffs/{session.diff_id}", {"format": form}).content.decode()
+        assert "Proved by replaying" in text
+    token = post(client, f"/diffs/{session.diff_id}/shares").json()["url"].rpartition("/share/")[2]
+    assert client.get(f"/api/v1/share/{token}").json()["evidence"] == report["evidence"]
+    assert ReplaySession.objects.filter(proof_probes__isnull=False, compared_at=None).count() == 0
 
 
-def test_the_mended_prompt_of_the_demo_is_proved(
-    client: Client, local_model: None, request: pytest.FixtureRequest
+def test_two_changes_that_need_each_other_are_one_joint_cause(
+    client: Client, local_model: None, no_queue: list[tuple[str, str]]
 ) -> None:
-    request.getfixturevalue("worker")
-    _, diff = fork_of_the_demo(client)
+    run, fork, prompt = desk_run()
+    work_off(no_queue)
+    order = next(step for step in recorded.steps(run.id) if step.type == StepType.TOOL)
+    cheap = {"order_id": "A-1042", "status": "delivered", "total": 1000, "delivered_on": "2026-11-17",
+             "items": [{"name": "desk lamp", "price": 1000}], "customer": "Ines"}  # fmt: skip
+    diff = forked(
+        client, no_queue, run.id, fork,
+        {"match": MODELS, "prompt": {"system": f"{prompt}\n\n{UNITS}"}},
+        {"match": {"step": order.sequence_no}, "tool": {"output": cheap}},
+    )  # fmt: skip
+    found = prove(client, no_queue, diff, **live(mediators=False, parts=False))
+    assert (found["verdict"], found["confidence"]) == ("joint", "medium")
+    assert [len(one) for one in found["primary"]] == [2]
+    assert [(atom["sufficient"], atom["necessary"]) for atom in found["atoms"]] == [(False, True), (False, True)]
+    # The repeats are stored: the next question about the same runs draws none again.
+    drawn = ReplaySession.objects.count()
+    tools = prove(client, no_queue, diff, question="tool_calls", **live(mediators=False, parts=False))
+    assert tools["noise"]["status"] == "rejected"
+    assert ReplaySession.objects.count() == drawn
+    assert Evidence.objects.count() == 2
+
+
+def test_either_of_two_changes_is_enough(client: Client, local_model: None, no_queue: list[tuple[str, str]]) -> None:
+    """The large model reads what the small one has to be told."""
+    run, fork, prompt = desk_run()
+    work_off(no_queue)
+    diff = forked(
+        client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": f"{prompt}\n\n{UNITS}"}},
+        {"match": MODELS, "model": {"model": "desk-large-1"}},
+    )  # fmt: skip
+    found = prove(client, no_queue, diff, **live(mediators=False, parts=False))
+    assert (found["verdict"], found["confidence"]) == ("over_determined", "medium")
+    assert sorted(len(one) for one in found["primary"]) == [1, 1]
+    assert {atom["category"] for atom in found["atoms"]} == {"prompt", "model"}
+
+
+@pytest.fixture
+def fickle(settings: Settings) -> Iterator[list[str]]:
+    """A model that answers from a list, whatever it is asked."""
+    answers: list[str] = []
+
+    def respond(exchange: Exchange) -> None:
+        exchange.stream()
+        exchange.send(openai_chunk({"role": "assistant", "content": answers.pop(0) if answers else "Nobody knows."}))
+        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        exchange.send(openai_chunk(finish="stop", usage=usage))
+        exchange.send("[DONE]")
+
+    with provider_server(respond) as running_server:
+        settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running_server.base_url}/v1"}}
+        yield answers
+        providers.close()
+
+
+def test_what_chance_does_is_noise(client: Client, no_queue: list[tuple[str, str]], fickle: list[str]) -> None:
+    """A reworded prompt changes every call after it, and the model answers as it likes."""
+    run = record(order_desk()).run_id
+    fickle += ["Yes.", "Yes."]
+    system = {"match": MODELS, "prompt": {"system": "You are the order desk. Answer in whole sentences."}}
+    diff = forked(client, no_queue, run, 3, system)
+    fickle += ["Yes.", "Yes.", "No.", "No.", "Yes.", "No.", "No.", "Yes."] * 10
+    found = prove(client, no_queue, diff, **live())
+    assert (found["verdict"], found["confidence"], found["primary"]) == ("noise", "noise", [])
+    assert found["noise"]["status"] == "not_rejected"
+    assert "within what chance makes" in found["conclusion"]
+    assert client.get(f"/api/v1/diffs/{diff}").json()["attribution"]["verdict"] == "noise"
+
+
+def test_without_live_calls_chance_is_not_ruled_out_and_the_price_is_told(
+    client: Client, no_queue: list[tuple[str, str]], fickle: list[str]
+) -> None:
+    run = record(order_desk()).run_id
+    fickle += ["Yes.", "Yes."]
+    diff = forked(client, no_queue, run, 3, {"match": MODELS, "prompt": {"system": "Be brief."}})
+    found = prove(client, no_queue, diff)
+    assert (found["confidence"], found["live_calls"], found["noise"]["status"]) == ("low", 0, "not_run")
+    assert found["cheapest_experiment"]["live_calls"] > 0
+    report = client.get(f"/api/v1/diffs/{diff}").json()
+    assert report["observed"] is None  # observation does not win over observation
+    assert len(report["evidence"]) == 1
+
+
+def test_a_tool_that_nobody_reviewed_is_never_run_and_is_named(
+    client: Client, local_model: None, no_queue: list[tuple[str, str]]
+) -> None:
+    run, fork, prompt = desk_run()
+    work_off(no_queue)
+    told = f"{prompt}\n\nNever refund an order yourself. Open a ticket instead."
+    diff = forked(client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": told}})
+    found = prove(client, no_queue, diff, **live())
+    assert found["confidence"] == "low"
+    assert "create_ticket" in " ".join([*(probe["missing"] for probe in found["probes"]), found["conclusion"]])
+    made_up = [atom for atom in found["atoms"] if not atom["testable"]]
+    assert made_up
+    assert "recorded" in made_up[0]["why_not"]
+
+
+def test_a_proof_goes_on_where_it_was_left(
+    client: Client, local_model: None, no_queue: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever takes it up makes no probe again."""
+    run, fork, prompt = desk_run()
+    work_off(no_queue)
+    diff = forked(client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": f"{prompt}\n\n{UNITS}"}})
+    proof = post(client, f"/diffs/{diff}/prove", live(parts=False)).json()["id"]
+    walked: list[str] = []
+    walk = Laboratory._walked
+
+    def dying(self: Laboratory, setup: Any) -> Any:
+        walked.append(setup.overrides.digest + setup.side)
+        if len(walked) == 2:
+            raise SystemExit
+        return walk(self, setup)
+
+    monkeypatch.setattr(Laboratory, "_walked", dying)
+    with pytest.raises(SystemExit):
+        work_off(no_queue)
+    before = {probe.key: probe.seen for probe in ProofProbe.objects.filter(proof=proof, seen__isnull=False)}
+    sessions = ReplaySession.objects.count()
+    no_queue.clear()
+    assert services.requeue_unfinished() == 0  # somebody may still be at work
+    Proof.objects.update(worked_at="2020-01-01T00:00:00Z")
+    assert [services.requeue_unfinished() for _ in range(2)] == [1, 0]
+    work_off(no_queue)
+    found = client.get(f"/api/v1/proofs/{proof}").json()
+    assert (found["status"], found["findings"]["confidence"]) == ("completed", "high")
+    after = {probe.key: probe.seen for probe in ProofProbe.objects.filter(proof=proof)}
+    assert before.items() <= after.items()
+    clamps = sum(probe["purpose"] == "clamp" for probe in found["findings"]["probes"])
+    assert ReplaySession.objects.count() == sessions + clamps
+    assert Evidence.objects.count() == 1
+
+
+def test_a_cancelled_proof_keeps_what_it_knows(
+    client: Client, local_model: None, no_queue: list[tuple[str, str]]
+) -> None:
+    run, fork, prompt = desk_run()
+    work_off(no_queue)
+    diff = forked(client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": f"{prompt}\n\n{UNITS}"}})
+    proof = post(client, f"/diffs/{diff}/prove", live()).json()["id"]
+    session = running.advance(UUID(proof))
+    assert session is not None
+    runner.execute(session)
+    stopped = post(client, f"/proofs/{proof}/cancel").json()
+    assert (stopped["status"], stopped["findings"]["stopped"]) == ("cancelled", "cancelled")
+    assert stopped["findings"]["live_calls"] == 0 or stopped["findings"]["confidence"] == "low"
+    work_off(no_queue)
+    assert client.get(f"/api/v1/proofs/{proof}").json()["status"] == "cancelled"
+    assert not ReplaySession.objects.filter(status__in=("pending", "running")).exists()
+
+
+def test_a_question_without_its_checks_is_refused(client: Client, no_queue: list[tuple[str, str]]) -> None:
+    one, other = record(order_desk()).run_id, record(order_desk(external_id="desk-2", model="m2")).run_id
+    diff = post(client, "/diffs", {"base": str(one), "candidate": str(other)}).json()["id"]
+    refused = post(client, f"/diffs/{diff}/prove", {"question": "check"})
+    assert (refused.status_code, refused.json()["where"]) == (422, "/checks")
+    assert post(client, f"/diffs/{diff}/prove/preview", {"question": "check"}).json()["refusals"]
     plan = post(client, f"/diffs/{diff}/prove/preview").json()
-    print(json.dumps(plan, indent=1))
-    started = post(client, f"/diffs/{diff}/prove", {"budget": {"live_calls": 200}}).json()
-    found = ended(client, started["id"])
-    print(json.dumps(found, indent=1))
-    assert found["status"] == "completed", found["error"]
-    assert found["findings"]["confidence"] == "high"
+    assert (plan["differs"], plan["warnings"][0][:9]) == (False, "Both runs")
+    assert not Proof.objects.exists()

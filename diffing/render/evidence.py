@@ -1,0 +1,139 @@
+"""Evidence in words, for Markdown and the HTML file alike."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from diffing.evidence_schemas import AtomEvidence, Evidence, Interval, Mediator, NoiseGate, ProbeEvidence
+from diffing.proved import counted
+
+_VERDICTS: Final = {
+    "single": "One change did it", "joint": "Several changes did it together",
+    "over_determined": "More than one cause, each enough", "no_effect": "No effect", "noise": "Noise",
+    "inconclusive": "Not settled",
+}  # fmt: skip
+_OUTCOMES: Final = {
+    "candidate": "the candidate's", "base": "the base's", "other": "another", "needs_live": "nobody recorded it",
+    "failed": "no answer",
+}  # fmt: skip
+_ROLES: Final = {"entry": "where it came in", "between": "on the way", "commitment": "where it was settled"}
+_SHOWN: Final = 60  # probes, and changes
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtomRow:
+    title: str
+    depth: int
+    enough: str
+    needed: str
+    share: str
+    remark: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeRow:
+    what: str
+    outcome: str
+    said: str
+    took: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """One answer, ready to be written down."""
+
+    heading: str
+    conclusion: str
+    confidence: str
+    rule: str
+    question: str
+    noise: str
+    counted: str
+    atoms: list[AtomRow]
+    probes: list[ProbeRow]
+    mediators: list[str]
+    interactions: list[str]
+    assumptions: list[str]
+    cheapest: str
+    scope: str
+
+
+def told(evidence: Sequence[Evidence]) -> list[Told]:
+    """Every answer, in the order in which they were found."""
+    return [_told(found) for found in evidence]
+
+
+def _told(found: Evidence) -> Told:
+    titles = {atom.id: atom.title for atom in found.atoms}
+    return Told(
+        heading=_VERDICTS[found.verdict], conclusion=found.conclusion, confidence=found.confidence, rule=found.rule,
+        question=found.question.text, noise=_noise(found.noise), counted=counted(found),
+        atoms=[_atom(atom, found.shares) for atom in found.atoms[:_SHOWN]],
+        probes=[_probe(probe, titles) for probe in found.probes[:_SHOWN]],
+        mediators=[_mediator(mediator) for mediator in found.mediators],
+        interactions=[
+            f"{titles.get(pair.one, pair.one)} and {titles.get(pair.other, pair.other)}: {pair.value:+.2g}"
+            for pair in found.interactions
+        ],
+        assumptions=list(found.assumptions),
+        cheapest=found.cheapest_experiment.text if found.cheapest_experiment else "",
+        scope=found.scope if not found.repeats else f"over {found.repeats} repeats of each side",
+    )  # fmt: skip
+
+
+def _atom(atom: AtomEvidence, shares: str) -> AtomRow:
+    certificate = f"{atom.certificate.kind}: {atom.certificate.reason}" if atom.certificate else ""
+    about = "about " if shares == "sampled" else ""
+    return AtomRow(
+        title=atom.title, depth=atom.id.count("/"), enough=_yes(atom.sufficient), needed=_yes(atom.necessary),
+        share="" if atom.shapley is None else f"{about}{atom.shapley:.0%}", remark=atom.why_not or certificate,
+    )  # fmt: skip
+
+
+def _probe(probe: ProbeEvidence, titles: dict[str, str]) -> ProbeRow:
+    times = f"{probe.repeats} times " if probe.repeats > 1 else ""
+    took = [f"{probe.executed_steps} steps"]
+    took += [f"{probe.cached_calls} recorded answers"] if probe.cached_calls else []
+    took += [f"{probe.live_calls} live calls"] if probe.live_calls else []
+    return ProbeRow(
+        what=f"{times}{_what(probe, titles)}", outcome=_OUTCOMES[probe.outcome], said=probe.missing or probe.said,
+        took=", ".join(took),
+    )  # fmt: skip
+
+
+def _what(probe: ProbeEvidence, titles: dict[str, str]) -> str:
+    if probe.clamped is not None:
+        return f"the candidate, with step {probe.clamped} answering as in the base"
+    if probe.repeats > 1 or probe.purpose == "repeat":
+        return f"the {probe.side} again" + (f" with {_named(probe.applied, titles)}" if probe.side == "base" else "")
+    return f"the {probe.side} with {_named(probe.applied, titles)}"
+
+
+def _named(applied: Sequence[str], titles: dict[str, str]) -> str:
+    if not applied:
+        return "none of the changes"
+    return "only: " + "; ".join(titles.get(name, name) for name in applied)
+
+
+def _mediator(mediator: Mediator) -> str:
+    step = mediator.step
+    said = f": {mediator.text}" if mediator.text else ""
+    return f"step {step.sequence_no} ({step.name}), {_ROLES[mediator.role]}, {mediator.evidence}{said}"
+
+
+def _noise(gate: NoiseGate) -> str:
+    if gate.status in {"not_needed", "not_run"}:
+        return f"Chance: {gate.reason}."
+    p = "" if gate.p is None else f", p = {gate.p:.2g}"
+    base = _flips("base", gate.base_flips, gate.base_n, gate.base_interval)
+    candidate = _flips("candidate", gate.candidate_flips, gate.candidate_n, gate.candidate_interval)
+    return f"Chance: {gate.reason}{p}. {base} {candidate}"
+
+
+def _flips(name: str, flips: int, n: int, interval: Interval | None) -> str:
+    between = f" (95 %: {interval.low:.0%} to {interval.high:.0%})" if interval else ""
+    return f"Repeated unchanged, the {name} came out otherwise {flips} of {n} times{between}."
+
+
+def _yes(known: bool | None) -> str:
+    return "not tested" if known is None else "yes" if known else "no"
