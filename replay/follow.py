@@ -35,6 +35,7 @@ class Follower:
     def __init__(self, walk: "Walk", loop: Loop, node: Node, call: Call, base: Slots, answer: Answer) -> None:
         self.walk = walk
         self.loop = loop
+        self.key = walk.loops.of(node)
         self.at = node  # the last recorded model step that the replay came to
         self.call = call
         self.base = base
@@ -64,11 +65,11 @@ class Follower:
         yield from self._leave()
 
     def _is_stopped(self) -> bool:
-        return self.loop.parent in self.walk.points.stops
+        return self.key in self.walk.points.stops
 
     def _stopped(self) -> Iterator[Event]:
         """A hook ended the loop: what it says stands for the last answer."""
-        if (outcome := self.walk.points.stops.pop(self.loop.parent, None)) is not None:
+        if (outcome := self.walk.points.stops.pop(self.key, None)) is not None:
             yield Diverged(text=f"{stop_text(outcome)}; its loop ends after step {self.walk.next_no - 1}.")
             self.final = stopped(outcome)
             self.output = self.final.output
@@ -100,13 +101,13 @@ class Follower:
         name, call_id = str(asked.get("name", "")), str(asked.get("id") or "")
         verdict = None if operator else points.before_tool(self.walk.next_no, name, asked.get("arguments"), call_id)
         call = self._tool_call(asked if verdict is None else {**asked, "arguments": verdict.arguments}, parent)
-        answer = (verdict and verdict.denied()) or self.calls.answer(call, self.at)
+        if verdict is None:
+            answer = self.calls.answer(call, self.at)
+        else:
+            answer = turns.made(self.walk, self.key, call, verdict, lambda: self.calls.answer(call, self.at))
         if answer.detail.get(RAN) and (place := answer.source or self.calls.in_its_place(call, self.at)):
             yield Diverged(text=self.calls.said_of_new(call, self.at))
             call = called_anew(call, place)
-        if verdict is not None:
-            answer = verdict.on(answer)
-            points.after_tool(self.loop.parent, call, answer)
         source = answer.source or (call.node if answer.label is not None else None)
         if source is None:
             answer = replace(answer, detail={**answer.detail, "divergence": _NEW})
@@ -245,10 +246,10 @@ class Follower:
         else:
             parent = yield from self._opened(self._desk())
         points = self.walk.points
-        points.turn_started(self.loop.parent, 0 if node is None else turns.number(self.walk, node), self.walk.next_no)
+        points.turn_started(self.key, 0 if node is None else self.walk.loops.before(node), self.walk.next_no)
         if self._is_stopped():
             return False
-        added = points.take(self.loop.parent)
+        added = points.take(self.key)
         self.tail.extend(one.message for one in added)
         call = self._recorded_model(node) if node is not None else self._new_model(parent)
         if self.start.no in self.walk.histories.unknowable:

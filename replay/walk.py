@@ -50,6 +50,7 @@ class Walk:
         self.subagents = SubAgents(self)
         self.resolvers = Resolvers(policy, world, self.subagents.answer, ignoring)
         self.points = Points(hooks)
+        self.loops = turns.Loops(self)
         self.histories = Histories(world)
         self.splitter = Splitter()  # knows each message of a conversation once
         self.changes: dict[int, Change] = {}
@@ -62,8 +63,8 @@ class Walk:
 
     def run(self) -> Iterator[Event]:
         """Everything that happens, in order; live calls are made as the walk comes to them."""
-        yield from self.advance()
-        turns.end(self, None)
+        with turns.ending(self):
+            yield from self.advance()
         yield from self.closings.before(self.graph.last + 1)
 
     def advance(self, before: int | None = None) -> Iterator[Event]:
@@ -143,12 +144,13 @@ class Walk:
     def _step(self, node: Node) -> Iterator[Event]:
         """Resolve one source step."""
         if node.type is StepType.MODEL:
-            if node.parent not in self.points.stops:
-                self.points.turn_started(node.parent, turns.number(self, node), self.next_no)
-            if node.parent not in self.points.stops:
+            loop = self.loops.of(node)
+            if loop not in self.points.stops:
+                self.points.turn_started(loop, self.loops.before(node), self.next_no)
+            if loop not in self.points.stops:
                 yield from self._model(node)
                 return
-        if node.parent in self.points.stops and node.type in turns.LOOPED:
+        if node.type in turns.LOOPED and self.loops.of(node) in self.points.stops:
             yield from turns.stop(self, node)
             return
         if node.type is StepType.TOOL:
@@ -170,7 +172,7 @@ class Walk:
             return
         recorded = self.recorded_input(node)
         plain, edited = self.messages(node, recorded, edits)
-        added = self.points.take(node.parent)
+        added = self.points.take(self.loops.of(node))
         plain, edited = with_added(plain, added), with_added(edited, added)
         input = edited_parameters(
             {**recorded, "messages": flat(edited)} if "messages" in recorded else recorded, edits.model
@@ -226,7 +228,7 @@ class Walk:
             return True
         if self.policy.order == "reexecute" and _LIVE_KINDS.get(node.type) in self.policy.allow:
             return True
-        if node.type in turns.LOOPED and self.points.waits(node.parent, model=node.type is StepType.MODEL):
+        if self.points.active and turns.is_awaited(self, node):
             return True
         if self.subagents.is_told(node):
             return True

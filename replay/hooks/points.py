@@ -10,6 +10,8 @@ from replay.world import Answer, Call, label_key
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import Label, Reason, StepStatus
 
+Key = tuple[int | None, int | None]
+NOWHERE: Final[Key] = (None, None)
 _FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
 
 
@@ -45,7 +47,7 @@ class Added:
 
 @dataclass
 class _Turn:
-    parent: int | None
+    loop: Key
     number: int
     call: Call | None = None
     answer: Answer | None = None
@@ -54,18 +56,18 @@ class _Turn:
 class Points:
     """Where one walk asks. Turns are told in a stack, because an agent's tool can be an agent with turns of its own.
 
-    Parents are numbers of the source run.
+    A loop is named by what holds it in the source run, and by the conversation that it is.
     """
 
     def __init__(self, hooks: Hooks) -> None:
         self.hooks = hooks
         self.active = hooks.active
-        self.stops: dict[int | None, Outcome] = {}
-        self._waiting: dict[int | None, list[Added]] = {}
+        self.stops: dict[Key, Outcome] = {}
+        self._waiting: dict[Key, list[Added]] = {}
         self._early: list[Added] = []  # for the first model request, whatever its loop
         self._early_stop: Outcome | None = None
         self._open: list[_Turn] = []
-        self._turns: dict[int | None, int] = {}
+        self._turns: dict[Key, int] = {}
 
     def heed_start(self, outcome: Outcome) -> None:
         """What a hook said to the agent's start waits for the first model step that is resolved anew."""
@@ -74,19 +76,19 @@ class Points:
         else:
             self._early += _added(outcome)
 
-    def turn_started(self, parent: int | None, number: int, step: int) -> None:
+    def turn_started(self, loop: Key, number: int, step: int) -> None:
         """A model is about to be asked; `number` counts the loop's model calls from 0."""
         if not self.active:
             return
         if self._early_stop is not None:
-            self.stops[parent], self._early_stop = self._early_stop, None
+            self.stops[loop], self._early_stop = self._early_stop, None
             return
-        number = max(number, self._turns.get(parent, -1) + 1)
-        self._turns[parent] = number
+        number = max(number, self._turns.get(loop, -1) + 1)
+        self._turns[loop] = number
         outcome = self.hooks.fire(HookEvent.TURN_START, {"turn": number}, step=step)
-        self._open.append(_Turn(parent=parent, number=number))
-        self._heed(parent, outcome)
-        if parent in self.stops:
+        self._open.append(_Turn(loop=loop, number=number))
+        self._heed(loop, outcome)
+        if loop in self.stops:
             self.turn_ended(step - 1)
 
     def answered(self, call: Call, answer: Answer) -> None:
@@ -100,12 +102,12 @@ class Points:
             return
         turn = self._open.pop()
         outcome = self.hooks.fire(HookEvent.TURN_END, {"turn": turn.number, **_llm(turn)}, step=step)
-        self._heed(turn.parent, outcome)
+        self._heed(turn.loop, outcome)
 
     @property
-    def turn(self) -> int | None | bool:
-        """The parent of the innermost open turn; False when none is open."""
-        return self._open[-1].parent if self._open else False
+    def turn(self) -> Key | None:
+        """The loop of the innermost open turn; None when none is open."""
+        return self._open[-1].loop if self._open else None
 
     def before_tool(self, step: int, tool: str, arguments: JSONValue, call_id: str) -> Verdict:
         verdict = Verdict(arguments=arguments, detail={})
@@ -125,7 +127,7 @@ class Points:
             case _:
                 return verdict
 
-    def after_tool(self, parent: int | None, call: Call, answer: Answer) -> None:
+    def after_tool(self, loop: Key, call: Call, answer: Answer) -> None:
         """Tell how a tool call ended: `post_tool_use` where it succeeded, else the failure alone."""
         if not self.active:
             return
@@ -137,22 +139,22 @@ class Points:
         else:
             payload |= {"result": answer.output}
             event = HookEvent.POST_TOOL_USE
-        self._heed(parent, self.hooks.fire(event, {**payload, "tool_use_id": call.call_id}, step=call.no))
+        self._heed(loop, self.hooks.fire(event, {**payload, "tool_use_id": call.call_id}, step=call.no))
 
-    def waits(self, parent: int | None, *, model: bool) -> bool:
+    def waits(self, loop: Key, *, model: bool) -> bool:
         """Whether something was said to this loop's next model request, or the loop was stopped."""
-        return (model and parent in self._waiting) or parent in self.stops
+        return (model and loop in self._waiting) or loop in self.stops
 
-    def take(self, parent: int | None) -> list[Added]:
+    def take(self, loop: Key) -> list[Added]:
         """What hooks put into the request that is about to be made."""
         early, self._early = self._early, []
-        return [*early, *self._waiting.pop(parent, ())]
+        return [*early, *self._waiting.pop(loop, ())]
 
-    def _heed(self, parent: int | None, outcome: Outcome) -> None:
+    def _heed(self, loop: Key, outcome: Outcome) -> None:
         if isinstance(outcome.decision, Stop):
-            self.stops.setdefault(parent, outcome)
+            self.stops.setdefault(loop, outcome)
         elif added := _added(outcome):
-            self._waiting.setdefault(parent, []).extend(added)
+            self._waiting.setdefault(loop, []).extend(added)
 
 
 def stop_text(outcome: Outcome) -> str:
@@ -166,6 +168,13 @@ def stopped(outcome: Outcome) -> Answer:
     return Answer(
         action="blocked", label=Label.SIMULATED, reason=Reason.STOPPED, note=stop_text(outcome),
         output={"message": {"role": "assistant", "content": text}, "finish_reason": "stopped"},
+    )  # fmt: skip
+
+
+def failed(error: str) -> Answer:
+    """How a tool call ended that ends the replay."""
+    return Answer(
+        action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, status=StepStatus.ERROR, error=error
     )  # fmt: skip
 
 
