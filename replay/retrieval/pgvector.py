@@ -72,15 +72,15 @@ def _statement(
     """Names are quoted, values are parameters."""
     text = "[" + ",".join(repr(float(value)) for value in vector) + "]"
     distance = sql.SQL("{} {} %s::vector").format(
-        sql.Identifier(embedding.vector or store.vector), sql.SQL(_OPERATORS[store.distance])
+        _name(embedding.vector or store.vector), sql.SQL(_OPERATORS[store.distance])
     )
-    metadata = sql.Identifier(store.metadata) if store.metadata else sql.SQL("NULL")
-    picked = [sql.Identifier(store.id), sql.Identifier(store.content), distance, metadata]
-    picked += [sql.SQL("to_jsonb({})").format(sql.Identifier(column)) for column in store.columns]
+    metadata = _name(store.metadata) if store.metadata else sql.SQL("NULL")
+    picked = [_name(store.id), _name(store.content), distance, metadata]
+    picked += [sql.SQL("to_jsonb({})").format(_name(column)) for column in store.columns]
     tests, values = _tests(store, asked)
     condition = sql.SQL(" AND ").join(tests) if tests else sql.SQL("TRUE")
     statement = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY 3 LIMIT %s").format(
-        sql.SQL(", ").join(picked), sql.Identifier(store.schema_name, store.table), condition
+        sql.SQL(", ").join(picked), _name(store.schema_name, store.table), condition
     )
     return statement, [text, *values, asked.top_k]
 
@@ -97,15 +97,20 @@ def _tests(store: Pgvector, asked: Search) -> tuple[list[sql.Composed], list[Any
 def _test(store: Pgvector, one: Condition) -> tuple[sql.Composed, list[Any]]:
     """A column is compared as what it is, a field of the metadata as JSON."""
     if one.field in store.columns or one.field in {store.id, store.content}:
-        return _compared(one, sql.SQL("{}").format(sql.Identifier(one.field)), sql.SQL("%s"), lambda value: value)
+        return _compared(one, sql.SQL("{}").format(_name(one.field)), sql.SQL("%s"), lambda value: value)
     if store.metadata is None:
         known = ", ".join(sorted({store.id, store.content, *store.columns}))
         raise UnknownFilter(f"{one.field!r} is no column to filter by: there is {known}")
-    at = sql.SQL("{} -> {}").format(sql.Identifier(store.metadata), sql.Literal(one.field))
+    at = sql.SQL("{} -> %s::text").format(_name(store.metadata))
     test, values = _compared(one, sql.SQL("({})").format(at), sql.SQL("%s::jsonb"), json.dumps)
     if one.operator in {"$gt", "$gte", "$lt", "$lte"}:  # JSON of other kinds would be ordered by its kind
-        test = sql.SQL("(jsonb_typeof({}) = 'number' AND {})").format(at, test)
-    return test, values
+        return sql.SQL("(jsonb_typeof({}) = 'number' AND {})").format(at, test), [one.field, one.field, *values]
+    return test, [one.field, *values]
+
+
+def _name(*parts: str) -> sql.Identifier:
+    """A quoted name; a percent sign in it is no place for a value."""
+    return sql.Identifier(*(part.replace("%", "%%") for part in parts))
 
 
 def _compared(one: Condition, left: sql.Composed, place: sql.SQL, given: Any) -> tuple[sql.Composed, list[Any]]:

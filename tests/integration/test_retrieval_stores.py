@@ -165,6 +165,7 @@ class TestPgvector:
         entry["pgvector"] |= {"columns": ["lang"]}
         assert find(retriever(settings, entry), {"x') OR TRUE --": "y"}) == []
         assert find(retriever(settings, entry), {"lang": "en' OR 'a' = 'a"}) == []
+        assert find(retriever(settings, entry), {"100%s": {"$gt": 1}}) == []
         with psycopg.connect(os.environ["LIBRARY_URL"]) as connection:
             assert connection.execute(f'SELECT count(*) FROM "{table}"').fetchone() == (3,)
 
