@@ -16,11 +16,13 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.security.websocket import WebsocketDenier
 from django.conf import settings
+from django.db import Error as DatabaseError
 from django.http.request import split_domain_port, validate_host
 from pydantic import BaseModel
 
 from cockpit import auth
 from cockpit.schemas import DiffTouched
+from cockpit.wakeups import Subscription
 from diffing.models import DiffReport
 from replay import queries as replays
 from replay.bisecting import queries as bisections
@@ -34,7 +36,7 @@ log = structlog.get_logger("cockpit.live")
 CATCH_UP_S = 5.0
 # A burst of wake-ups becomes one read.
 PAUSE_S = 0.02
-BAD_REQUEST, NO_ACCESS, NOT_FOUND, SERVER_ERROR = 4400, 4401, 4404, 1011
+BAD_REQUEST, NO_ACCESS, NOT_FOUND, SERVER_ERROR, TRY_LATER = 4400, 4401, 4404, 1011, 1013
 
 
 class Feed(Protocol):
@@ -169,8 +171,9 @@ def feed_for(query: str) -> Feed:
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """One socket following one feed."""
+    """One socket following one feed. It outlives the channel layer, which Channels' own wiring would not."""
 
+    channel_layer_alias = "none"
     _pump: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
@@ -181,21 +184,25 @@ class LiveConsumer(AsyncWebsocketConsumer):
         except ValueError as error:
             await self.close(BAD_REQUEST, str(error))
             return
+        try:
+            await self._begin()
+        except DatabaseError as error:
+            await self._put_off(error)
+
+    async def _begin(self) -> None:
         if not await database_sync_to_async(self._allowed)():
             await self.close(NO_ACCESS, "log in first")
         elif not await database_sync_to_async(self._feed.exists)():
             await self.close(NOT_FOUND, "there is no such thing to follow")
         else:
-            await self.channel_layer.group_add(self._feed.group, self.channel_name)
+            self._wake_ups = Subscription(self._feed.group, self._woken)
+            await self._wake_ups.start()
             self._pump = asyncio.create_task(self._follow())
 
     async def disconnect(self, code: int) -> None:
         if self._pump is not None:
             self._pump.cancel()
-            await self.channel_layer.group_discard(self._feed.group, self.channel_name)
-
-    async def wake(self, event: dict[str, Any]) -> None:
-        self._woken.set()
+            await self._wake_ups.stop()
 
     def _allowed(self) -> bool:
         headers = {key.decode("latin1"): value.decode("latin1") for key, value in self.scope["headers"]}
@@ -210,12 +217,19 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), CATCH_UP_S)
                 woken = self._woken.is_set()
-                if not woken:  # a Redis that was emptied has forgotten who follows
-                    await self.channel_layer.group_add(self._feed.group, self.channel_name)
+                if not woken:
+                    await self._wake_ups.refresh()
                 self._woken.clear()
+        except DatabaseError as error:
+            await self._put_off(error)
         except Exception as error:
             log.error("feed_failed", group=self._feed.group, exc_info=error)
             await self.close(SERVER_ERROR)
+
+    async def _put_off(self, error: Exception) -> None:
+        """The database is away: the client comes back after what it has seen."""
+        log.warning("feed_waits", group=self._feed.group, error=str(error).partition("\n")[0])
+        await self.close(TRY_LATER)
 
     async def _send_new(self, woken: bool) -> None:
         read = database_sync_to_async(self._feed.read)

@@ -15,13 +15,14 @@ hypothesis.settings.load_profile("quick")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "own_store: works on a SQLite store of its own, whatever the shape; runs once")
+    config.addinivalue_line("markers", "once: the same whatever the shape; runs embedded")
     config.addinivalue_line("markers", "own_services: works on PostgreSQL and Redis of its own; runs distributed")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of the semantic extra run where it is installed, those with stores of their own in one shape only."""
     left_out = set() if config.getoption("--semantic") else {"semantic"}
-    left_out.add("own_store" if config.getoption("--shape") == "distributed" else "own_services")
+    left_out |= {"own_store", "once"} if config.getoption("--shape") == "distributed" else {"own_services"}
     deselected = [item for item in items if any(item.get_closest_marker(name) for name in left_out)]
     config.hook.pytest_deselected(items=deselected)
     items[:] = [item for item in items if item not in deselected]

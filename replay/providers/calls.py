@@ -78,9 +78,10 @@ def _streamed(
             raise Cancelled
 
     try:
+        client = _client(provider, key)  # its import takes time that is not the provider's
         with (
             egress.limited(look, most_bytes=_MOST_BYTES, longest_s=_LONGEST_S),
-            _opened(provider, key, arguments) as stream,
+            _opened(client, provider, arguments) as stream,
         ):
             return _read(provider, stream, protocol.Assembly(provider, on_text), look), left_out
     except (Cancelled, DatabaseError):  # of whoever reads along: no failure of the provider
@@ -125,8 +126,7 @@ def _answered(
     )
 
 
-def _opened(provider: Provider, key: str, arguments: dict[str, Any]) -> Any:
-    client = _client(provider, key)
+def _opened(client: Any, provider: Provider, arguments: dict[str, Any]) -> Any:
     if provider.protocol == "openai":
         return client.chat.completions.create(**arguments, stream=True, stream_options={"include_usage": True})
     return client.messages.create(**arguments, stream=True)

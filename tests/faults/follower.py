@@ -17,7 +17,8 @@ class Follower:
     def __init__(self, http: httpx.Client, session: str, *, drops: int = 0) -> None:
         self.messages: list[dict[str, Any]] = []
         self.connections = 0
-        self._http, self._session, self._drops = http, session, drops
+        self.session = session
+        self._http, self._drops = http, drops
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -37,7 +38,7 @@ class Follower:
     def _read(self) -> None:
         after = self.messages[-1]["seq"] if self.messages else 0
         url = str(self._http.base_url).replace("http", "ws", 1).rstrip("/")
-        address = f"{url}/ws/live?replay={self._session}&after={after}"
+        address = f"{url}/ws/live?replay={self.session}&after={after}"
         headers = {"Authorization": self._http.headers["authorization"]}
         with connect(address, additional_headers=headers, open_timeout=5) as socket:
             self.connections += 1

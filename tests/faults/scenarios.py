@@ -65,7 +65,7 @@ def distributed(home: Path, desk: Desk, services: dict[str, str], sessions: int)
     """A web process; the workers are the scenario's."""
     deployed = Deployment(environment(home, desk.base_url, services), sessions)
     with contextlib.closing(deployed), web(deployed.env, home) as url:
-        deployed.http.base_url = url  # type: ignore[assignment]  # its setter takes a text
+        deployed.http.base_url = url
         yield deployed
 
 
@@ -78,7 +78,7 @@ def embedded(home: Path, desk: Desk, sessions: int) -> Iterator[tuple[Server, De
     server.start()
     with contextlib.closing(deployed):
         try:
-            deployed.http.base_url = server.url  # type: ignore[assignment]  # its setter takes a text
+            deployed.http.base_url = server.url
             yield server, deployed
         finally:
             server.stop()
@@ -90,8 +90,7 @@ def kill_workers(deployed: Deployment, desk: Desk, *, kills: int, sessions: int,
     deployed.launch(sessions)
     workers = [nursery.start(), nursery.start()]
     for _ in range(kills):
-        asked = desk.count()
-        until(lambda asked=asked: desk.count() > asked or not deployed.unfinished())
+        _calls(desk, 1, deployed)
         time.sleep(chance.uniform(0.0, 0.25))
         deployed.unfinished()
         nursery.kill(workers.pop(chance.randrange(len(workers))))
@@ -106,11 +105,10 @@ def suspend_worker(deployed: Deployment, desk: Desk, *, sessions: int) -> Outcom
     began, nursery = desk.count(), deployed.nursery
     silent = nursery.start()
     deployed.launch(sessions)
-    until(lambda: desk.count() > began + 3)
+    _calls(desk, 4)
     os.kill(silent, signal.SIGSTOP)
     nursery.start()
-    taken = desk.count()
-    until(lambda: desk.count() > taken + 4)
+    _calls(desk, 5)
     os.kill(silent, signal.SIGCONT)
     deployed.wait(60)
     nursery.clear()
@@ -122,8 +120,7 @@ def break_service(deployed: Deployment, desk: Desk, faults: list[Callable[[], No
     began = desk.count()
     deployed.launch(sessions)
     for fault in faults:
-        asked = desk.count()
-        until(lambda asked=asked: desk.count() > asked + 2)
+        _calls(desk, 3)
         fault()
     deployed.wait(60)
     return _outcome(deployed, desk, faults=len(faults), began=began)
@@ -134,14 +131,19 @@ def kill_server(server: Server, deployed: Deployment, desk: Desk, *, kills: int,
     chance, began = random.Random(7), desk.count()
     deployed.launch(sessions)
     for _ in range(kills):
-        asked = desk.count()
-        until(lambda asked=asked: desk.count() > asked + 3)
+        _calls(desk, 4)
         time.sleep(chance.uniform(0.0, 0.2))
         deployed.unfinished()
         server.kill()
         server.start()
     deployed.wait(60)
     return _outcome(deployed, desk, faults=kills, began=began)
+
+
+def _calls(desk: Desk, more: int, deployed: Deployment | None = None) -> None:
+    """Wait until so many more calls have come, or there is nobody left who would make them."""
+    wanted = desk.count() + more
+    until(lambda: desk.count() >= wanted or (deployed is not None and not deployed.unfinished()))
 
 
 def _outcome(deployed: Deployment, desk: Desk, *, faults: int, began: int) -> Outcome:
