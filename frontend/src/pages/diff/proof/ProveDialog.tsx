@@ -4,7 +4,7 @@ import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconFlask } from "@tabler/icons-react";
 import { useRef, useState, type ReactElement } from "react";
-import { proofPlanQuery, proofsQuery, prove } from "@/api/proofs";
+import { proofPlanQuery, proofsQuery, prove, type SparseProof } from "@/api/proofs";
 import type { ProofPlan } from "@/api/schema";
 import { ChecksEditor } from "@/components/checks/ChecksEditor";
 import { count, counted, money } from "@/components/format";
@@ -24,8 +24,9 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
   const [settled] = useDebouncedValue(toProof(draft), 300);
   const plan = useQuery({ ...proofPlanQuery(diff, settled), enabled: problem === null });
   const stale = plan.isFetching || JSON.stringify(settled) !== JSON.stringify(toProof(draft));
-  const start = useStart(diff, draft, onClose);
-  const blocked = problem !== null || plan.error !== null || (plan.data?.refusals.length ?? 0) > 0;
+  const planned = plan.data?.live_calls ?? 0;
+  const start = useStart(diff, toProof(draft, planned), onClose);
+  const blocked = problem !== null || !plan.data || plan.error !== null || plan.data.refusals.length > 0;
   return (
     <Modal opened onClose={onClose} title="Prove it" size="xl" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.body}>
@@ -34,7 +35,7 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
           comes from the recordings, so that a difference means: because of this change. No side effect is repeated.
         </p>
         <Question draft={draft} onChange={setDraft} />
-        <Limits draft={draft} onChange={setDraft} sampled={plan.data?.sampled ?? false} />
+        <Limits draft={draft} onChange={setDraft} plan={plan.data} />
         <div className={classes.outlook} aria-busy={stale}>
           <div className="bar">
             <h2>What it would take</h2>
@@ -46,7 +47,7 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
               {plan.error.message}
             </p>
           )}
-          {!problem && plan.data && !plan.error && <Outlook plan={plan.data} allowed={draft.liveCalls} />}
+          {!problem && plan.data && !plan.error && <Outlook plan={plan.data} allowed={draft.liveCalls ?? planned} />}
         </div>
         <div className={classes.actions}>
           <Button variant="default" onClick={onClose}>
@@ -66,13 +67,12 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
   );
 }
 
-function useStart(diff: string, draft: ProofDraft, onStarted: () => void) {
+function useStart(diff: string, request: SparseProof, onStarted: () => void) {
   const client = useQueryClient();
   const sent = useRef({ text: "", key: "" });
   return useMutation({
     mutationFn: () => {
       // One key for one content: a second click, or a retry after a lost answer, gives the same proof.
-      const request = toProof(draft);
       const text = JSON.stringify(request);
       if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
       return prove(diff, request, sent.current.key);
@@ -105,8 +105,8 @@ function Question({ draft, onChange }: { draft: ProofDraft; onChange: Edit }): R
   );
 }
 
-function Limits(props: { draft: ProofDraft; onChange: Edit; sampled: boolean }): ReactElement {
-  const { draft, onChange } = props;
+function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | undefined }): ReactElement {
+  const { draft, onChange, plan } = props;
   const whole = { allowDecimal: false, allowNegative: false } as const;
   return (
     <div className={classes.limits}>
@@ -122,8 +122,8 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; sampled: boolean }):
         label="Live model calls, at most"
         {...whole}
         min={0}
-        value={draft.liveCalls}
-        onChange={(value) => onChange({ ...draft, liveCalls: Number(value) || 0 })}
+        value={draft.liveCalls ?? plan?.live_calls ?? ""}
+        onChange={(value) => onChange({ ...draft, liveCalls: value === "" ? null : Number(value) })}
       />
       <NumberInput
         label="At most, in dollars"
@@ -135,7 +135,7 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; sampled: boolean }):
         value={draft.maxCost ?? ""}
         onChange={(value) => onChange({ ...draft, maxCost: value === "" ? null : Number(value) })}
       />
-      {props.sampled && (
+      {plan?.sampled && (
         <NumberInput
           label="Repeats of each side"
           {...whole}

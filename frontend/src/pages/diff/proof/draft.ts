@@ -7,7 +7,7 @@ export interface ProofDraft {
   question: QuestionKind;
   checks: CheckDraft[];
   probes: number;
-  liveCalls: number;
+  liveCalls: number | null; // null: as many as the plan says
   maxCost: number | null;
   repeats: number;
 }
@@ -16,7 +16,7 @@ export const FIRST_DRAFT: ProofDraft = {
   question: "answer",
   checks: [{ kind: "contains", text: "" }],
   probes: 200,
-  liveCalls: 0,
+  liveCalls: null,
   maxCost: null,
   repeats: 10,
 };
@@ -31,13 +31,14 @@ export function unfinished(draft: ProofDraft): string | null {
   return checksOf(draft.checks).length === 0 ? "Say what to check." : checksProblem(draft.checks);
 }
 
-export function toProof(draft: ProofDraft): SparseProof {
+/** `planned`: the live calls of the plan, which whoever saw its price agrees to by starting. */
+export function toProof(draft: ProofDraft, planned: number | null = null): SparseProof {
   return {
     question: draft.question,
     ...(asksForChecks(draft.question) && { checks: checksOf(draft.checks) }),
     budget: {
       probes: draft.probes,
-      live_calls: draft.liveCalls,
+      live_calls: draft.liveCalls ?? planned,
       cost_usd: draft.maxCost,
       repeats: draft.repeats,
     },
