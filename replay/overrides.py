@@ -1,29 +1,18 @@
 """Override profiles: what a fork changes, from the fork on. A profile is identified by its digest."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, model_validator
-from pydantic.config import JsonDict
+from pydantic import Field, model_validator
 
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.schemas import Schema
 from traces.vocabulary import StepType
 
-_SAID: Final[JSONObject] = {"not": {"type": "null"}}
-_SAYS_STEP: Final[JSONObject] = {"required": ["step"], "properties": {"step": _SAID}}
-# What `Match` checks, for the published schema: a step or a type, and nothing beside a step.
-_MATCH_RULES: Final[JsonDict] = {
-    "anyOf": [_SAYS_STEP, {"required": ["type"], "properties": {"type": _SAID}}],
-    "if": _SAYS_STEP,
-    "then": {"properties": {name: {"enum": [None, ""]} for name in ("type", "name", "model")}},
-}
-
 
 class Match(Schema):
     """Which steps an entry applies to: one step by id or number, or a type with name and model globs."""
 
-    model_config = ConfigDict(json_schema_extra=_MATCH_RULES)
     step: str | int | None = None
     type: StepType | None = None
     name: str | None = None
@@ -87,7 +76,6 @@ class ToolOverride(Schema):
 class Override(Schema):
     """One entry. A field that is absent is not overridden; 0 and empty are values."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 2})
     match: Match
     prompt: PromptOverride | None = None
     messages: list[MessageEdit] | None = None

@@ -21,12 +21,26 @@ _DOCUMENTS: Final[dict[str, tuple[type[BaseModel], _Mode, str]]] = {
     ),
 }  # fmt: skip
 NAMES: Final = tuple(_DOCUMENTS)
+_SAID: Final[dict[str, Any]] = {"not": {"type": "null"}}
+_SAYS_STEP: Final[dict[str, Any]] = {"required": ["step"], "properties": {"step": _SAID}}
+# What the models check in code. Not in their own schemas, because client generators make unreadable types of it.
+_RULES: Final[dict[str, dict[str, Any]]] = {
+    # a step or a type, and nothing beside a step
+    "Match": {
+        "anyOf": [_SAYS_STEP, {"required": ["type"], "properties": {"type": _SAID}}],
+        "if": _SAYS_STEP,
+        "then": {"properties": {name: {"enum": [None, ""]} for name in ("type", "name", "model")}},
+    },
+    "Override": {"minProperties": 2},  # the match and something to set
+}
 
 
 def document(name: str) -> dict[str, Any]:
     """The schema of one kind of document, as draft 2020-12; raises `KeyError`."""
     model, mode, description = _DOCUMENTS[name]
     found = model.model_json_schema(mode=mode)
+    for name_of_part, part in found.get("$defs", {}).items():
+        part.update(_RULES.get(name_of_part, {}))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ADDRESS.format(name=name),

@@ -1,12 +1,12 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
-import type { ReplayRequest } from "./schema";
+import type { ReplayAsked } from "./schema";
 
 /** A request that leaves out what stays as recorded; the schema lists every field with its default. */
-export type SparseRequest = { [Name in keyof ReplayRequest]?: unknown } & { run: string };
+export type SparseRequest = { [Name in keyof ReplayAsked]?: unknown } & { run: string };
 
-function body(request: SparseRequest): ReplayRequest {
-  return request as unknown as ReplayRequest;
+function body(request: SparseRequest): ReplayAsked {
+  return request as unknown as ReplayAsked;
 }
 
 /** What a replay would do. Nothing runs. */

@@ -766,6 +766,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/replays/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What a session told since: changes, resolved steps, attempts, and the text of live answers as it came. */
+        get: operations["list_messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/replays/preview": {
         parameters: {
             query?: never;
@@ -3050,10 +3067,6 @@ export interface components {
              * @default null
              */
             model: string | null;
-        } | {
-            step: unknown;
-        } | {
-            type: unknown;
         };
         /**
          * Mediator
@@ -3111,6 +3124,16 @@ export interface components {
              * @default null
              */
             role: string | null;
+        };
+        /**
+         * MessageList
+         * @description What a session told since `after`; ask again after `last`.
+         */
+        MessageList: {
+            /** Messages */
+            messages: (components["schemas"]["SessionChanged"] | components["schemas"]["StepsResolved"] | components["schemas"]["TextStreamed"] | components["schemas"]["AttemptChanged"])[];
+            /** Last */
+            last: number;
         };
         /** ModelOverride */
         ModelOverride: {
@@ -5358,6 +5381,7 @@ export type Match = components['schemas']['Match'];
 export type Mediator = components['schemas']['Mediator'];
 export type MessageChange = components['schemas']['MessageChange'];
 export type MessageEdit = components['schemas']['MessageEdit'];
+export type MessageList = components['schemas']['MessageList'];
 export type ModelOverride = components['schemas']['ModelOverride'];
 export type ModelUsage = components['schemas']['ModelUsage'];
 export type NoiseGate = components['schemas']['NoiseGate'];
@@ -7202,6 +7226,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HookOutcomeList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_messages: {
+        parameters: {
+            query?: {
+                /** @description The number of the last message that is known. */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageList"];
                 };
             };
             default: {

@@ -1,4 +1,6 @@
+import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import { policiesQuery, profilesQuery } from "@/api/library";
 import type { SessionView } from "@/api/schema";
 import { LongText } from "@/components/TextView";
 import { overrideInWords } from "./overrides";
@@ -11,6 +13,7 @@ export function Plan({ session }: { session: SessionView }): ReactElement {
     <section className="panel" aria-labelledby="changes">
       <header className={classes.head}>
         <h2 id="changes">Changed for this replay</h2>
+        <Names session={session} />
         <span className="chip" title={TYPES[session.replay_type]}>
           replay type {session.replay_type}
         </span>
@@ -32,6 +35,20 @@ export function Plan({ session }: { session: SessionView }): ReactElement {
         </dl>
       </div>
     </section>
+  );
+}
+
+/** The names under which the changes and the policy are stored, where they have one. */
+function Names({ session }: { session: SessionView }): ReactElement {
+  const { data: profiles } = useQuery(profilesQuery);
+  const { data: policies } = useQuery(policiesQuery);
+  const profile = profiles?.profiles.find(({ digest }) => digest === session.overrides_digest)?.names[0];
+  const policy = policies?.policies.find(({ digest }) => digest === session.policy_digest)?.names[0];
+  return (
+    <>
+      {profile && <span className="chip accent">profile {profile}</span>}
+      {policy && <span className="chip">policy {policy}</span>}
+    </>
   );
 }
 

@@ -46,6 +46,7 @@ function applyNew(state: LiveState, message: LiveMessage): LiveState {
     case "attempt":
       return { ...state, attempts: putAttempt(state.attempts, message.attempt) };
     case "runs":
+    case "diff":
     case "experiment":
     case "experiment_row":
       return state;

@@ -15,6 +15,7 @@ import { OverrideChips } from "./OverrideChips";
 import { PlanView } from "./PlanView";
 import { PolicyEditor } from "./PolicyEditor";
 import { StepEditor } from "./StepEditor";
+import { StoredPolicies, StoredProfiles } from "./StoredProfiles";
 import type { Fork } from "./useFork";
 import type { ForkOf } from "./useForkOf";
 
@@ -69,6 +70,7 @@ export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect,
           onRemove={(index) => change(removeEntry(draft, index))}
           onSelect={onSelect}
         />
+        <StoredProfiles draft={draft} onChange={change} />
         {copied.error && (
           <p className="failed" role="alert">
             The changes of the replay could not be read: {copied.error.message}
@@ -86,6 +88,7 @@ export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect,
           <Editor fork={fork} from={from} step={step} onMoveHere={onMoveHere} />
         )}
         <PolicyEditor policy={draft.policy} onChange={(policy) => change({ ...draft, policy })} />
+        <StoredPolicies draft={draft} onChange={change} />
       </div>
       <PlanView
         fork={fork}
