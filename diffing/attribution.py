@@ -16,6 +16,7 @@ from diffing.flow import Flow
 from diffing.messages import MessagePair
 from diffing.terms import Category
 from traces.canonical import digest
+from traces.summaries import one_line
 from traces.vocabulary import StepType
 
 # The document's four priorities, with what it does not name where it belongs: the user's words are part of the
@@ -119,7 +120,10 @@ def _atoms(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
         if pair.place in comparison.resampled:
             own: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, sampled=True),)
         else:
-            own = _own(pair, facets.get(pair.place, ()), pair.place in tainted, _fed(pair, flow, changed))
+            context = _Context(
+                tainted=pair.place in tainted, fed=_fed(pair, flow, changed), given=comparison.given
+            )  # fmt: skip
+            own = _own(pair, facets.get(pair.place, ()), context)
         for atom in own:
             key = _identity(atom)
             known = found.get(key)
@@ -148,20 +152,33 @@ def _identity(atom: Atom) -> str:
     return digest([facet.kind, facet.base, facet.candidate])
 
 
-def _own(pair: Pair, facets: Sequence[Facet], tainted: bool, fed: frozenset[str]) -> Iterable[Atom]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Context:
+    """What an earlier change can have brought about at a pair.
+
+    `tainted`: something of it; `fed`: the messages that came from a changed step directly; `given`: what the runs were
+    given to begin with.
+    """
+
+    tainted: bool
+    fed: frozenset[str]
+    given: frozenset[str]
+
+
+def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterable[Atom]:
     """What changed at this pair itself, rather than because of something before it."""
     if pair.both is None:
-        if not tainted:
+        if not context.tainted:
             yield Atom(category="structure", places=(pair.place,), pair=pair)
         return
     given = [facet for facet in facets if facet.part != "output"]
     # Template and variables of one prompt are one change: what they render to is what is used.
     for facet in given[:1] if pair.step.type == StepType.PROMPT else given:
-        own = _own_part(facet, tainted, fed)
+        own = _own_part(facet, context)
         if own:
             yield Atom(category=_category(own), places=(pair.place,), pair=pair, facet=own)
     made = [facet for facet in facets if facet.part == "output"]
-    if made and (pair.overridden or (not given and not tainted)):
+    if made and (pair.overridden or (not given and not context.tainted)):
         yield _answered(pair, made[0])
 
 
@@ -178,22 +195,27 @@ def _answered(pair: Pair, facet: Facet) -> Atom:
     )
 
 
-def _own_part(facet: Facet, tainted: bool, fed: frozenset[str]) -> Facet | None:
+def _own_part(facet: Facet, context: _Context) -> Facet | None:
     """The facet, or the part of it, that no earlier step brought about."""
     if facet.part == "config" or facet.kind in _STANDING:
         return facet
     if facet.form == "messages":
-        own = tuple(item for item in facet.messages if _is_own(item, tainted, fed))
+        own = tuple(item for item in facet.messages if _is_own(item, context))
         return replace(facet, messages=own) if own else None
-    return None if tainted else facet
+    return None if context.tainted else facet
 
 
-def _is_own(item: MessagePair, tainted: bool, fed: frozenset[str]) -> bool:
-    """After a changed answer the history differs, and what a user says may be a reaction to it."""
+def _is_own(item: MessagePair, context: _Context) -> bool:
+    """After a changed answer the history differs, and what a user says may be a reaction to it.
+
+    But what the run was given before any answer is nobody's reaction.
+    """
     if item.role in SYSTEM_ROLES:
         return True
+    if item.opening and not context.given.isdisjoint(map(one_line, (item.base, item.candidate))):
+        return True
     places = {f"/messages/{index}" for index in (item.base_index, item.candidate_index) if index is not None}
-    return not tainted and fed.isdisjoint(places)
+    return not context.tainted and context.fed.isdisjoint(places)
 
 
 def _fed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:

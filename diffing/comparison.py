@@ -110,6 +110,12 @@ class Comparison:
         ]
         return frozenset(place for pair in found if pair[0] != pair[1] for place in pair)
 
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """What the runs and their turns were given, in one line each: what their containers say."""
+        steps = (*self.base.steps, *self.candidate.steps)
+        return frozenset(step.summary for step in steps if step.type in CONTAINERS and step.summary)
+
     def refined(self, changes: Mapping[int, Collection[str]]) -> "Comparison":
         """With the content changes of opened pairs as their payloads show them, by place."""
         pairs = [_refined(pair, changes[pair.place]) if pair.place in changes else pair for pair in self.pairs]

@@ -1,7 +1,7 @@
 """Difference of two message lists: an agent repeats its history, so most of both lists is equal."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from diffing.anchors import differing
@@ -12,7 +12,10 @@ from traces.json_types import JSONValue
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MessagePair:
-    """A message that is on one side only, or differs; `key` tells a difference seen before."""
+    """A message that is on one side only, or differs; `key` tells a difference seen before.
+
+    `opening`: no answer of an assistant stands before it on either side, so that it is no reaction to one.
+    """
 
     role: str
     base_index: int | None
@@ -20,6 +23,7 @@ class MessagePair:
     base: str
     candidate: str
     key: tuple[str, str]
+    opening: bool = False
 
     @property
     def op(self) -> Literal["added", "removed", "changed"]:
@@ -38,7 +42,18 @@ def changed_messages(base: Sequence[JSONValue], candidate: Sequence[JSONValue]) 
     for mine, theirs in differing(*keys):
         places = range(head + mine.start, head + mine.stop), range(head + theirs.start, head + theirs.stop)
         found += _stretch(base, candidate, *places)
-    return found
+    ends = _opening(base), _opening(candidate)
+    return [replace(item, opening=_is_within(item, ends)) for item in found]
+
+
+def _opening(messages: Sequence[JSONValue]) -> int:
+    """How many messages stand before the first answer."""
+    return next((at for at, message in enumerate(messages) if _role(message) == "assistant"), len(messages))
+
+
+def _is_within(item: MessagePair, ends: tuple[int, int]) -> bool:
+    indexes = item.base_index, item.candidate_index
+    return all(index is None or index < end for index, end in zip(indexes, ends, strict=True))
 
 
 def key_of(value: JSONValue) -> str:

@@ -1,0 +1,184 @@
+"""Track A again, unaided: what changed is not told, the product has to find it in the two recordings."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any, Final
+from uuid import UUID
+
+from diffing.report import Examined, examine
+from replay.edits import apply_profile
+from replay.overrides import Match, Override, OverrideProfile, ToolOverride
+from replay.proving.atoms import Change, Changes, Slot
+from replay.proving.coupling import Coupling, Recorded
+from replay.proving.lab import Allowance, Ask, Atom, Atoms, Case, Seen, Stage
+from replay.proving.roots import roots
+from replay.proving.stages import clamped, stages
+from replay.proving.watching import Lost, Missed, Watch
+from replay.walk import Walk
+from replay.world import Hit
+from tests.bench.attribution.lab import QUESTION, Bench
+from tests.bench.attribution.replays import POLICY, Engine, Source
+from tests.bench.attribution.transcripts import side
+from tests.bench.attribution.truth import Injection, Truth
+from tests.comparing import Store
+from traces.json_types import JSONValue
+from traces.vocabulary import StepType
+
+HIDDEN: Final = "hidden"  # what was changed and shows in neither recording
+_FIELDS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    "prompt": ("prompt", frozenset({"system"})), "variable": ("prompt", frozenset({"*", "variables"})),
+    "doc": ("retrieval", frozenset({"documents"})), "user": ("messages", frozenset()),
+}  # fmt: skip
+
+
+@dataclass
+class CoupledEngine(Engine):
+    """The side that is replayed answers first, then the other one; what neither recorded is asked for."""
+
+    coupling: Coupling = field(default_factory=lambda: Coupling(recordings=()))
+    outputs: Mapping[tuple[UUID, int], JSONValue] = field(default_factory=dict)
+
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+        found = self.coupling.answer(signature)
+        if found is None:
+            return None
+        output = self.outputs[found.run, found.step]
+        return Hit(output_ref="", output=output, status=found.status, where={"step": found.step})
+
+
+@dataclass
+class UnaidedLab:
+    """What the product finds between two recordings, and its probes."""
+
+    bench: Bench
+    store: Store = field(default_factory=Store)
+    replays: int = 0
+
+    @cached_property
+    def seen(self) -> Examined:
+        base, candidate = (side(each.run, self.store, links=True) for each in (self.bench.base, self.bench.candidate))
+        values = self.store.values
+        return examine(base, candidate, lambda refs: {ref: values[ref] for ref in refs if ref in values})
+
+    @cached_property
+    def changes(self) -> Changes:
+        return Changes(changes={change.atom.id: change for change in roots(self.seen)}, lattice=False)
+
+    def case(self) -> Case:
+        return Case(
+            question=QUESTION, atoms=[change.atom for change in self.changes.changes.values()],
+            differs=self.bench.base.answer != self.bench.candidate.answer, features=("final answer",),
+        )  # fmt: skip
+
+    def parts(self, atom: Atom) -> Sequence[Atom]:
+        return self.changes.parts(atom)
+
+    def stages(self, cause: Atoms) -> Sequence[Stage]:
+        return stages(self._subject, cause)
+
+    @cached_property
+    def _subject(self) -> Any:
+        atoms = [change.atom for change in self.changes.changes.values()]
+        return SimpleNamespace(seen=self.seen, atoms=atoms)
+
+    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        source = self.bench.base if ask.side == "base" else self.bench.candidate
+        profile = self._clamped(ask.clamp) if ask.clamp else self.changes.profile(ask.applied, ask.side)
+        self.replays += 1
+        applied = apply_profile(profile, source.graph)
+        if applied.refusals:
+            return Seen(outcome="failed", missing=applied.refusals[0].detail)
+        engine = CoupledEngine(
+            source, source.settings, self.bench.ask_model, coupling=self._coupling(source), outputs=self._outputs
+        )
+        watch = Watch(graph=source.graph, coupling=engine.coupling)
+        try:
+            for event in Walk(source.graph, applied, POLICY, engine).run():
+                watch.see(event, source.payloads.__getitem__)
+            answer = watch.result(source.payloads.__getitem__).answer
+        except (Missed, Lost) as lost:
+            return Seen(outcome="needs_live", missing=str(lost))
+        return Seen(
+            outcome=self._outcome(answer), said=answer, executed_steps=watch.executed, cached_calls=watch.cached
+        )
+
+    def _outcome(self, answer: str) -> Any:
+        if answer == self.bench.candidate.answer:
+            return "candidate"
+        return "base" if answer == self.bench.base.answer else "other"
+
+    def _clamped(self, number: int) -> OverrideProfile:
+        no, type, ref, status = clamped(self._subject, number)
+        output = self.store.values[ref] if ref else None
+        if type is StepType.TOOL:
+            given = ToolOverride.model_validate({"output": output, "status": status})
+            return OverrideProfile(overrides=[Override(match=Match(step=no), tool=given)])
+        return OverrideProfile(overrides=[Override(match=Match(step=no), output=output)])
+
+    def _coupling(self, source: Source) -> Coupling:
+        other = self.bench.candidate if source is self.bench.base else self.bench.base
+        return Coupling(recordings=[self._recording(source), self._recording(other)])
+
+    def _recording(self, source: Source) -> dict[str, list[Recorded]]:
+        found: dict[str, list[Recorded]] = {}
+        for node in source.graph.nodes:
+            if node.signature:
+                answer = Recorded(run=self._id(source), step=node.no, output_ref=node.output_ref, status=node.status)
+                found.setdefault(node.signature, []).append(answer)
+        return found
+
+    @cached_property
+    def _outputs(self) -> dict[tuple[UUID, int], JSONValue]:
+        return {
+            (self._id(source), node.no): source.payloads[node.output_ref]
+            for source in (self.bench.base, self.bench.candidate) for node in source.graph.nodes
+        }  # fmt: skip
+
+    def _id(self, source: Source) -> UUID:
+        return UUID(int=int(source is self.bench.candidate))
+
+    # What was really changed, by what the product found
+
+    def truth(self) -> Truth:
+        """The truth over the changes as the product divides them; what it did not see is one more change."""
+        hunks: dict[str, list[tuple[str, JSONValue]]] = {}
+        for injection in self.bench.case.injections:
+            for hunk in injection.hunks:
+                hunks.setdefault(self._found(hunk[0]), []).append(hunk)
+        acting = {id: Injection(id=id, category="prompt", hunks=tuple(of), main=0) for id, of in sorted(hunks.items())}
+        return Truth(pipeline=self.bench.case.pipeline, acting=acting)
+
+    def _found(self, path: str) -> str:
+        for id, change in self.changes.changes.items():
+            if any(self._is(path, slot, change) for slot in (*change.on_base, *change.on_candidate)):
+                return id
+        return HIDDEN
+
+    def _is(self, path: str, slot: Slot, change: Change) -> bool:
+        kind, name, *rest = path.split(".")
+        if kind == "model":
+            wanted = "model" if rest[-1] == "name" else rest[-1]
+            return slot.category == "model" and slot.field == wanted and self._is_at(slot, name)
+        if kind == "row":
+            return slot.category in {"tool", "output"} and self._is_at(slot, name) and self._has_key(slot, rest[0])
+        category, fields = _FIELDS[kind]
+        fits = slot.category == category and (not fields or slot.field in fields)
+        return fits and (kind not in {"prompt"} or self._is_at(slot, name))
+
+    def _is_at(self, slot: Slot, name: str) -> bool:
+        return slot.match.get("step") is None or any(node.name == name for node in self._nodes(slot))
+
+    def _has_key(self, slot: Slot, key: str) -> bool:
+        inputs = [source.payloads[node.input_ref] for source, node in self._sited(slot)]
+        return any(isinstance(given, dict) and str(next(iter(given.values()), "")) == key for given in inputs)
+
+    def _nodes(self, slot: Slot) -> Iterator[Any]:
+        return (node for _, node in self._sited(slot))
+
+    def _sited(self, slot: Slot) -> Iterator[tuple[Source, Any]]:
+        for source in (self.bench.base, self.bench.candidate):
+            for node in source.graph.nodes:
+                if slot.match.get("step") == node.no:
+                    yield source, node
