@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from replay import ownership, preflight, queries, retrieval, runner, services, tasks
 from replay.models import Attempt, ReplaySession
+from replay.problems import ReplayRefused
 from replay.schemas import Plan, SessionView
 from tests import retrieval_stores as stores
 from tests.provider_server import Exchange, ProviderServer, provider_server
@@ -240,8 +241,10 @@ def test_a_search_ends_when_its_time_is_over_and_when_the_operator_cancels(
 
 
 def test_the_budget_holds_for_searches(endpoint: ProviderServer) -> None:
-    view = replay(budget={"max_live_calls": 0})
-    assert (view.error_code, endpoint.seen) == ("budget_live_calls", [])
+    with pytest.raises(ReplayRefused, match="the budget allows no live calls"):
+        replay(budget={"max_live_calls": 0})
+    assert replay(budget={"max_live_calls": 1}).live_calls == 1
+    assert len(endpoint.seen) == 1
 
 
 def test_embedding_a_query_costs_what_the_provider_asks(settings: Settings) -> None:
