@@ -8,6 +8,8 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from replay import log, ownership, preflight, queries, runner, sessions, tasks
+from replay.hooks import lifecycle
+from replay.langfuse import exporting
 from replay.models import COMPLETED, ReplaySession
 from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import OperatorAnswer, Plan, PlanRefusal, ReplayRequest
@@ -61,6 +63,8 @@ def cancel(session_id: UUID) -> ReplaySession:
         if waiting.update(status="cancelled", ended_at=now, owner="", question=None, current=""):
             if session.run_id is not None:
                 traces.seal_run(session.run_id, RunStatus.FAILED)
+                exporting.enqueue_replay(session.run_id)
+                transaction.on_commit(partial(lifecycle.ended, session_id))
             log.say(session_id, "session")
         elif ReplaySession.objects.filter(id=session_id, status="running").update(cancel_requested=True):
             log.say(session_id, "session")

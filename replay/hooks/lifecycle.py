@@ -4,7 +4,7 @@ from uuid import UUID
 
 from replay.hooks import session as sessions
 from replay.hooks import telemetry
-from replay.hooks.types import NO_HOOKS, PASSED, HookEvent, Hooks, Outcome
+from replay.hooks.types import PASSED, HookEvent, Hooks, Outcome
 from replay.models import UNFINISHED, ReplaySession
 from traces import store
 from traces.json_types import JSONValue
@@ -26,9 +26,11 @@ def started(hooks: Hooks, session: ReplaySession) -> Outcome:
 
 def ended(session_id: UUID) -> None:
     """Tell that the agent stopped, and with what; waits a moment for the events to leave."""
+    if not sessions.anybody_listens():
+        return
     session = ReplaySession.objects.select_related("source_run").get(id=session_id)
     hooks = sessions.hooks_of(session, taken_over=False)
-    if hooks is NO_HOOKS or session.status in UNFINISHED:
+    if session.status in UNFINISHED:
         return
     result = session.error or _result(session)
     payload = {"result": result, "status": session.status}

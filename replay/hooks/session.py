@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 from django.db import transaction
 
-from replay.hooks import asking, telemetry
+from replay.hooks import asking, configuration, telemetry
 from replay.hooks.registry import Registry
 from replay.hooks.types import DECISION, NO_HOOKS, PASSED, Failure, HookEvent, Hooks, Outcome
 from replay.models import HookOutcome, ReplaySession
@@ -19,10 +19,13 @@ _BEFORE: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.TURN_START})
 
 def hooks_of(session: ReplaySession, *, taken_over: bool) -> Hooks:
     """The hooks and telemetry of a session; nobody, where none are configured."""
-    registry = asking.registry()
-    if not registry.hooks and not telemetry.targets():
+    if not anybody_listens():
         return NO_HOOKS
-    return SessionHooks(session, registry, taken_over=taken_over)
+    return SessionHooks(session, asking.registry(), taken_over=taken_over)
+
+
+def anybody_listens() -> bool:
+    return bool(configuration.hooks() or telemetry.targets())
 
 
 class SessionHooks:

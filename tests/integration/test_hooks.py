@@ -8,16 +8,19 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.test import Client
 from pytest_django import Settings
 
 from replay import livecalls, preflight, providers, queries, runner, services, tasks
 from replay.hooks import configuration, telemetry
+from replay.hooks.types import HookEvent
 from replay.models import HookOutcome, ReplaySession
 from replay.problems import OwnershipLost
 from replay.schemas import SessionView
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
 from tests.replay_runs import order_desk
 from traces import store
+from traces.importers import krabs
 from traces.models import Run, Step
 from traces.services import record
 
@@ -245,3 +248,59 @@ def test_a_wrong_configuration_names_its_place(settings: Settings) -> None:
         with pytest.raises(ImproperlyConfigured, match="FORKPOINT_HOOKS") as error:
             configuration.hooks()
         assert said in str(error.value)
+
+
+def test_a_replay_that_fails_or_is_cancelled_stops_too(
+    server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[str, Any]] = []
+    hook(settings, ear=callable_hook(monkeypatch, lambda event: heard.append((event["event_type"], event["payload"]))))
+    server.respond = lambda exchange: exchange.status(401, {"error": {"message": "who are you"}})
+    assert replay().status == "failed_execution"
+    assert [event for event, _ in heard][-2:] == ["turn_end", "agent_stop"]
+    assert heard[-1][1]["status"] == "failed_execution"
+    heard.clear()
+    waiting = launch(tools={"ask": ["get_order"]})
+    runner.execute(waiting)
+    assert services.cancel(waiting).status == "cancelled"
+    assert heard[-1] == ("agent_stop", {"result": "", "status": "cancelled"})
+
+
+def test_what_was_tried_used_and_taken_over_can_be_read(server: ProviderServer, client: Client) -> None:
+    good, answers = server.respond, iter([429, 500])
+
+    def respond(exchange: Exchange) -> None:
+        status = next(answers, None)
+        exchange.status(status, {"error": {"message": "busy"}}) if status else good(exchange)
+
+    server.respond = respond
+    session = launch(retries={"max": 3, "initial_s": 0.01})
+    ReplaySession.objects.filter(id=session).update(lost_workers=1, run=None)
+    runner.execute(session)
+    view = queries.session_view(session)
+    attempts = client.get(f"/api/v1/replays/{session}/attempts").json()["attempts"]
+    first = [one for one in attempts if one["sequence_no"] == attempts[0]["sequence_no"]]
+    assert [(one["attempt"], one["status"]) for one in first] == [(1, "failed"), (2, "failed"), (3, "succeeded")]
+    usage = client.get(f"/api/v1/runs/{view.run}/usage").json()
+    live = [step for step in steps(view) if step.type == "model" and step.reason == "live_model_call"]
+    assert usage["total"]["calls"] == usage["total"]["reused_calls"] + len(live) + 1  # and the what-if
+    assert (usage["total"]["tokens_in"], usage["total"]["tokens_out"]) == (11 * len(live), 7 * len(live))
+    assert [turn["name"] for turn in usage["turns"]] == ["turn 1", "turn 2"]
+    assert usage["models"][0]["model"] == "m1"
+    assert usage["total"]["cost_usd"] is None
+
+
+def test_a_takeover_says_what_was_kept(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = launch()
+    with monkeypatch.context() as crash:
+        crash.setattr(livecalls.LiveCalls, "answer", _taken_away)
+        runner.execute(session)
+    kept = ReplaySession.objects.get(id=session).checkpoint_no
+    ReplaySession.objects.filter(id=session).update(status="pending", owner="", lost_workers=1)
+    runner.execute(session)
+    (takeover,) = queries.session_view(session).takeovers
+    assert (takeover.kept_to, takeover.taken_back) == (kept, 0)
+
+
+def test_krabs_has_the_same_events() -> None:
+    assert set(krabs.EVENT_TYPES) == set(HookEvent)
