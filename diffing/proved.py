@@ -7,12 +7,22 @@ from uuid import UUID
 from diffing.evidence_schemas import AtomEvidence, Evidence, EvidenceQuestion, Findings
 from diffing.schemas import Attribution, Cause, DiffReport, PathLink
 from diffing.terms import Confidence
+from diffing.wording import LIKELY
 from traces.canonical import digest
 from traces.json_types import JSONValue
 
 # Questions about the final answer, which is what a report's verdict is about.
 _ANSWER: Final = ("answer", "answer_exact", "answer_facts")
 _STRENGTH: Final[dict[Confidence, int]] = {"high": 3, "noise": 2, "medium": 1, "low": 0}
+
+# By whether the change is enough, and whether it is needed.
+_SHOWN: Final[dict[tuple[bool, bool], str]] = {
+    (True, True): "Replays show it both ways: this change alone makes the base come out as the candidate, and without "
+    "it the candidate does not.",
+    (True, False): "Replays show one way: this change alone makes the base come out as the candidate.",
+    (False, True): "Replays show one way: without this change the candidate comes out otherwise.",
+    (False, False): "",
+}
 
 
 def question_key(question: EvidenceQuestion) -> str:
@@ -58,13 +68,24 @@ def _attribution(found: Evidence, observed: Attribution) -> Attribution:
     tested = {mediator.step.id for mediator in found.mediators if mediator.evidence == "tested"}
     return Attribution(
         verdict="cause" if found.primary else "noise" if found.verdict == "noise" else "no_effect",
-        sentence=found.conclusion, primary=causes[0] if causes else None, supporting=causes[1:],
+        sentence=_sentence(found, observed, causes), primary=causes[0] if causes else None, supporting=causes[1:],
         path=[_link(link, tested) for link in observed.path], confidence=found.confidence,
         evidence=[found.rule, f"{counted(found)}; compared: {', '.join(found.features) or found.question.text}.",
                   *_certified(found.atoms)],
         alternatives=[_cause(atom) for atom in found.atoms if _is_open(atom, found)],
         cheapest_experiment=found.cheapest_experiment.text if found.cheapest_experiment else "",
     )  # fmt: skip
+
+
+def _sentence(found: Evidence, observed: Attribution, causes: Sequence[Cause]) -> str:
+    """Where replays confirm the cause that was observed: what it did, and that they show it. Else what they say."""
+    seen = observed.primary
+    if len(causes) != 1 or seen is None or seen.title != causes[0].title:
+        return found.conclusion
+    atom = next(atom for atom in found.atoms if atom.title == seen.title)
+    shown = _SHOWN[bool(atom.sufficient), bool(atom.necessary)]
+    said = observed.sentence.removeprefix(LIKELY)
+    return f"{said[:1].upper()}{said[1:]} {shown}" if shown else found.conclusion
 
 
 def _link(link: PathLink, tested: Collection[UUID]) -> PathLink:

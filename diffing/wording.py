@@ -30,6 +30,9 @@ _TELLING: Final = (
 _ORDER: Final = {name: place for place, name in enumerate(_TELLING)}
 
 
+LIKELY: Final = "Most likely, "  # before a cause that only observation names
+
+
 def cause(facet: Facet) -> str:
     """The change as what somebody did: “Adding “…” to the system prompt”."""
     if facet.kind in _TEXTS:
