@@ -12,6 +12,7 @@ import classes from "./FindingsView.module.css";
 
 /** What the replays say, from the conclusion down to every single one of them. */
 export function FindingsView({ findings, soFar }: { findings: Findings | Evidence; soFar?: boolean }): ReactElement {
+  const features = findings.features.filter((feature) => feature !== findings.question.text);
   return (
     <div className={classes.findings}>
       <Conclusion findings={findings} soFar={soFar ?? false} />
@@ -23,7 +24,7 @@ export function FindingsView({ findings, soFar }: { findings: Findings | Evidenc
         <dt>Compared</dt>
         <dd>
           {findings.question.text}
-          {findings.features.length > 0 && <span className="muted"> ({findings.features.join(", ")})</span>}
+          {features.length > 0 && <span className="muted"> ({features.join(", ")})</span>}
         </dd>
         <dt>Taken</dt>
         <dd className="num">{price(findings)}</dd>

@@ -51,11 +51,11 @@ describe("evidence", () => {
   });
 
   it("gives the counts behind a word about chance only where something was repeated", () => {
-    const gate = { reason: "Not needed.", base_n: 0, candidate_n: 0, p: null } as NoiseGate;
+    const gate = { reason: "not needed", base_n: 0, candidate_n: 0, p: null } as NoiseGate;
     expect(chance(gate)).toBe("Not needed.");
     const repeated = {
       ...gate,
-      reason: "Ruled out.",
+      reason: "ruled out",
       base_n: 5,
       base_flips: 0,
       candidate_n: 5,

@@ -121,10 +121,11 @@ export function price(findings: Findings): string {
 /** Whether chance was ruled out, as one line. */
 export function chance(noise: NoiseGate): string {
   const runs = noise.base_n + noise.candidate_n;
-  if (runs === 0) return noise.reason;
+  const reason = `${noise.reason.charAt(0).toUpperCase()}${noise.reason.slice(1).replace(/\.$/, "")}.`;
+  if (runs === 0) return reason;
   const p = noise.p === null ? "" : `, p = ${noise.p < 0.001 ? "< 0.001" : noise.p.toPrecision(2)}`;
   return (
-    `${noise.reason} Unchanged, the base came out otherwise in ${noise.base_flips} of ${noise.base_n} repeats, ` +
+    `${reason} Unchanged, the base came out otherwise in ${noise.base_flips} of ${noise.base_n} repeats, ` +
     `the candidate in ${noise.candidate_flips} of ${noise.candidate_n}${p}.`
   );
 }
