@@ -16,6 +16,8 @@ export const paths = {
   experiments: () => linkOptions({ to: "/experiments" }),
   experiment: (experiment: string) => linkOptions({ to: "/experiments/$experiment", params: { experiment } }),
   newExperiment: (search: NewExperimentSearch) => linkOptions({ to: "/experiments/new", search }),
+  bisection: (bisection: string) => linkOptions({ to: "/bisections/$bisection", params: { bisection } }),
+  tree: (run: string) => linkOptions({ to: "/tree/$run", params: { run } }),
   diffs: () => linkOptions({ to: "/diffs" }),
   diff: (diff: string, search: DiffSearch = {}) => linkOptions({ to: "/diffs/$diff", params: { diff }, search }),
   compare: (search: CompareSearch = {}) => linkOptions({ to: "/compare", search }),

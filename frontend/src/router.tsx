@@ -2,6 +2,7 @@ import { createRouter } from "@tanstack/react-router";
 import { queryClient } from "./api/client";
 import { ErrorState } from "./components/ErrorState";
 import { NotFound } from "./components/NotFound";
+import { bisectionRoute } from "./pages/bisect/route";
 import { compareRoute } from "./pages/compare/route";
 import { diffRoute } from "./pages/diff/route";
 import { diffsRoute } from "./pages/diffs/route";
@@ -14,6 +15,7 @@ import { runsRoute } from "./pages/runs/route";
 import { sessionRoute } from "./pages/session/route";
 import { shareRoute } from "./pages/share/route";
 import { toolsRoute } from "./pages/tools/route";
+import { treeRoute } from "./pages/tree/route";
 import { rootRoute } from "./root";
 
 // A page adds its route here: one line, its code stays in its own lazy chunk.
@@ -25,6 +27,8 @@ const routeTree = rootRoute.addChildren([
   experimentsRoute,
   newExperimentRoute,
   experimentRoute,
+  bisectionRoute,
+  treeRoute,
   diffsRoute,
   diffRoute,
   compareRoute,

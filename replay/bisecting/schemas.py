@@ -180,6 +180,7 @@ class BisectionView(BisectionSummary):
     """`seq` is where a watcher of the socket goes on; the result is what is known so far."""
 
     seq: int
+    fork_steps: list[int]  # every step from which can be answered afresh
     request: BisectRequest
     recorded: list[CheckResult]
     result: BisectResult

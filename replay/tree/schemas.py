@@ -7,6 +7,7 @@ from uuid import UUID
 from replay.experiments.schemas import CheckResult
 from replay.schemas import SessionStatus
 from traces.schemas import LabelCounts, Schema
+from traces.vocabulary import RunStatus
 
 Origin = Literal["recorded", "fork", "experiment", "bisection", "proof", "unchanged"]
 
@@ -18,7 +19,7 @@ class TreeRun(Schema):
     parent: UUID | None
     depth: int
     name: str
-    status: str
+    status: RunStatus
     sealed: bool
     errors: int
     steps: int

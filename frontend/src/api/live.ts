@@ -2,6 +2,7 @@
 import { useEffect, useEffectEvent, useState } from "react";
 import type {
   AttemptChanged,
+  BisectionChanged,
   DiffTouched,
   ExperimentChanged,
   ExperimentRowChanged,
@@ -19,9 +20,16 @@ export type LiveMessage =
   | RunsTouched
   | DiffTouched
   | ExperimentChanged
-  | ExperimentRowChanged;
+  | ExperimentRowChanged
+  | BisectionChanged;
 export type LiveState = "connecting" | "open" | "waiting" | "closed";
-export type LiveTopic = { runs: 1 } | { run: string } | { replay: string } | { experiment: string } | { diff: string };
+export type LiveTopic =
+  | { runs: 1 }
+  | { run: string }
+  | { replay: string }
+  | { experiment: string }
+  | { bisection: string }
+  | { diff: string };
 
 const kinds = {
   session: true,
@@ -32,6 +40,7 @@ const kinds = {
   diff: true,
   experiment: true,
   experiment_row: true,
+  bisection: true,
 } satisfies Record<LiveMessage["type"], true>;
 
 /** A message of a type that this client knows; others are for newer clients. */

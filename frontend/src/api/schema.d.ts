@@ -1672,6 +1672,8 @@ export interface components {
             ended_at: string | null;
             /** Seq */
             seq: number;
+            /** Fork Steps */
+            fork_steps: number[];
             request: components["schemas"]["BisectRequest"];
             /** Recorded */
             recorded: components["schemas"]["CheckResult"][];
@@ -5031,8 +5033,7 @@ export interface components {
             depth: number;
             /** Name */
             name: string;
-            /** Status */
-            status: string;
+            status: components["schemas"]["RunStatus"];
             /** Sealed */
             sealed: boolean;
             /** Errors */

@@ -2,7 +2,7 @@ import { Button, Menu, Skeleton } from "@mantine/core";
 import { useDisclosure, useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { IconArrowRight, IconDownload, IconShare2 } from "@tabler/icons-react";
+import { IconArrowRight, IconDownload, IconShare2, IconStethoscope } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
 import { diffQuery, isReport } from "@/api/diffs";
@@ -10,6 +10,7 @@ import { ErrorState } from "@/components/ErrorState";
 import { paths, serverPaths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { Making } from "@/components/Making";
+import { BisectDialog } from "@/pages/bisect/BisectDialog";
 import { DiffView } from "./DiffView";
 import { candidateName } from "./words";
 import { ShareDialog } from "./ShareDialog";
@@ -40,6 +41,7 @@ export function DiffPage(): ReactElement {
 
 function Header({ report }: { report: DiffReport }): ReactElement {
   const [sharing, share] = useDisclosure(false);
+  const [asking, bisecting] = useDisclosure(false);
   useShortcuts("Report", [{ keys: "s", does: "Share this report", run: share.open }]);
   return (
     <header className={classes.header}>
@@ -56,12 +58,16 @@ function Header({ report }: { report: DiffReport }): ReactElement {
         </h1>
       </div>
       <div className={classes.actions}>
+        <Button variant="default" leftSection={<IconStethoscope size={14} />} onClick={bisecting.open}>
+          Bisect
+        </Button>
         <ExportMenu diff={report.id} />
         <Button leftSection={<IconShare2 size={14} stroke={2} />} onClick={share.open}>
           Share
         </Button>
       </div>
       {sharing && <ShareDialog diff={report.id} onClose={share.close} />}
+      {asking && <BisectDialog subject={{ diff: report.id }} onClose={bisecting.close} />}
     </header>
   );
 }

@@ -6,6 +6,7 @@ import { ProofPanel } from "./proof/ProofPanel";
 import { ReportContext } from "./report";
 import { SectionTabs } from "./SectionTabs";
 import type { DiffSearch } from "./search";
+import { Unchanged } from "./Unchanged";
 import { Verdict } from "./Verdict";
 import classes from "./DiffView.module.css";
 
@@ -27,6 +28,7 @@ export function DiffView({ report, linked, search, onSearch }: Props): ReactElem
         <AttributionPanel />
       </div>
       <ProofPanel />
+      <Unchanged />
       <SectionTabs search={search} onSearch={onSearch} />
     </ReportContext>
   );

@@ -9,13 +9,14 @@ import { RawDialog } from "./RawDialog";
 import { useReport } from "./report";
 import { BothSteps } from "./StepLink";
 import { TextDiffView } from "./TextDiffView";
+import { alsoWithout } from "./unchanged";
 import { ValueTable } from "./ValueTable";
 import { RELATION, withoutKind } from "./words";
 import classes from "./SectionItemCard.module.css";
 
 /** One thing that changed, with every comparison that applies to it. */
 export function SectionItemCard({ item, unified }: { item: SectionItem; unified: boolean }): ReactElement {
-  const { linked } = useReport();
+  const { report, linked } = useReport();
   const [raw, rawDialog] = useDisclosure(false);
   const relation = RELATION[item.relation];
   return (
@@ -29,6 +30,11 @@ export function SectionItemCard({ item, unified }: { item: SectionItem; unified:
         <span className={classes.title} title={item.title}>
           {withoutKind(item.title, item.kind)}
         </span>
+        {item.base && alsoWithout(report).has(item.base.id) && (
+          <span className="chip simulated" title="The base replayed without the changes differs at this step, too.">
+            also without the changes
+          </span>
+        )}
         {item.similarity !== null && <span className={classes.similarity}>{score(item.similarity)} similar</span>}
         {linked && item.base && item.candidate && (
           <Button variant="subtle" color="gray" onClick={rawDialog.open} className={classes.raw}>

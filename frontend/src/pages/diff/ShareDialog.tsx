@@ -1,4 +1,4 @@
-import { Button, Loader, Modal, Select, TextInput } from "@mantine/core";
+import { Button, Loader, Modal, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -7,19 +7,27 @@ import { useState, type ReactElement } from "react";
 import type { ShareView } from "@/api/schema";
 import { revoke, share, sharesQuery } from "@/api/diffs";
 import { ErrorState } from "@/components/ErrorState";
-import { ago, counted, moment } from "@/components/format";
-import { EXPIRIES, linkState } from "./shares";
+import { ago, moment } from "@/components/format";
+import { AUDIENCES, EXPIRIES, linkState, linkTerms } from "./shares";
 import classes from "./ShareDialog.module.css";
 
-/** Makes links to this report for people without an account, and takes them back. */
+/** Makes links to this report, says who may open them, and takes them back. */
 export function ShareDialog({ diff, onClose }: { diff: string; onClose: () => void }): ReactElement {
+  const { data } = useQuery(sharesQuery(diff));
   return (
     <Modal opened onClose={onClose} title="Share this report" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.body}>
         <p className="muted">
-          Whoever has the link reads this report and nothing else, without an account. It can be revoked at any time.
+          A link opens this report and nothing else. Its address is shown once; it can be revoked at any time.
         </p>
-        <NewLink diff={diff} />
+        {data && !data.enabled ? (
+          <p className="failed" role="alert">
+            Sharing is switched off on this server: no link opens, and none can be made. Its operator decides with
+            FORKPOINT_SHARING.
+          </p>
+        ) : (
+          <NewLink diff={diff} />
+        )}
         <Links diff={diff} />
       </div>
     </Modal>
@@ -28,15 +36,32 @@ export function ShareDialog({ diff, onClose }: { diff: string; onClose: () => vo
 
 function NewLink({ diff }: { diff: string }): ReactElement {
   const [expiry, setExpiry] = useState<string>("604800");
+  const [audience, setAudience] = useState<ShareView["audience"]>("anyone");
+  const [people, setPeople] = useState<string[]>([]);
+  const [views, setViews] = useState<number | null>(null);
   const client = useQueryClient();
   const create = useMutation({
-    mutationFn: () => share(diff, { expires_in_s: expiry === "" ? null : Number(expiry) }),
+    mutationFn: () =>
+      share(diff, {
+        expires_in_s: expiry === "" ? null : Number(expiry),
+        audience,
+        people: audience === "people" ? people : [],
+        max_views: views,
+      }),
     onSuccess: () => client.invalidateQueries({ queryKey: sharesQuery(diff).queryKey }),
     onError: (error) => notifications.show({ color: "red", title: "No link was made", message: error.message }),
   });
+  const nobody = audience === "people" && people.length === 0;
   return (
     <>
       <div className={classes.form}>
+        <Select
+          label="It opens for"
+          data={AUDIENCES}
+          value={audience}
+          allowDeselect={false}
+          onChange={(value) => setAudience(value ?? "anyone")}
+        />
         <Select
           label="The link ends"
           data={EXPIRIES}
@@ -44,7 +69,27 @@ function NewLink({ diff }: { diff: string }): ReactElement {
           allowDeselect={false}
           onChange={(value) => setExpiry(value ?? "")}
         />
-        <Button onClick={() => create.mutate()} loading={create.isPending}>
+        <NumberInput
+          label="Views at most"
+          placeholder="no limit"
+          value={views ?? ""}
+          min={1}
+          max={1_000_000}
+          allowDecimal={false}
+          onChange={(value) => setViews(value === "" ? null : Number(value))}
+        />
+        {audience === "people" && (
+          <TagsInput
+            className={classes.people}
+            label="Names"
+            description="as their API tokens are named"
+            placeholder={people.length > 0 ? "" : "Ada, Eve"}
+            value={people}
+            maxTags={100}
+            onChange={setPeople}
+          />
+        )}
+        <Button onClick={() => create.mutate()} loading={create.isPending} disabled={nobody}>
           Create link
         </Button>
       </div>
@@ -106,7 +151,7 @@ function LinkRow({ link, diff, now }: { link: ShareView; diff: string; now: numb
     <li>
       <span className="grow">
         <span title={moment(link.created_at)}>made {ago(link.created_at)}</span>
-        <span className="muted"> · {counted(link.views, "view")} · </span>
+        <span className="muted"> · {linkTerms(link)} · </span>
         <span
           className={state.alive ? undefined : "muted"}
           title={link.expires_at ? moment(link.expires_at) : undefined}

@@ -13,6 +13,7 @@ import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { RunStatus } from "../runs/RunStatus";
 import { ExportButton, Tokens } from "./RunExtras";
+import { RunTools } from "./RunTools";
 import classes from "./RunPage.module.css";
 
 /** Where one is, what the run was in numbers, and where it came from. */
@@ -83,6 +84,7 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
   return (
     <div className={classes.lineage}>
       <ExportButton run={run} />
+      <RunTools run={run} />
       {source !== null && (
         <>
           <Link

@@ -3,7 +3,7 @@ import { useDocumentTitle } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { IconArrowsDiff, IconGitFork, IconListDetails, IconPlayerStop } from "@tabler/icons-react";
+import { IconArrowsDiff, IconBinaryTree2, IconGitFork, IconListDetails, IconPlayerStop } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { cancelSession } from "@/api/replays";
 import type { SessionView } from "@/api/schema";
@@ -99,6 +99,13 @@ function Actions({ session }: { session: SessionView }): ReactElement {
           Open the run
         </Button>
       )}
+      <Button
+        variant="default"
+        leftSection={<IconBinaryTree2 size={15} />}
+        renderRoot={(props) => <Link {...paths.tree(session.run ?? session.source_run)} {...props} />}
+      >
+        Tree
+      </Button>
       {over && (
         <Button
           variant="default"

@@ -49,6 +49,8 @@ function applyNew(state: LiveState, message: LiveMessage): LiveState {
     case "diff":
     case "experiment":
     case "experiment_row":
+    case "bisection":
+    case "diff":
       return state;
     default:
       return message satisfies never;

@@ -1,7 +1,7 @@
 import { Skeleton } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { IconArrowRight, IconLinkOff } from "@tabler/icons-react";
 import { useEffect, type ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
@@ -13,6 +13,7 @@ import { moment } from "@/components/format";
 import { DiffView } from "@/pages/diff/DiffView";
 import type { DiffSearch } from "@/pages/diff/search";
 import { candidateName } from "@/pages/diff/words";
+import { paths } from "@/paths";
 import { Logo } from "@/shell/Logo";
 import classes from "./SharePage.module.css";
 
@@ -57,7 +58,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
   );
 }
 
-/** Unknown, ended and revoked links are one and the same to whoever holds them. */
+/** Unknown, ended, revoked, used up and meant for others: one and the same to whoever holds the link. */
 function isGone(error: Error): boolean {
   return error instanceof ProblemError && [401, 403, 404, 410].includes(error.problem.status);
 }
@@ -65,7 +66,9 @@ function isGone(error: Error): boolean {
 function Gone(): ReactElement {
   return (
     <EmptyState isPage icon={<IconLinkOff size={28} stroke={1.5} />} title="This link does not open a report">
-      It may have ended, been revoked, or been copied only in part. Whoever sent it can make a new one.
+      It may have ended, been revoked, been opened as often as it may, been copied only in part, or be meant for people
+      who are signed in. <Link {...paths.login()}>Sign in</Link> if you have an account; else whoever sent it can make a
+      new one.
     </EmptyState>
   );
 }

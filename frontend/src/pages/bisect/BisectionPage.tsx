@@ -1,0 +1,204 @@
+import { Button, Progress, Skeleton } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { IconPlayerStop } from "@tabler/icons-react";
+import type { ReactElement, ReactNode } from "react";
+import { bisectionQuery, cancelBisection } from "@/api/bisections";
+import { useLive } from "@/api/live";
+import type { BisectionView } from "@/api/schema";
+import { ErrorState } from "@/components/ErrorState";
+import { count, counted, money } from "@/components/format";
+import type { Mark } from "@/components/labels";
+import { StateChip } from "@/components/StateChip";
+import { CONFIDENCE } from "@/pages/diff/words";
+import { paths } from "@/paths";
+import { ForkRows } from "./ForkRows";
+import { ProbesTable } from "./ProbesTable";
+import { REPRODUCTION, RESCUE } from "./words";
+import classes from "./Bisect.module.css";
+
+const route = getRouteApi("/bisections/$bisection");
+
+/** Where a failing run committed itself, and how that was found out. */
+export function BisectionPage(): ReactElement {
+  const { bisection: id } = route.useParams();
+  const client = useQueryClient();
+  const query = bisectionQuery(id);
+  const { data: view, error, refetch } = useQuery(query);
+  useLive(
+    view?.status === "running" ? { bisection: id } : null,
+    (message) => {
+      if (message.type === "bisection") client.setQueryData(query.queryKey, message.bisection);
+    },
+    view?.seq,
+  );
+  useDocumentTitle(view ? `Bisection of ${view.run_name}` : "Bisection");
+  if (error && !view) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!view) return <Loading />;
+  return (
+    <div className={classes.page}>
+      <Header view={view} />
+      <Verdicts view={view} />
+      <div className={classes.two}>
+        <section className="panel" aria-labelledby="tried">
+          <header className={classes.head}>
+            <h2 id="tried">Answered afresh from</h2>
+            <span className="muted num">
+              {count(view.result.forks.length)} of {counted(view.forks, "step")} tried
+            </span>
+          </header>
+          <ForkRows view={view} />
+        </section>
+        <section className="panel" aria-labelledby="probes">
+          <header className={classes.head}>
+            <h2 id="probes">Probes</h2>
+            <span className="muted">each a fork of the run; what lies before it is the recording</span>
+          </header>
+          <ProbesTable probes={view.results} />
+        </section>
+      </div>
+    </div>
+  );
+}
+
+function Header({ view }: { view: BisectionView }): ReactElement {
+  const judged = view.results.filter(({ verdict }) => verdict !== "running").length;
+  return (
+    <header className={classes.header}>
+      <div className={classes.titles}>
+        <nav className={classes.crumbs} aria-label="Breadcrumb">
+          <Link {...paths.runs()}>Runs</Link> / <Link {...paths.run(view.run)}>{view.run_name}</Link>
+          {view.diff !== null && (
+            <>
+              {" "}
+              / <Link {...paths.diff(view.diff)}>diff</Link>
+            </>
+          )}
+        </nav>
+        <h1>Where {view.run_name} committed itself</h1>
+        <div className={classes.state} role="status">
+          <State view={view} />
+          <span className="muted num">
+            {counted(judged, "probe")} judged · {counted(view.live_calls, "live call")} ·{" "}
+            {view.cost_usd === null ? "cost unknown" : money(view.cost_usd)}
+          </span>
+        </div>
+        {view.status === "running" && <Progress value={100} animated size={4} aria-label="Probes are running" />}
+      </div>
+      {view.status === "running" && <Cancel id={view.id} />}
+    </header>
+  );
+}
+
+const STATES: Record<BisectionView["status"], { title: string; mark: Mark | "accent" }> = {
+  running: { title: "Searching", mark: "accent" },
+  completed: { title: "Done", mark: "exact" },
+  cancelled: { title: "Cancelled", mark: "live" },
+  failed: { title: "Failed", mark: "failed" },
+};
+
+function State({ view }: { view: BisectionView }): ReactElement {
+  const { title, mark } = STATES[view.status];
+  return <StateChip mark={mark}>{title}</StateChip>;
+}
+
+function Verdicts({ view }: { view: BisectionView }): ReactElement {
+  const { result, recorded } = view;
+  const { commit } = result;
+  const failing = recorded.filter(({ passed }) => !passed);
+  const confidence = commit && CONFIDENCE[commit.confidence];
+  return (
+    <section className={`panel ${classes.verdict}`} aria-label="Verdict">
+      <p className={classes.sentence}>{result.sentence || "The first repeats are running."}</p>
+      {view.status === "failed" && <p className="failed">{view.error}</p>}
+      <dl className={classes.verdicts}>
+        <Answer question="Does the failure come back?" said={REPRODUCTION[result.reproduction]}>
+          {result.repeats.passed + result.repeats.failed > 0 &&
+            `${result.repeats.failed} of ${result.repeats.passed + result.repeats.failed} repeats from the start failed`}
+        </Answer>
+        <Answer question="Does answering afresh help?" said={RESCUE[result.rescue]}>
+          {view.request.overrides.overrides.length > 0 && "with the changes of this bisection"}
+        </Answer>
+        <div>
+          <dt>Which step committed the run?</dt>
+          <dd>
+            {commit && confidence ? (
+              <>
+                <Link {...paths.run(view.run, { step: commit.step.sequence_no })} className={classes.step}>
+                  {commit.settled ? "" : "from "}step {commit.step.sequence_no}
+                  {commit.settled ? "" : " on"}
+                </Link>{" "}
+                <StateChip mark={confidence.mark} title={confidence.means}>
+                  {confidence.words}
+                </StateChip>
+                <span className={classes.because}>{commit.why}.</span>
+              </>
+            ) : (
+              <StateChip mark="live">{view.status === "running" ? "Not yet known" : "None found"}</StateChip>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>What fails</dt>
+          <dd>
+            {failing.map(({ name, detail }) => (
+              <span key={name} className={classes.because}>
+                <b>{name}</b>: {detail}
+              </span>
+            ))}
+          </dd>
+        </div>
+      </dl>
+      {result.remarks.length > 0 && (
+        <ul className={classes.remarks}>
+          {result.remarks.map((remark) => (
+            <li key={remark}>{remark}</li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Answer(props: { question: string; said: { title: string; mark: Mark }; children: ReactNode }): ReactElement {
+  return (
+    <div>
+      <dt>{props.question}</dt>
+      <dd>
+        <StateChip mark={props.said.mark}>{props.said.title}</StateChip>
+        {props.children && <span className={classes.because}>{props.children}</span>}
+      </dd>
+    </div>
+  );
+}
+
+function Cancel({ id }: { id: string }): ReactElement {
+  const client = useQueryClient();
+  const cancel = useMutation({
+    mutationFn: () => cancelBisection(id),
+    onSuccess: (view) => client.setQueryData(bisectionQuery(id).queryKey, view),
+    onError: (error) => notifications.show({ color: "red", title: "The search goes on", message: error.message }),
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconPlayerStop size={15} />}
+      onClick={() => cancel.mutate()}
+      loading={cancel.isPending}
+    >
+      Cancel
+    </Button>
+  );
+}
+
+function Loading(): ReactElement {
+  return (
+    <div className={classes.page} aria-busy="true" aria-label="The bisection is being read">
+      <Skeleton height={60} width={420} radius="md" />
+      <Skeleton height={180} radius="md" />
+      <Skeleton height={320} radius="md" />
+    </div>
+  );
+}

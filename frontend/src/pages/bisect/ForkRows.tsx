@@ -1,0 +1,62 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { BisectionView, Counted } from "@/api/schema";
+import { counted } from "@/components/format";
+import { LabelGlyph } from "@/components/LabelGlyph";
+import type { Mark } from "@/components/labels";
+import { paths } from "@/paths";
+import { forkName, rowsOf, type Row } from "./words";
+import classes from "./Bisect.module.css";
+
+const IS: Record<NonNullable<Row["is"]>, string> = {
+  commit: "committed here: the last step from which it passes",
+  kept: "with the answer before it kept, it does not pass any more",
+  earliest: "the earliest step from which it passes",
+};
+
+/** The steps from which was answered afresh, in the run's order, with a mark for each probe. */
+export function ForkRows({ view }: { view: BisectionView }): ReactElement {
+  const rows = rowsOf(view, view.fork_steps);
+  if (rows.length === 0) return <p className={classes.none}>No step was tried yet.</p>;
+  return (
+    <ol className={classes.forks}>
+      {rows.map(({ fork, skipped, is }) => (
+        <li key={fork.step.sequence_no} data-is={is ?? undefined}>
+          {skipped > 0 && <span className={classes.skipped}>{counted(skipped, "step")} not needed</span>}
+          <div className={classes.fork}>
+            <Link {...paths.run(view.run, { step: fork.step.sequence_no })} className="num">
+              {forkName(fork.step)}
+            </Link>
+            <Marks counted={fork.counted} />
+            {is && <span className={classes.is}>{IS[is]}</span>}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Marks({ counted: { passed, failed, unclear, running } }: { counted: Counted }): ReactElement {
+  const said = [
+    passed > 0 && `${passed} passed`,
+    failed > 0 && `${failed} failed`,
+    unclear > 0 && `${unclear} say nothing`,
+    running > 0 && `${running} running`,
+  ].filter(Boolean);
+  const marks: Mark[] = [
+    ...Array<Mark>(passed).fill("exact"),
+    ...Array<Mark>(failed).fill("failed"),
+    ...Array<Mark>(unclear).fill("live"),
+    ...Array<Mark>(running).fill("cached"),
+  ];
+  return (
+    <span className={classes.marks}>
+      <span aria-hidden>
+        {marks.map((mark, index) => (
+          <LabelGlyph key={index} mark={mark} silent size={10} />
+        ))}
+      </span>
+      <span className="muted num">{said.join(", ")}</span>
+    </span>
+  );
+}

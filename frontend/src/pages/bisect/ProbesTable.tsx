@@ -1,0 +1,80 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { ProbeView } from "@/api/schema";
+import { EmptyState } from "@/components/EmptyState";
+import { count, money } from "@/components/format";
+import { StateChip } from "@/components/StateChip";
+import { paths } from "@/paths";
+import { VERDICT } from "./words";
+import list from "@/components/ListPage.module.css";
+import classes from "./Bisect.module.css";
+
+/** Every probe with its verdict; each is a replay like any other. */
+export function ProbesTable({ probes }: { probes: readonly ProbeView[] }): ReactElement {
+  if (probes.length === 0) return <EmptyState title="No probe has begun">The first one begins in a moment.</EmptyState>;
+  return (
+    <div className={classes.scroll} tabIndex={0} role="group" aria-label="Probes, scrollable">
+      <table className={list.table}>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            <th scope="col">Verdict</th>
+            <th scope="col">Answer</th>
+            <th scope="col" className={list.figure}>
+              Calls
+            </th>
+            <th scope="col" className={list.figure}>
+              Cost
+            </th>
+            <th scope="col">Open</th>
+          </tr>
+        </thead>
+        <tbody>
+          {probes.map((probe) => (
+            <Row key={probe.number} probe={probe} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ probe }: { probe: ProbeView }): ReactElement {
+  const { title, mark } = VERDICT[probe.verdict];
+  const missed = probe.checks.filter(({ passed }) => !passed);
+  const named = `probe ${probe.number}, from step ${probe.fork.sequence_no}`;
+  return (
+    <tr>
+      <td className="num">
+        step {probe.fork.sequence_no}
+        <span className={list.sub}>
+          sample {probe.sample}
+          {probe.changed && ", with the changes"}
+        </span>
+      </td>
+      <td>
+        <StateChip mark={mark}>{title}</StateChip>
+        {probe.assumed > 0 && <span className={list.sub}>{count(probe.assumed)} answers are placeholders</span>}
+      </td>
+      <td className={list.wide}>
+        <span className={classes.answer}>{probe.answer || probe.note || "–"}</span>
+        {missed.length > 0 && <span className={list.sub}>{missed.map(({ detail }) => detail).join("; ")}</span>}
+        {probe.answer && probe.note && <span className={list.sub}>{probe.note}</span>}
+      </td>
+      <td className={list.figure}>{count(probe.live_calls)}</td>
+      <td className={list.figure}>{money(probe.cost_usd)}</td>
+      <td>
+        <span className={classes.links}>
+          <Link {...paths.replay(probe.session)} aria-label={`Replay of ${named}`}>
+            replay
+          </Link>
+          {probe.diff && (
+            <Link {...paths.diff(probe.diff)} aria-label={`Diff of ${named}`}>
+              diff
+            </Link>
+          )}
+        </span>
+      </td>
+    </tr>
+  );
+}

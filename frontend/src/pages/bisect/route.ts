@@ -1,0 +1,8 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "@/root";
+
+export const bisectionRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/bisections/$bisection",
+  component: lazyRouteComponent(() => import("./BisectionPage"), "BisectionPage"),
+});

@@ -1,0 +1,10 @@
+/** The third lane: what replaying alters without the changes. */
+import type { DiffReport, LaneStep } from "@/api/schema";
+
+const DIFFERS: ReadonlySet<LaneStep["without_changes"]> = new Set(["changed", "removed"]);
+
+/** The base's steps that come out otherwise without any change. */
+export function alsoWithout(report: Pick<DiffReport, "unchanged">): ReadonlySet<string> {
+  const steps = report.unchanged?.steps ?? [];
+  return new Set(steps.filter(({ without_changes }) => DIFFERS.has(without_changes)).map(({ base }) => base.id));
+}

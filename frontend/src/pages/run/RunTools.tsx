@@ -1,0 +1,59 @@
+import { Button, Menu } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { IconBinaryTree2, IconChevronDown, IconStethoscope } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import { bisectionsOfRunQuery } from "@/api/bisections";
+import type { RunDetail } from "@/api/schema";
+import { ago } from "@/components/format";
+import { BisectDialog } from "@/pages/bisect/BisectDialog";
+import { paths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+
+/** The tree that the run is in, and the search for the step where it went wrong. */
+export function RunTools({ run }: { run: RunDetail }): ReactElement {
+  const navigate = useNavigate();
+  const [asking, dialog] = useDisclosure(false);
+  const [opened, setOpened] = useState(false);
+  const { data } = useQuery({ ...bisectionsOfRunQuery(run.id), enabled: opened });
+  const openTree = () => void navigate(paths.tree(run.id));
+  useShortcuts("Run: fork", [
+    { keys: "t", does: "Open the tree of forks", run: openTree },
+    ...(run.sealed ? [{ keys: "b", does: "Bisect: find the step where it went wrong", run: dialog.open }] : []),
+  ]);
+  return (
+    <>
+      <Menu position="bottom-end" shadow="md" width={300} opened={opened} onChange={setOpened}>
+        <Menu.Target>
+          <Button
+            variant="default"
+            leftSection={<IconStethoscope size={14} />}
+            rightSection={<IconChevronDown size={13} />}
+          >
+            Examine
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<IconBinaryTree2 size={14} />} onClick={openTree}>
+            Tree of forks
+          </Menu.Item>
+          <Menu.Item leftSection={<IconStethoscope size={14} />} disabled={!run.sealed} onClick={dialog.open}>
+            Bisect: where did it go wrong?
+          </Menu.Item>
+          {data && data.bisections.length > 0 && <Menu.Label>Bisections so far</Menu.Label>}
+          {data?.bisections.slice(0, 5).map((one) => (
+            <Menu.Item
+              key={one.id}
+              rightSection={<span className="muted">{ago(one.created_at)}</span>}
+              onClick={() => void navigate(paths.bisection(one.id))}
+            >
+              {one.status}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+      {asking && <BisectDialog subject={{ run: run.id }} onClose={dialog.close} />}
+    </>
+  );
+}

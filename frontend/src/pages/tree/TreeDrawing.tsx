@@ -1,0 +1,59 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { TreeRun } from "@/api/schema";
+import { score } from "@/pages/diff/deltas";
+import { paths } from "@/paths";
+import { lastStep, linesOf, runTitle, type Line } from "./tree";
+import classes from "./Tree.module.css";
+
+const ROW = 22;
+const WIDE = 1000;
+
+/** Every run as a line over the step numbers, leaving its source where it was forked. The table says the same in words. */
+export function TreeDrawing({ runs, asked }: { runs: readonly TreeRun[]; asked: string }): ReactElement {
+  const lines = linesOf(runs);
+  const scale = WIDE / lastStep(runs);
+  return (
+    <div className={classes.drawing} tabIndex={0} role="group" aria-label="The tree, scrollable">
+      <svg
+        className={classes.lines}
+        viewBox={`0 0 ${WIDE} ${lines.length * ROW}`}
+        height={lines.length * ROW}
+        preserveAspectRatio="none"
+        aria-hidden
+      >
+        {lines.map((line) => (
+          <Branch key={line.run.id} line={line} scale={scale} />
+        ))}
+      </svg>
+      <ol className={classes.names}>
+        {lines.map(({ run }) => (
+          <li key={run.id} data-asked={run.id === asked || undefined}>
+            <Link {...paths.run(run.id)} className="ellipsis" title={runTitle(run)}>
+              {runTitle(run)}
+            </Link>
+            <span className="num muted">{run.ars === null ? "" : score(run.ars)}</span>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Branch({ line, scale }: { line: Line; scale: number }): ReactElement {
+  const y = (line.row + 0.5) * ROW;
+  const x = (step: number) => (step - 1) * scale;
+  return (
+    <g>
+      {line.parentRow !== null && (
+        <path d={`M ${x(line.from)} ${(line.parentRow + 0.5) * ROW} V ${y}`} className={classes.branch} />
+      )}
+      {line.segments.map(({ mark, from, to }) => (
+        <path key={mark} d={`M ${x(from)} ${y} H ${x(to)}`} className={classes.segment} data-mark={mark} />
+      ))}
+      {line.run.status === "failed" && (
+        <path d={`M ${x(line.run.steps + 1)} ${y - 5} V ${y + 5}`} className={classes.segment} data-mark="failed" />
+      )}
+    </g>
+  );
+}

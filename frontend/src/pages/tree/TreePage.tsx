@@ -1,0 +1,118 @@
+import { Button, Select, Skeleton } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { IconArrowsDiff } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import { useLive } from "@/api/live";
+import type { RunTree } from "@/api/schema";
+import { treeQuery } from "@/api/tree";
+import { ErrorState } from "@/components/ErrorState";
+import { count, counted } from "@/components/format";
+import { paths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+import { chooseRun, keptRuns, ORIGIN, type Kept } from "./tree";
+import { TreeDrawing } from "./TreeDrawing";
+import { TreeTable } from "./TreeTable";
+import classes from "./Tree.module.css";
+
+const route = getRouteApi("/tree/$run");
+
+/** A recorded run and everything that was forked from it, side by side. */
+export function TreePage(): ReactElement {
+  const { run } = route.useParams();
+  const { data: tree, error, refetch } = useQuery(treeQuery(run));
+  useLive({ runs: 1 }, () => void refetch());
+  const root = tree?.runs[0];
+  useDocumentTitle(root ? `Forks of ${root.name}` : "Fork tree");
+  if (error && !tree) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!tree) return <Loading />;
+  return <Tree tree={tree} />;
+}
+
+function Tree({ tree }: { tree: RunTree }): ReactElement {
+  const [kept, keep] = useState<Kept>("all");
+  const [chosen, choose] = useState<string[]>([]);
+  const runs = keptRuns(tree.runs, kept);
+  const onChoose = (id: string) => choose((now) => chooseRun(now, id));
+  return (
+    <div className={classes.page}>
+      <Header tree={tree} kept={kept} onKeep={keep} chosen={chosen} />
+      {tree.left_out > 0 && (
+        <p className="muted">
+          {counted(tree.left_out, "more fork")} are not shown: this page holds the first thousand.
+        </p>
+      )}
+      <section className="panel" aria-label="The tree drawn">
+        <TreeDrawing runs={runs} asked={tree.asked} />
+      </section>
+      <section className="panel" aria-label="Runs of the tree">
+        <TreeTable runs={runs} asked={tree.asked} chosen={chosen} onChoose={onChoose} />
+      </section>
+    </div>
+  );
+}
+
+function Header(props: {
+  tree: RunTree;
+  kept: Kept;
+  onKeep: (kept: Kept) => void;
+  chosen: readonly string[];
+}): ReactElement {
+  const { tree, kept, chosen } = props;
+  const navigate = useNavigate();
+  const root = tree.runs[0];
+  const [base, candidate] = tree.runs.map(({ id }) => id).filter((id) => chosen.includes(id));
+  const comparison = base && candidate ? paths.compare({ base, candidate }) : null;
+  useShortcuts("Fork tree", [
+    ...(comparison ? [{ keys: "d", does: "Diff the two chosen runs", run: () => void navigate(comparison) }] : []),
+  ]);
+  const origins = [...new Set(tree.runs.map(({ origin }) => origin))].filter((origin) => origin !== "recorded");
+  return (
+    <header className={classes.header}>
+      <div className={classes.titles}>
+        <nav className={classes.crumbs} aria-label="Breadcrumb">
+          <Link {...paths.runs()}>Runs</Link> / <Link {...paths.run(tree.root)}>{root?.name}</Link>
+        </nav>
+        <h1>Forks of {root?.name}</h1>
+        <p className={classes.note}>
+          {count(tree.runs.length - 1)} {tree.runs.length === 2 ? "fork" : "forks"}, each with its scores against the
+          run that it was forked from.
+        </p>
+      </div>
+      <div className={classes.actions}>
+        {origins.length > 1 && (
+          <Select
+            aria-label="Show forks of"
+            data={[{ value: "all", label: "All forks" }, ...origins.map((value) => ({ value, label: ORIGIN[value] }))]}
+            value={kept}
+            allowDeselect={false}
+            onChange={(value) => props.onKeep((value ?? "all"))}
+          />
+        )}
+        {comparison ? (
+          <Button
+            leftSection={<IconArrowsDiff size={15} />}
+            renderRoot={(given) => <Link {...comparison} {...given} />}
+          >
+            Diff the two
+          </Button>
+        ) : (
+          <span className="muted">
+            {chosen.length === 1 ? "Choose one more run to diff" : "Choose two runs to diff"}
+          </span>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function Loading(): ReactElement {
+  return (
+    <div className={classes.page} aria-busy="true" aria-label="The tree is being read">
+      <Skeleton height={60} width={420} radius="md" />
+      <Skeleton height={160} radius="md" />
+      <Skeleton height={320} radius="md" />
+    </div>
+  );
+}

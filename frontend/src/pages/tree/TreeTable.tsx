@@ -1,0 +1,166 @@
+import { Checkbox, Tooltip } from "@mantine/core";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { IconCheck, IconX } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { TreeRun } from "@/api/schema";
+import { ago, count, duration, money, moment, tokens } from "@/components/format";
+import { LabelBar } from "@/components/LabelBar";
+import { useRows } from "@/components/useRows";
+import { score } from "@/pages/diff/deltas";
+import { RunStatus } from "@/pages/runs/RunStatus";
+import { paths } from "@/paths";
+import { useShortcuts } from "@/shell/keyboard";
+import { ORIGIN, runTitle } from "./tree";
+import list from "@/components/ListPage.module.css";
+import classes from "./Tree.module.css";
+
+interface Props {
+  runs: readonly TreeRun[];
+  asked: string;
+  chosen: readonly string[];
+  onChoose: (id: string) => void;
+}
+
+const FIGURES = ["ARS", "Output", "Tools", "Checks", "Tokens", "Cost", "Latency"];
+
+/** One row for each run, forks under what they were forked from. */
+export function TreeTable({ runs, asked, chosen, onChoose }: Props): ReactElement {
+  const navigate = useNavigate();
+  const { selected, body } = useRows("Runs of the tree", runs.length, (index) => {
+    const run = runs[index];
+    if (run) void navigate(paths.run(run.id));
+  });
+  const at = runs[selected];
+  useShortcuts("Runs of the tree", [
+    ...(at ? [{ keys: "x", does: "Choose the run for a diff", run: () => onChoose(at.id) }] : []),
+  ]);
+  return (
+    <div className={classes.scroll} tabIndex={0} role="group" aria-label="Runs, scrollable">
+      <table className={`${list.table} ${classes.table}`}>
+        <thead>
+          <tr>
+            <th scope="col">
+              <span className={classes.hidden}>Choose</span>
+            </th>
+            <th scope="col">Run</th>
+            <th scope="col">Labels</th>
+            {FIGURES.map((title) => (
+              <th key={title} scope="col" className={list.figure}>
+                {title}
+              </th>
+            ))}
+            <th scope="col">Open</th>
+          </tr>
+        </thead>
+        <tbody ref={body}>
+          {runs.map((run, index) => (
+            <tr key={run.id} data-selected={index === selected}>
+              <td>
+                <Checkbox
+                  checked={chosen.includes(run.id)}
+                  disabled={!run.sealed}
+                  onChange={() => onChoose(run.id)}
+                  aria-label={`Choose ${runTitle(run)} for a diff`}
+                />
+              </td>
+              <Name run={run} asked={run.id === asked} />
+              <td className={list.bar}>
+                <LabelBar counts={run.labels} />
+              </td>
+              <Figures run={run} />
+              <td>
+                <Links run={run} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Name({ run, asked }: { run: TreeRun; asked: boolean }): ReactElement {
+  const fork = run.fork_sequence_no === null ? "" : `from step ${run.fork_sequence_no} · `;
+  return (
+    <th scope="row">
+      <div className={classes.name} style={{ paddingInlineStart: `${Math.min(run.depth, 8) * 18}px` }}>
+        {run.depth > 0 && <span className={classes.elbow} aria-hidden />}
+        <RunStatus status={run.status} errors={run.errors} />
+        <div>
+          <Link {...paths.run(run.id)} className={list.name}>
+            {runTitle(run)}
+          </Link>
+          {asked && <span className="chip accent">this run</span>}
+          <span className={list.sub} title={moment(run.created_at)}>
+            {fork}
+            {ORIGIN[run.origin]} · {count(run.steps)} steps · {ago(run.created_at)}
+          </span>
+        </div>
+      </div>
+    </th>
+  );
+}
+
+function Figures({ run }: { run: TreeRun }): ReactElement {
+  return (
+    <>
+      <td className={list.figure}>{run.ars === null ? "–" : score(run.ars)}</td>
+      <td className={list.figure}>{run.output_similarity === null ? "–" : score(run.output_similarity)}</td>
+      <td className={list.figure}>{run.tool_accuracy === null ? "–" : score(run.tool_accuracy)}</td>
+      <td className={list.figure}>
+        <Checks run={run} />
+      </td>
+      <td className={list.figure}>{tokens(run.tokens_in + run.tokens_out)}</td>
+      <td className={list.figure}>{money(run.cost_usd)}</td>
+      <td className={list.figure}>{duration(run.latency_ms)}</td>
+    </>
+  );
+}
+
+function Checks({ run }: { run: TreeRun }): ReactElement {
+  if (!run.checks || run.checks.length === 0) return <>–</>;
+  const failed = run.checks.filter(({ passed }) => !passed);
+  const text = `${run.checks.length - failed.length}/${run.checks.length}`;
+  if (failed.length === 0) {
+    return (
+      <span className="exact">
+        <IconCheck size={13} aria-label="passed" /> {text}
+      </span>
+    );
+  }
+  return (
+    <Tooltip multiline maw={360} label={failed.map(({ name, detail }) => `${name}: ${detail}`).join("; ")}>
+      <span className="failed" tabIndex={0}>
+        <IconX size={13} aria-label="failed" /> {text}
+      </span>
+    </Tooltip>
+  );
+}
+
+function Links({ run }: { run: TreeRun }): ReactElement {
+  const of = `of ${runTitle(run)}`;
+  return (
+    <span className={classes.links}>
+      {run.diff && (
+        <Link {...paths.diff(run.diff)} aria-label={`Diff ${of} against its source`}>
+          diff
+        </Link>
+      )}
+      {run.session && (
+        <Link {...paths.replay(run.session)} aria-label={`Replay ${of}`}>
+          replay
+        </Link>
+      )}
+      {run.origin === "experiment" && run.origin_id && (
+        <Link {...paths.experiment(run.origin_id)} aria-label={`Experiment ${of}`}>
+          experiment
+        </Link>
+      )}
+      {run.origin === "bisection" && run.origin_id && (
+        <Link {...paths.bisection(run.origin_id)} aria-label={`Bisection ${of}`}>
+          bisection
+        </Link>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,8 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "@/root";
+
+export const treeRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/tree/$run",
+  component: lazyRouteComponent(() => import("./TreePage"), "TreePage"),
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import type { TreeRun } from "@/api/schema";
+import { chooseRun, keptRuns, lastStep, linesOf, runTitle } from "./tree";
+
+const root: TreeRun = {
+  id: "r",
+  parent: null,
+  depth: 0,
+  name: "refund",
+  status: "completed",
+  sealed: true,
+  errors: 0,
+  steps: 10,
+  labels: { live: 10, exact: 0, cached: 0, simulated: 0 },
+  fork_sequence_no: null,
+  changes: [],
+  origin: "recorded",
+  origin_id: null,
+  origin_name: "",
+  session: null,
+  session_status: null,
+  diff: null,
+  ars: null,
+  output_similarity: null,
+  tool_accuracy: null,
+  tokens_in: 0,
+  tokens_out: 0,
+  cost_usd: null,
+  latency_ms: null,
+  checks: null,
+  created_at: "2026-11-22T00:00:00Z",
+};
+const fork = (id: string, parent: string, change: Partial<TreeRun> = {}): TreeRun => ({
+  ...root,
+  id,
+  parent,
+  depth: 1,
+  origin: "fork",
+  fork_sequence_no: 5,
+  labels: { live: 0, exact: 6, cached: 1, simulated: 3 },
+  ...change,
+});
+
+describe("the drawing", () => {
+  it("begins each fork where it left its source, with what comes after it by label", () => {
+    const [first, second] = linesOf([root, fork("a", "r")]);
+    expect(first).toMatchObject({ row: 0, parentRow: null, from: 1, segments: [{ mark: "live", from: 1, to: 11 }] });
+    expect(second).toMatchObject({ row: 1, parentRow: 0, from: 5 });
+    expect(second?.segments).toEqual([
+      { mark: "exact", from: 5, to: 7 },
+      { mark: "cached", from: 7, to: 8 },
+      { mark: "simulated", from: 8, to: 11 },
+    ]);
+  });
+
+  it("is as wide as the longest run", () => {
+    expect(lastStep([root, fork("a", "r", { steps: 14 })])).toBe(15);
+  });
+});
+
+describe("the list", () => {
+  it("keeps what lies above the runs of one origin", () => {
+    const runs = [root, fork("a", "r"), fork("b", "a", { origin: "experiment" }), fork("c", "r")];
+    expect(keptRuns(runs, "experiment").map(({ id }) => id)).toEqual(["r", "a", "b"]);
+    expect(keptRuns(runs, "all")).toHaveLength(4);
+  });
+
+  it("names a fork by what it changed or was made for", () => {
+    expect(runTitle(root)).toBe("refund");
+    expect(runTitle(fork("a", "r", { changes: ["model m2", "temperature 0"] }))).toBe("model m2, temperature 0");
+    expect(runTitle(fork("a", "r"))).toBe("nothing changed");
+    expect(runTitle(fork("a", "r", { origin: "bisection", origin_name: "probe 3" }))).toBe("bisection: probe 3");
+  });
+
+  it("chooses the last two", () => {
+    expect(chooseRun(["a", "b"], "c")).toEqual(["b", "c"]);
+    expect(chooseRun(["a", "b"], "a")).toEqual(["b"]);
+  });
+});

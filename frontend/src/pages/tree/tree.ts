@@ -1,0 +1,97 @@
+/** The tree of a run as it is drawn and listed. */
+import type { TreeRun } from "@/api/schema";
+import type { Mark } from "@/components/labels";
+
+export const ORIGIN: Record<TreeRun["origin"], string> = {
+  recorded: "recorded",
+  fork: "fork",
+  experiment: "experiment",
+  bisection: "bisection",
+  proof: "proof",
+  unchanged: "unchanged replay",
+};
+
+/** What a run is called in its tree: its change, or what it was made for. */
+export function runTitle(run: TreeRun): string {
+  if (run.parent === null) return run.name;
+  if (run.origin_name)
+    return run.origin === "experiment" ? run.origin_name : `${ORIGIN[run.origin]}: ${run.origin_name}`;
+  return run.changes.length > 0 ? run.changes.join(", ") : "nothing changed";
+}
+
+export interface Segment {
+  mark: Mark;
+  from: number;
+  to: number;
+}
+
+/** One run as a line over the step numbers, from where it left its source. */
+export interface Line {
+  run: TreeRun;
+  row: number;
+  parentRow: number | null;
+  from: number;
+  segments: Segment[];
+}
+
+/** One line for each run, in the order of the list. */
+export function linesOf(runs: readonly TreeRun[]): Line[] {
+  const rows = new Map(runs.map(({ id }, row) => [id, row]));
+  return runs.map((run, row) => {
+    const from = run.fork_sequence_no ?? 1;
+    return {
+      run,
+      row,
+      parentRow: run.parent === null ? null : (rows.get(run.parent) ?? null),
+      from,
+      segments: segmentsOf(run, from),
+    };
+  });
+}
+
+/** What lies after the fork, by label; all before it is the source's. A failed run ends in its colour. */
+function segmentsOf(run: TreeRun, from: number): Segment[] {
+  const { live, exact, cached, simulated } = run.labels;
+  const inherited = run.parent === null ? 0 : from - 1;
+  const parts: [Mark, number][] = [
+    ["live", live],
+    ["exact", Math.max(0, exact - inherited)],
+    ["cached", cached],
+    ["simulated", simulated],
+  ];
+  const found: Segment[] = [];
+  let at = from;
+  for (const [mark, size] of parts) {
+    if (size > 0) found.push({ mark, from: at, to: at + size });
+    at += size;
+  }
+  return found;
+}
+
+/** The last step number of any run. */
+export function lastStep(runs: readonly TreeRun[]): number {
+  return runs.reduce((most, { steps }) => Math.max(most, steps), 1) + 1;
+}
+
+export type Kept = TreeRun["origin"] | "all";
+
+/** The runs of one origin, with everything above them, so that the tree stays whole. */
+export function keptRuns(runs: readonly TreeRun[], kept: Kept): TreeRun[] {
+  if (kept === "all") return [...runs];
+  const byId = new Map(runs.map((run) => [run.id, run]));
+  const shown = new Set<string>();
+  for (const run of runs) {
+    if (run.origin !== kept) continue;
+    let at: TreeRun | undefined = run;
+    while (at && !shown.has(at.id)) {
+      shown.add(at.id);
+      at = at.parent === null ? undefined : byId.get(at.parent);
+    }
+  }
+  return runs.filter(({ id }) => shown.has(id));
+}
+
+/** Two at most: a third choice takes the place of the first. */
+export function chooseRun(chosen: readonly string[], id: string): string[] {
+  return chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(-2);
+}
