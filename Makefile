@@ -98,7 +98,7 @@ test-integration: .make/dev .make/engines
 test-browser: .make/chromium .make/frontend
 	$(BIN)/pytest tests/browser -q
 
-test-semantic: .make/semantic
+test-semantic: .make/semantic .make/engines
 	$(SEMANTIC)/bin/python -m pytest tests/unit tests/integration -q --semantic -k "semantic or similarity or test_diffing.py"
 
 bench: .make/dev ## measure against the bars of the design; FULL=--full with the longest runs

@@ -41,7 +41,7 @@ def embeddings_endpoint() -> Iterator[ProviderServer]:
         yield running
 
 
-def chroma(space: str = "cosine") -> dict[str, Any]:
+def chroma(space: str = "cosine", vectors: list[list[float]] | None = None) -> dict[str, Any]:
     """The library in a collection of its own; the entry that reaches it."""
     name = f"library-{uuid.uuid4().hex[:12]}"
     place = f"{chroma_url()}/api/v2/tenants/default_tenant/databases/default_database/collections"
@@ -49,7 +49,8 @@ def chroma(space: str = "cosine") -> dict[str, Any]:
     made = httpx2.post(place, json={"name": name, "configuration": configuration}).raise_for_status().json()
     records = {
         "ids": [one["id"] for one in DOCUMENTS], "documents": [one["content"] for one in DOCUMENTS],
-        "metadatas": [_metadata(one) for one in DOCUMENTS], "embeddings": [vector(one["content"]) for one in DOCUMENTS],
+        "metadatas": [_metadata(one) for one in DOCUMENTS],
+        "embeddings": vectors or [vector(one["content"]) for one in DOCUMENTS],
     }  # fmt: skip
     httpx2.post(f"{place}/{made['id']}/add", json=records).raise_for_status()
     return {"chroma": {"url": chroma_url(), "collection": name}}

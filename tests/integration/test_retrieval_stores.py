@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from pytest_django import Settings
 
+from diffing import embeddings
 from replay import retrieval
 from replay.providers.types import ProviderError
 from tests import retrieval_stores as stores
@@ -114,8 +115,8 @@ def test_a_distance_becomes_a_score_that_grows_with_nearness(make: Make, far: fl
 
 def test_the_query_is_embedded_with_the_profile_that_was_asked_for(vectors: ProviderServer, settings: Settings) -> None:
     entry = stores.chroma()
-    embeddings = {"small": SMALL, "large": {**SMALL, "model": "large", "dimensions": 6}}
-    settings.RETRIEVERS = {"library": {**entry, "embeddings": embeddings, "embedding": "small"}}
+    profiles = {"small": SMALL, "large": {**SMALL, "model": "large", "dimensions": 6}}
+    settings.RETRIEVERS = {"library": {**entry, "embeddings": profiles, "embedding": "small"}}
     one = retrieval.configured()["library"]
     for profile in ("large", None, "as recorded elsewhere"):
         found = retrieval.run(one, retrieval.Search(query="gift", top_k=1, filters={}, embedding=profile, replay="r1"))
@@ -126,8 +127,8 @@ def test_the_query_is_embedded_with_the_profile_that_was_asked_for(vectors: Prov
 
 
 def test_qdrant_embeds_the_text_itself(settings: Settings) -> None:
-    embeddings = {"words": {"engine": "qdrant/bm25", "vector": "words"}}
-    settings.RETRIEVERS = {"library": {**stores.qdrant(), "embeddings": embeddings}}
+    profiles = {"words": {"engine": "qdrant/bm25", "vector": "words"}}
+    settings.RETRIEVERS = {"library": {**stores.qdrant(), "embeddings": profiles}}
     found = find(retrieval.configured()["library"], query="gift")
     assert texts(found) == ["gift"]
 
@@ -246,11 +247,19 @@ def test_an_answer_of_another_shape_is_said(endpoint: ProviderServer, settings: 
     assert failed.value.code == "invalid_response"
 
 
-def test_the_packaged_model_is_asked_for_by_name(settings: Settings) -> None:
+def test_the_packaged_model_is_asked_for_by_name(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.RETRIEVERS = {"library": {**stores.chroma(), "embeddings": {"mini": {"local": "all-MiniLM-L6-v2"}}}}
-    from diffing import embeddings
-
-    if embeddings.installed():
-        pytest.skip("covered with the semantic extra")
+    monkeypatch.setattr(embeddings, "installed", lambda: False)
     with pytest.raises(ProviderError, match="extra `semantic`"):
         find(retrieval.configured()["library"])
+
+
+@pytest.mark.semantic
+def test_a_semantic_query_is_embedded_by_the_packaged_model(settings: Settings) -> None:
+    contents = [document["content"] for document in stores.DOCUMENTS]
+    made = embeddings.encode(contents)
+    entry = stores.chroma(vectors=[made[text] for text in contents])
+    settings.RETRIEVERS = {"library": {**entry, "embeddings": {"mini": {"local": "all-MiniLM-L6-v2"}}}}
+    found = find(retrieval.configured()["library"], query="my package never arrived, do I get my money back?")
+    assert found[0]["content"] == contents[0]
+    assert found[0]["score"] > found[1]["score"] + 0.1
