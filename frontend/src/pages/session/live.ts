@@ -50,7 +50,6 @@ function applyNew(state: LiveState, message: LiveMessage): LiveState {
     case "experiment":
     case "experiment_row":
     case "bisection":
-    case "diff":
       return state;
     default:
       return message satisfies never;
