@@ -212,10 +212,11 @@ def _is_own(item: MessagePair, context: _Context) -> bool:
     """
     if item.role in SYSTEM_ROLES:
         return True
-    if item.opening and not context.given.isdisjoint(map(one_line, (item.base, item.candidate))):
-        return True
     places = {f"/messages/{index}" for index in (item.base_index, item.candidate_index) if index is not None}
-    return not context.tainted and context.fed.isdisjoint(places)
+    if not context.fed.isdisjoint(places):
+        return False
+    first = item.opening and not context.given.isdisjoint(map(one_line, (item.base, item.candidate)))
+    return first or not context.tainted
 
 
 def _fed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:
