@@ -27,7 +27,7 @@ from tests.agent_runs import Asks, Says, agent_run
 from tests.unit.test_replay_plans import accounted, forks, texts
 from tests.unit.test_replay_walk import MemoryWorld, Replay, labels, replay
 from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import StepStatus, StepType
+from traces.vocabulary import Reason, StepStatus, StepType
 
 Heard = tuple[HookEvent, JSONObject, int]
 SAYS = [
@@ -100,8 +100,8 @@ def test_whatever_hooks_decide_every_source_step_is_accounted_for_once(
     balance = Counter(heard.events)
     assert balance["turn_start"] == balance["turn_end"]
     assert balance["pre_tool_use"] == balance["post_tool_use"] + balance["post_tool_use_failure"]
-    denied = [event for event in events if isinstance(event, Resolved) and event.answer.status is StepStatus.DENIED]
-    assert all(event.answer.detail["hook"] for event in denied)
+    denied = [event for event in events if isinstance(event, Resolved) and event.answer.reason is Reason.DENIED]
+    assert all(event.answer.detail["hook"] and event.answer.status is StepStatus.DENIED for event in denied)
 
 
 def decides(on: HookEvent, outcome: Outcome, *, once: bool = True) -> Listener:
