@@ -107,11 +107,14 @@ class Space:
         return seen is not None and seen.settled and seen.outcome != "candidate"
 
     def smallest(self) -> list[Atoms]:
-        """The sets known to be enough of which no member can be left out; else the smallest known to be enough."""
+        """The sets known to be enough of which no member can be left out."""
+        return [one for one in self.known_enough() if self._is_minimal(one)]
+
+    def known_enough(self) -> list[Atoms]:
+        """The sets known to be enough, none of which holds another one; the smaller ones first."""
         found = [applied for applied in self._asked() if self.enough(applied)]
         ordered = sorted(set(found), key=self.order)
-        least = [one for one in ordered if not any(other < one for other in ordered)]
-        return [one for one in least if self._is_minimal(one)] or least[:1]
+        return [one for one in ordered if not any(other < one for other in ordered)]
 
     def _is_minimal(self, applied: Atoms) -> bool:
         smaller = (applied - self.with_dependents(frozenset({atom})) for atom in applied)

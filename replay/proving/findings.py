@@ -83,7 +83,7 @@ def verdict(ladder: Ladder) -> Verdict:
     sets = tuple(space.smallest())
     if sets:
         return Verdict(kind=_kind(space, sets), sets=sets)
-    return _needed(ladder) or _left(ladder) or Verdict(kind="inconclusive")
+    return _needed(ladder) or _left(ladder) or _narrowed(space) or Verdict(kind="inconclusive")
 
 
 def _kind(space: Space, sets: tuple[Atoms, ...]) -> EvidenceVerdict:
@@ -103,6 +103,12 @@ def _needed(ladder: Ladder) -> Verdict | None:
     alone = next(iter(needed))
     single = len(needed) == 1 and space.enough(needed) is None
     return Verdict(kind="single" if single else "joint", sets=(frozenset({alone}) if single else needed,))
+
+
+def _narrowed(space: Space) -> Verdict | None:
+    """Some of the changes are enough, and which of them could not be told."""
+    narrowed = [one for one in space.known_enough() if one != space.all]
+    return Verdict(kind="inconclusive", sets=tuple(narrowed[:1])) if narrowed else None
 
 
 def _left(ladder: Ladder) -> Verdict | None:

@@ -26,7 +26,7 @@ class Told:
 def conclusion(told: Told) -> str:
     """The finding in one sentence."""
     said = _found(told)
-    if told.sets and told.gate.status == "not_run":
+    if told.sets and told.kind != "inconclusive" and told.gate.status == "not_run":
         return f"{said.removesuffix('.')}; whether chance alone did it was not tested."
     return said
 
@@ -149,6 +149,9 @@ def _inconclusive(told: Told) -> str:
         return "The outcomes differ, and no recorded change could be tested by a replay."
     if told.gate.status == "not_run" and not ladder.made():
         return f"Nothing is proved: {told.gate.reason}."
+    if told.sets:
+        names = _listed([_inner(atom.title) for atom in _members(told, told.sets[0])])
+        return f"It is among these changes, and which of them could not be tested: {names}."
     whole = ladder.space.enough(ladder.space.all)
     if whole is False:
         return "All known changes together do not make the difference: something that was not recorded did."
