@@ -236,17 +236,31 @@ def prove(
 
 
 @app.command()
+def tree(run: Run, json: Json = False, url: Url = None, token: Token = None) -> None:
+    """Show a run with all its forks and theirs, with their labels and scores."""
+    from cockpit.cli import showing
+
+    showing.tree(run, json=json, url=url, token=token)
+
+
+@app.command()
 def share(
     diff: Annotated[str, typer.Argument(metavar="DIFF", help="The id of a diff, a unique beginning, or `last`.")],
     expires: Annotated[str | None, typer.Option(metavar="7d", help="How long it opens: 30m, 12h, 7d, 2w.")] = None,
+    for_: Annotated[
+        list[str] | None, typer.Option("--for", metavar="NAME", help="Opens only for these people. Repeat it.")
+    ] = None,
+    signed_in: Annotated[bool, typer.Option("--signed-in", help="Opens only for who is signed in.")] = False,
+    views: Annotated[int | None, typer.Option(min=1, help="Opens so many times.")] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Make a link that opens a diff for anyone who has it."""
+    """Make a link that opens a diff: for anyone who has it, unless told otherwise."""
     from cockpit.cli import comparing
 
-    comparing.share(diff, expires=expires, json=json, url=url, token=token)
+    terms = comparing.terms(expires=expires, people=for_ or [], signed_in=signed_in, views=views)
+    comparing.share(diff, terms, json=json, url=url, token=token)
 
 
 @app.command()

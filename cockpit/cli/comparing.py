@@ -34,11 +34,10 @@ def diff(
         _print(report, text, target)
 
 
-def share(diff: str, *, expires: str | None, json: bool, url: str | None, token: str | None) -> None:
+def share(diff: str, terms: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> None:
     """Make a link, and print it: it cannot be shown again."""
-    seconds = _seconds(expires) if expires else None
     with connected(url, token) as api:
-        made = api.post(f"/diffs/{_diff_id(api, diff)}/shares", {"expires_in_s": seconds})
+        made = api.post(f"/diffs/{_diff_id(api, diff)}/shares", terms)
     if json:
         output.document({"url": made["url"], "expires_at": made["expires_at"], "id": made["id"]})
     else:
@@ -84,6 +83,15 @@ def _diff_id(api: Api, ref: str) -> str:
     if len(matches) > 1:
         raise Failure(f"{ref!r} fits several diffs: {', '.join(matches)}", exit=Exit.BAD_INPUT)
     return str(matches[0])
+
+
+def terms(*, expires: str | None, people: list[str], signed_in: bool, views: int | None) -> dict[str, Any]:
+    """Who may open a link, until when and how often; unless told otherwise anyone who has it."""
+    if people and signed_in:
+        raise Failure("a link is for named people or for whoever is signed in: say one", exit=Exit.BAD_INPUT)
+    audience = "people" if people else "signed_in" if signed_in else "anyone"
+    seconds = _seconds(expires) if expires else None
+    return {"expires_in_s": seconds, "audience": audience, "people": people, "max_views": views}
 
 
 def _seconds(text: str) -> int:

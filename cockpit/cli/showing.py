@@ -1,4 +1,4 @@
-"""`runs` and `show`."""
+"""`runs`, `show` and `tree`."""
 
 import json as jsonlib
 import sys
@@ -41,6 +41,33 @@ def show(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
             _print_whole(run, pages(api, run["id"], "full-steps", _PAGE))
         else:
             _overview(run, list(pages(api, run["id"], "steps", None)))
+
+
+def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
+    """All forks of a run under what they were forked from."""
+    with connected(url, token) as api:
+        found = api.get(f"/runs/{run_id(api, ref)}/tree")
+    if json:
+        output.document(found)
+        return
+    shown = output.table("", "run", ">from", ">ARS", ">output", ">tools", ">checks", ">tokens", ">cost", "what")
+    for run in found["runs"]:
+        scores = [_figure(run[name]) for name in ("ars", "output_similarity", "tool_accuracy")]
+        checks = "" if run["checks"] is None else f"{sum(c['passed'] for c in run['checks'])}/{len(run['checks'])}"
+        fork = "" if run["fork_sequence_no"] is None else str(run["fork_sequence_no"])
+        what = run["origin_name"] or ", ".join(run["changes"]) or run["name"]
+        shown.add_row(
+            output.glyph("live", run["status"]), run["id"], fork, *scores, checks,
+            str(run["tokens_in"] + run["tokens_out"]), output.money(run["cost_usd"]),
+            Text("  " * run["depth"] + what),
+        )  # fmt: skip
+    output.people().print(shown)
+    if found["left_out"]:
+        output.note(f"{found['left_out']} more forks are not shown")
+
+
+def _figure(score: float | None) -> str:
+    return "" if score is None else f"{score:.2f}"
 
 
 def _runs(api: Api, limit: int, app: str | None) -> Iterator[dict[str, Any]]:

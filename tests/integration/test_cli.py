@@ -254,6 +254,35 @@ def test_share_prints_a_link_that_expires(forkpoint: Warm, failed: str, fork: An
     assert forkpoint("share", "ffffffff").code == 4
 
 
+def test_a_share_link_is_for_whom_it_says(forkpoint: Warm, failed: str, fork: Any) -> None:
+    report = forkpoint("diff", failed, fork["run"]["id"], "--json").json
+    assert forkpoint("share", report["id"], "--for", "Ada", "--for", "Eve", "--views", "3", "--json").code == 0
+    assert forkpoint("share", report["id"], "--for", "Ada", "--signed-in").code == 2
+
+
+def test_bisect_prices_and_finds_the_step(forkpoint: Warm, failed: str, tmp_path: Path) -> None:
+    """The small model takes cents for euros at its third call; the large one does not, if it comes in time."""
+    change = tmp_path / "large.json"
+    change.write_text(json.dumps([{"match": {"type": "model"}, "model": {"model": "desk-large-1"}}]))
+    given = ("--check", "contains:42.00 EUR", "--overrides", change, "--samples", "1", "--json")
+    plan = forkpoint("bisect", failed, *given, "--preview").json["plan"]
+    assert (plan["refusals"], plan["live_calls"] > 0) == ([], True)
+    found = forkpoint("bisect", failed, *given)
+    assert found.code == 0, found.err
+    result = found.json["bisection"]["result"]
+    assert (result["reproduction"], result["rescue"]) == ("reproduces", "rescued")
+    assert "with the changes" in result["sentence"]
+    assert forkpoint("bisect", failed, "--check", "nonsense").code == 2
+    assert forkpoint("bisect", failed, "--check", "status:failed").code == 2  # it does not fail this one
+
+
+def test_tree_lists_forks_under_their_source(forkpoint: Warm, failed: str, fork: Any) -> None:
+    found = forkpoint("tree", fork["run"]["id"], "--json").json
+    assert found["runs"][0]["id"] == failed
+    assert fork["run"]["id"] in {run["id"] for run in found["runs"]}
+    assert fork["run"]["id"] in forkpoint("tree", failed).out
+
+
 def test_what_is_not_there_is_not_found(forkpoint: Warm, failed: str) -> None:
     said = forkpoint("show", "nothing", "--json")
     assert said.code == 4

@@ -30,6 +30,7 @@ function session(changes: Partial<SessionView> = {}): SessionView {
     error_code: "",
     error: "",
     error_sequence_no: null,
+    takeovers: [],
     created_at: "2026-11-21T10:00:00Z",
     started_at: null,
     ended_at: null,
