@@ -1,4 +1,4 @@
-"""The signature cache: any sealed run of the app that holds a real answer to the same call."""
+"""The caches: any sealed run of the app that holds a real answer to the same call, or to a tool call much like it."""
 
 from collections.abc import Collection
 from typing import Final
@@ -6,11 +6,13 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from replay import matching
 from replay.world import LIVE_REASONS, Hit
-from traces import store
+from traces import store, tool_calls
+from traces.call_shapes import shape_of
 from traces.ignoring import is_reduced
-from traces.json_types import JSONObject
-from traces.models import ReducedSignature, Step
+from traces.json_types import JSONObject, JSONValue
+from traces.models import ReducedSignature, Run, Step
 from traces.parts import MissingPart
 from traces.vocabulary import Label, StepStatus
 
@@ -45,3 +47,32 @@ def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Hit |
         where: JSONObject = {"run": str(run_id), "step": number, "id": str(step_id), "similarity": 1.0}
         return Hit(output_ref=output_ref, output=output, status=StepStatus(status), where=where)
     return None
+
+
+def similar(run: Run, tool: str, arguments: JSONValue, threshold: float) -> Hit | None:
+    """The answer to the most similar tool call of a sealed run: of this run, else of the app; of equals the newest."""
+    shape = shape_of(tool, arguments)
+    for within in (run.id, None):
+        found = tool_calls.alike(run.app, shape, threshold, run=within)
+        best = matching.most_alike(tool_calls.joined(shape), found, threshold)
+        if best is None:
+            continue
+        text, score = best
+        hits = (_hit(*place, score) for place in tool_calls.places(run.app, shape, text, run=within))
+        if (hit := next(filter(None, hits), None)) is not None:
+            return hit
+    return None
+
+
+def _hit(run_id: UUID, number: int, similarity: float) -> Hit | None:
+    """What a recorded tool call answered, if that can be read."""
+    columns = ("id", "output_ref", "status")
+    step_id, output_ref, status = Step.objects.values_list(*columns).get(run_id=run_id, sequence_no=number)
+    try:
+        output = store.payload(output_ref)
+    except MissingPart:
+        return None
+    where: JSONObject = {
+        "run": str(run_id), "step": number, "id": str(step_id), "similarity": round(similarity, 4),
+    }  # fmt: skip
+    return Hit(output_ref=output_ref, output=output, status=StepStatus(status), where=where)

@@ -138,6 +138,9 @@ class Execution:
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
         return cache.lookup(self.session.source_run.app, signature, exclude=exclude)
 
+    def similar(self, call: Call, threshold: float) -> Hit | None:
+        return cache.similar(self.session.source_run, call.called, call.input, threshold)
+
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
         return preflight.provider_name(provider, model, override)
 

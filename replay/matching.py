@@ -6,37 +6,17 @@ be equal; only free text may differ, and never by a number or a negation. The si
 of its arguments'.
 """
 
-import re
-import unicodedata
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from rapidfuzz import fuzz, process
 
-from traces.canonical import digest, escape_pointer
+from traces.call_shapes import shape_of
+from traces.canonical import digest
 from traces.json_types import JSONValue
 
 Call = TypeVar("Call", bound=Hashable)
-
-_NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?")
-_TOKEN: Final = re.compile(r"\S+")
-_TRIM: Final = "\"'`.,;:!?()[]{}<>"
-_NEGATIONS: Final = frozenset({
-    "no", "not", "never", "none", "nothing", "nobody", "nowhere", "neither", "nor", "without", "except", "unless",
-    "cannot", "false", "off", "disable", "disabled", "exclude", "excluding",
-})  # fmt: skip
-_DATES: Final = frozenset({
-    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march",
-    "april", "may", "june", "july", "august", "september", "october", "november", "december", "today", "tomorrow",
-    "yesterday",
-})  # fmt: skip
-_QUANTITIES: Final = frozenset({
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "hundred", "thousand", "million", "half", "double", "all", "any", "both",
-})  # fmt: skip
-_FIXED: Final = _NEGATIONS | _DATES | _QUANTITIES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +25,6 @@ class Match(Generic[Call]):
 
     call: Call
     similarity: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Shape:
-    """What must be equal for two calls to be comparable (`rigid`), and the texts that may differ, in order."""
-
-    rigid: str
-    texts: tuple[str, ...]
 
 
 def _whole(tool: str, arguments: JSONValue) -> JSONValue:
@@ -71,7 +43,7 @@ class RecordedCalls(Generic[Call]):
 
     def add(self, call: Call, tool: str, arguments: JSONValue) -> None:
         """Calls are added in the order in which they were made."""
-        exact, shape = self._key(tool, arguments), _shape(tool, self.reduced(tool, arguments))
+        exact, shape = self._key(tool, arguments), shape_of(tool, self.reduced(tool, arguments))
         self._exact.setdefault(exact, []).append(call)
         self._shapes.setdefault(shape.rigid, {})[call] = shape.texts
         self._of[call] = (exact, shape.rigid)
@@ -103,7 +75,7 @@ class RecordedCalls(Generic[Call]):
         self, tool: str, arguments: JSONValue, threshold: float, but: Collection[Call] = ()
     ) -> Match[Call] | None:
         """The most similar unused call at or above `threshold`, but for some; of equals, the earliest."""
-        shape = _shape(tool, self.reduced(tool, arguments))
+        shape = shape_of(tool, self.reduced(tool, arguments))
         candidates = self._shapes.get(shape.rigid, {})
         if but:
             candidates = {call: texts for call, texts in candidates.items() if call not in but}
@@ -111,9 +83,7 @@ class RecordedCalls(Generic[Call]):
             return None
         if not shape.texts:
             return Match(call=next(iter(candidates)), similarity=1.0)
-        scores: dict[Call, float] = dict.fromkeys(candidates, 1.0)
-        for position, text in enumerate(shape.texts):
-            scores = _narrowed(scores, candidates, position, text, threshold)
+        scores = _alike(shape.texts, candidates, threshold)
         if not scores:
             return None
         best = max(scores, key=scores.__getitem__)
@@ -132,73 +102,37 @@ def exact_key(tool: str, arguments: JSONValue) -> str:
 
 def similarity(recorded: JSONValue, current: JSONValue, tool: str = "") -> float:
     """The similarity of two calls of one tool by their arguments; 0.0 where something that must be equal is not."""
-    before, after = _shape(tool, recorded), _shape(tool, current)
+    before, after = shape_of(tool, recorded), shape_of(tool, current)
     if before.rigid != after.rigid:
         return 0.0
     return min((fuzz.ratio(one, two) / 100 for one, two in zip(before.texts, after.texts, strict=True)), default=1.0)
 
 
+def most_alike(texts: str, candidates: Sequence[str], threshold: float) -> tuple[str, float] | None:
+    """The most similar of calls that agree in all that must be equal, each by its free texts, one a line."""
+    if "\n" not in texts:
+        # One pass that ends a comparison as soon as it cannot win: most calls have one free text or none.
+        found = process.extractOne(texts, candidates, scorer=fuzz.ratio, score_cutoff=threshold * 100)
+        return None if found is None else (found[0], found[1] / 100)
+    lines = {place: candidate.split("\n") for place, candidate in enumerate(candidates)}
+    scores = _alike(texts.split("\n"), lines, threshold)
+    best = max(scores, key=scores.__getitem__, default=None)
+    return None if best is None else (candidates[best], scores[best])
+
+
+def _alike(texts: Sequence[str], candidates: Mapping[Call, Sequence[str]], threshold: float) -> dict[Call, float]:
+    """The candidates that are similar enough in every text, with the similarity of the least similar one, in order."""
+    scores: dict[Call, float] = dict.fromkeys(candidates, 1.0)
+    for position, text in enumerate(texts):
+        scores = _narrowed(scores, candidates, position, text, threshold)
+    return scores
+
+
 def _narrowed(
-    scores: dict[Call, float], candidates: dict[Call, tuple[str, ...]], position: int, text: str, threshold: float
+    scores: dict[Call, float], candidates: Mapping[Call, Sequence[str]], position: int, text: str, threshold: float
 ) -> dict[Call, float]:
     choices = {call: candidates[call][position] for call in scores}
     found = process.extract(text, choices, scorer=fuzz.ratio, score_cutoff=threshold * 100, limit=None)
     kept = {call: value / 100 for _, value, call in found}
     # In the order of recording, so that the earliest of equals wins.
     return {call: min(score, kept[call]) for call, score in scores.items() if call in kept}
-
-
-def _shape(tool: str, arguments: JSONValue) -> _Shape:
-    rigid: list[JSONValue] = [tool]
-    texts: list[str] = []
-    _walk(arguments, "", rigid, texts)
-    return _Shape(rigid=digest(rigid), texts=tuple(texts))
-
-
-def _walk(value: JSONValue, path: str, rigid: list[JSONValue], texts: list[str]) -> None:
-    if isinstance(value, dict):
-        rigid.append([path, "object", *sorted(value)])
-        for key in sorted(value):
-            _walk(value[key], f"{path}/{escape_pointer(key)}", rigid, texts)
-    elif isinstance(value, list):
-        rigid.append([path, "list", len(value)])
-        for index, item in enumerate(value):
-            _walk(item, f"{path}/{index}", rigid, texts)
-    elif isinstance(value, str) and _is_free(value):
-        text = _normalised(value)
-        rigid.append([path, "text", *fixed_tokens(text)])
-        texts.append(text)
-    else:
-        rigid.append([path, "value", _rigid(value)])
-
-
-def _rigid(value: JSONValue) -> JSONValue:
-    """Numbers by value, also when written as text, except where a leading zero makes them an id."""
-    if isinstance(value, bool) or value is None:
-        return value
-    text = str(value)
-    if isinstance(value, int | float) or _NUMBER.fullmatch(text):
-        return f"number {Decimal(text).normalize():f}"
-    return f"text {text}"
-
-
-def _is_free(value: str) -> bool:
-    """Free text has several words; a single token is a name, an id, an address, a path or one of an enumeration."""
-    words = value.split()
-    return len(words) > 1 and any(character.isalpha() for character in value)
-
-
-def _normalised(value: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", value).casefold().split())
-
-
-def fixed_tokens(text: str) -> Iterable[str]:
-    """What has to be the same in two alike texts: numbers, ids, addresses, paths, dates, quantities and negations."""
-    for token in sorted(match.group().strip(_TRIM) for match in _TOKEN.finditer(text)):
-        word = token.replace("\u2019", "'")
-        if word in _FIXED or word.endswith("n't") or _is_identifier(token):
-            yield word
-
-
-def _is_identifier(token: str) -> bool:
-    return any(character.isdigit() for character in token) or "@" in token or "/" in token or "_" in token

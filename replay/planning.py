@@ -55,6 +55,7 @@ class Sources:
     price: Price
     tool: Callable[[str], Standing] = lambda name: UNREVIEWED
     ignoring: Ignoring = NOTHING
+    similar: Callable[[Call, float], Hit | None] = lambda call, threshold: None
     retriever: Callable[[Call], Serving] = lambda call: Serving(why="no retriever is configured")
 
 
@@ -71,6 +72,9 @@ class PlanWorld:
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
         return self.sources.cached(signature, exclude)
+
+    def similar(self, call: Call, threshold: float) -> Hit | None:
+        return self.sources.similar(call, threshold)
 
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
         return self.sources.provider(provider, model, override)

@@ -108,8 +108,11 @@ def sources(run: Run, payloads: Payloads) -> planning.Sources:
     def cached(signature: str, exclude: Collection[UUID]) -> Hit | None:
         return cache.lookup(run.app, signature, exclude=exclude)
 
+    def similar(call: Call, threshold: float) -> Hit | None:
+        return cache.similar(run, call.called, call.input, threshold)
+
     return planning.Sources(
-        payload=payloads, cached=cached, provider=provider_name, price=_price, tool=_Tools(), retriever=retriever,
+        payload=payloads, cached=cached, similar=similar, provider=provider_name, price=_price, tool=_Tools(), retriever=retriever,
         ignoring=ignore_lists.current(run.app),
     )  # fmt: skip
 

@@ -52,6 +52,7 @@ class Resolvers:
             lambda asked: self._repeated(repeated(asked)),
             self._cached,
             lambda asked: self._similar(similar(asked)),
+            self._elsewhere,
         )
         chain: tuple[Resolver, ...] = (
             *((self._live, *recorded) if self.policy.order == "reexecute" else (*recorded, self._live)),
@@ -84,6 +85,7 @@ class Resolvers:
         yield self._cached
         if call.type is StepType.TOOL:
             yield self._semantic
+            yield self._elsewhere
         if self.policy.order == "reuse":
             yield self._live
         if call.type is StepType.TOOL:
@@ -124,6 +126,13 @@ class Resolvers:
         alike = similarity(kept[0], kept[1], node.called)
         return self._similar(Match(call=node, similarity=alike)) if alike >= self.policy.semantic_threshold else None
 
+    def _elsewhere(self, call: Call) -> Answer | None:
+        """What a call much like this one was answered with in any run of the app."""
+        if not call.complete:
+            return None
+        hit = self.world.similar(call, self.policy.semantic_threshold)
+        return None if hit is None else from_cache(hit, Reason.CACHE_SEMANTIC)
+
     def _from_recording(self, node: Node, *, label: Label, reason: Reason) -> Answer:
         return Answer(
             action="reuse", label=label, reason=reason, source=node,
@@ -137,7 +146,7 @@ class Resolvers:
             return None
         exclude = () if call.node is None else (call.node.id,)
         hit = self.world.cached(call.reduced or call.signature, exclude=exclude)
-        return None if hit is None else from_cache(hit, call)
+        return None if hit is None else from_cache(hit, Reason.CACHE_SIGNATURE)
 
     def _live(self, call: Call) -> Answer | None:
         """Ask a provider, where the policy lets calls of this kind go live."""
@@ -234,9 +243,9 @@ class Resolvers:
         return "nothing is configured to run it"
 
 
-def from_cache(hit: Hit, call: Call) -> Answer:
+def from_cache(hit: Hit, reason: Reason) -> Answer:
     return Answer(
-        action="cache", label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, output=hit.output,
+        action="cache", label=Label.CACHED, reason=reason, output=hit.output,
         output_ref=hit.output_ref, status=hit.status, detail={"matched": hit.where},
     )  # fmt: skip
 

@@ -128,6 +128,9 @@ class World(Protocol):
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
         """A recorded answer to the same call in any sealed run of the app, but for the excluded steps."""
 
+    def similar(self, call: Call, threshold: float) -> Hit | None:
+        """A recorded answer to a tool call like this one in any sealed run of the app."""
+
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
         """The name of the configured provider that would answer, if any."""
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
-from traces import bundle_files, live, queries, rows, services, store
+from traces import bundle_files, live, queries, rows, services, store, tool_calls
 from traces.bundle_files import BadBundle, Bundle
 from traces.bundle_lines import EdgeLine, Origin, RunLine, StepLine, parsed
 from traces.json_types import JSONObject, JSONValue
@@ -72,6 +72,7 @@ def _store(
     services.insert_steps(stored.id, step_rows)
     services.insert_edges(stored.id, (EdgeFact(**dict(edge)) for edge in edges))
     services.insert_tags(stored.id, run.tags)
+    tool_calls.insert_of(stored)
     Run.objects.filter(id=stored.id).update(sealed_at=datetime.now(UTC))
     live.touch("runs")
     return Recorded(run_id=stored.id, created=True)

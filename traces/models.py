@@ -198,6 +198,22 @@ class ReducedSignature(models.Model):
         return f"{self.signature} as {self.reduced}"
 
 
+class ToolCall(models.Model):
+    """A tool call of a sealed run that was really answered, found by calls that differ from it in wording only."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    sequence_no = models.PositiveIntegerField()
+    key = models.CharField(max_length=32, help_text="of the app, the tool and all that must be equal")
+    length = models.PositiveIntegerField(help_text="of the texts: those of very different length are not alike")
+    texts = models.TextField(blank=True, help_text="those that may differ, one a line")
+
+    class Meta:
+        indexes = (models.Index(fields=["key", "length"], name="tool_call_alike"),)
+
+    def __str__(self) -> str:
+        return f"step {self.sequence_no}"
+
+
 class RetentionPass(models.Model):
     """While a row is here, sealed runs may be deleted: only by the transaction that put it here.
 

@@ -1,6 +1,6 @@
 """Recordings made ready to be stored, without the database: rows, parts, provenance, and the columns of the run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -17,6 +17,7 @@ from traces.provenance import EdgeFact, StepFacts, find_edges
 from traces.recording import RecordedRun, RecordedStep
 from traces.rows import StepRow
 from traces.signatures import signature
+from traces.vocabulary import Label, StepStatus, StepType
 
 _COST: Final = Decimal("0.00000001")
 Identity = tuple[str, str]  # app, external id
@@ -47,6 +48,13 @@ class Prepared:
     @property
     def parts(self) -> dict[str, bytes]:
         return self.splitter.parts
+
+    def answered_calls(self) -> Iterator[tuple[int, str, JSONValue]]:
+        """The tool calls that were really answered: number, tool and arguments."""
+        for step, row in zip(self.steps, self.rows, strict=True):
+            answered = step.type is StepType.TOOL and step.status is StepStatus.OK and step.output is not None
+            if answered and step.label is Label.LIVE:
+                yield row.sequence_no, step.tool_name or step.name, step.input
 
     def edges(self) -> list[EdgeFact]:
         """Its provenance: worked out only when asked, for a repeated recording needs none."""

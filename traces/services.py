@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import ProtectedError
 
-from traces import bulk, lineage, live, rows, store, summaries
+from traces import bulk, lineage, live, rows, store, summaries, tool_calls
 from traces.ids import new_id
 from traces.json_types import JSONObject
 from traces.models import Edge, RetentionPass, Run, RunTag, Step
@@ -144,6 +144,7 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
             lineage.copy_edges(run)
         else:
             insert_edges(run_id, lineage.edges_of(run, steps))
+            tool_calls.insert_of(run)
         now = datetime.now(UTC)
         run.status, run.ended_at, run.sealed_at = status, ended_at or now, now
         _take_totals(run, steps)
@@ -213,6 +214,8 @@ def _insert_recorded(runs: Sequence[Prepared], edges: Mapping[Identity, Iterable
     bulk.insert(Step, _STEP_COLUMNS, [(run.run_id, *rows.values_of(row)) for run in runs for row in run.rows])
     bulk.insert(Edge, _EDGE_COLUMNS, [_edge(run.run_id, edge) for run in runs for edge in edges[run.identity]])
     bulk.insert(RunTag, _TAG_COLUMNS, [row for run in runs for row in _tags(run.run_id, run.columns["tags"])])
+    for run in runs:
+        tool_calls.insert(run.columns["app"], run.run_id, run.answered_calls())
     for chunk in bulk.chunks(run.run_id for run in runs):
         Run.objects.filter(id__in=chunk).update(sealed_at=datetime.now(UTC))
     live.touch("runs")

@@ -13,7 +13,7 @@ from replay.proving.lab import Side
 from replay.proving.probing import MISSED, Setup, coupled, hit
 from replay.proving.watching import Lost, Missed, Watch
 from replay.walk import Walk
-from replay.world import Event, Hit
+from replay.world import Call, Event, Hit
 from traces.parts import MissingPart
 
 
@@ -41,6 +41,9 @@ class ProbeExecution(Execution):
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
         return hit(self._coupling, signature, self._payloads)
+
+    def similar(self, call: Call, threshold: float) -> Hit | None:
+        return None
 
     def handle(self, event: Event, walk: Walk) -> None:
         if self._watch is None:

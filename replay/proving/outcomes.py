@@ -13,7 +13,7 @@ from diffing.text import normalise, shortened
 from replay.experiments import checks
 from replay.experiments.checks import Outcome, ToolUse
 from replay.experiments.schemas import Check, StatusCheck
-from replay.matching import fixed_tokens
+from traces.call_shapes import fixed_tokens
 from traces.canonical import digest
 from traces.json_types import JSONValue
 

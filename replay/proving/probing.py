@@ -84,6 +84,9 @@ class RecordedWorld:
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
         return hit(self.coupling, signature, self.payloads)
 
+    def similar(self, call: Call, threshold: float) -> Hit | None:
+        return None
+
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
         return "recorded"
 

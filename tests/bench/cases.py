@@ -12,14 +12,15 @@ from django.db import connection, transaction
 from django.test import Client
 
 from diffing import services as diffing
-from replay import runner
+from replay import cache, runner
 from replay import services as replays
 from replay.models import ReplaySession
 from replay.overrides import Match, Override, OverrideProfile, ToolOverride
 from replay.schemas import ReplayRequest
-from tests.bench.recordings import desk
+from tests.bench.recordings import desk, search_text, searches
 from tests.recordings import conversation
 from traces import services
+from traces.json_types import JSONObject
 from traces.models import Artifact, Edge, Run, Step
 
 
@@ -152,6 +153,16 @@ def preview_ms() -> float:
     return 1000 * _seconds(lambda: replays.preview(request))
 
 
+def semantic_match_ms() -> float:
+    """The most similar of 10,000 recorded calls of one tool that agree in all but their one free text."""
+    run = Run.objects.get(id=services.record(searches(10_000, "searches")).run_id)
+    asked: JSONObject = {"query": f"{search_text(7_777)} please"}
+    cache.similar(run, "search", {"query": "something else altogether"}, 0.85)
+    times = [1000 * _seconds(lambda: cache.similar(run, "search", asked, 0.85)) for _ in range(20)]
+    assert cache.similar(run, "search", asked, 0.85) is not None
+    return sorted(times)[len(times) // 2]
+
+
 def _diff_seconds(customers: int) -> float:
     base = _record(customers, f"base-{customers}")
     candidate = _record(customers, f"candidate-{customers}", changed_every=100)
@@ -167,6 +178,7 @@ CASES = (
     Case("fork at step 10,000: launch to first step", 300, "at_most", "ms", first_step_ms),
     Case("fork at step 10,000: launch to end", None, "at_most", "ms", fork_at_the_end_ms),
     Case("plan of a fork at step 2 of 10,000", None, "at_most", "ms", preview_ms),
+    Case("semantic match of a call, 10,000 recorded", 10, "at_most", "ms", semantic_match_ms),
     Case("diff of two 10,000-step runs", 1, "at_most", "s", lambda: _diff_seconds(3334)),
     Case("diff of two 100,000-step runs", 12, "at_most", "s", lambda: _diff_seconds(33_334), True),
 )

@@ -3,6 +3,7 @@
 from tests.recordings import SYSTEM, answers, asks, model_step, says, tool_step, user
 from traces.json_types import JSONObject, JSONValue
 from traces.recording import RecordedRun, RecordedStep
+from traces.vocabulary import StepType
 
 STEPS_PER_CUSTOMER = 3
 
@@ -29,3 +30,24 @@ def _served(number: int, status: str) -> tuple[RecordedStep, ...]:
         tool_step(f"look-{number}", call_id, order, result),
         model_step(f"tell-{number}", told, says(f"Your order {order} is {status}.")),
     )
+
+
+_WORDS = ("parcel", "refund", "carrier", "policy", "customer", "invoice", "address", "delivery", "warranty", "return")
+
+
+def search_text(number: int) -> str:
+    """A search without digits, for numbers must be equal: every number gives another one."""
+    places = [number // 10**place % 10 for place in range(5)]
+    return "find what is said of the " + " and the ".join(_WORDS[place] for place in places)
+
+
+def searches(count: int, external_id: str) -> RecordedRun:
+    """One tool, called over and over with one free text."""
+    steps = tuple(
+        RecordedStep(
+            key=f"search-{number}", type=StepType.TOOL, name="search", tool_name="search",
+            input={"query": search_text(number)}, output={"found": number},
+        )
+        for number in range(count)
+    )  # fmt: skip
+    return RecordedRun(external_id=external_id, name="Many searches", app="bench", format="bench", steps=steps)

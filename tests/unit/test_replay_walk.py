@@ -54,6 +54,9 @@ class MemoryWorld:
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
         return None
 
+    def similar(self, call: Call, threshold: float) -> Hit | None:
+        return None
+
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
         return None if self.model is None else "desk"
 

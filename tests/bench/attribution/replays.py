@@ -70,6 +70,9 @@ class Engine:
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
         return None
 
+    def similar(self, call: Call, threshold: float) -> Hit | None:
+        return None
+
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
         return provider
 
