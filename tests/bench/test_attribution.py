@@ -9,7 +9,7 @@ from tests.bench.attribution.results import Results, measure
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    return measure("slice", "abe", data=None, jobs=2)
+    return measure("slice", "aube", data=None, jobs=2)
 
 
 def test_what_is_called_sure_is_true(results: Results) -> None:
@@ -23,6 +23,11 @@ def test_nothing_is_blamed_where_nothing_had_an_effect(results: Results) -> None
 
 def test_the_cause_is_named_however_it_is_hidden(results: Results) -> None:
     missed = [target.what for target in targets.of_causes(results.a) if not target.reached]
+    assert not missed
+
+
+def test_the_product_finds_the_changes_itself(results: Results) -> None:
+    missed = [target.what for target in targets.unaided(results.u) if not target.reached]
     assert not missed
 
 

@@ -26,6 +26,11 @@ change. *Entry step*: the first step at which the base's answer brings the base'
 word of the finding is true, the kind and each set. The split *prior-friendly* has 60 % of its causes in prompts; in
 *adversarial* the first step that differs is a decoy.
 
+**Track A, unaided.** The same recordings, but nobody says what was changed: the product finds the changes itself,
+makes its own overrides of them and probes with what the two recordings hold. Some changes show in neither recording
+(a row that a tool would have answered with, had the base asked for it); then the recordings cannot tell, and the
+table says how often.
+
 **Track B, chance.** The same with a model that breaks a rule of its prompt with the probability eps. A/A pairs are
 two recordings that differ although only words were changed that mean nothing.
 

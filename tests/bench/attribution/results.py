@@ -9,7 +9,7 @@ from os import cpu_count
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tests.bench.attribution import scoring, targets, track_a, track_b, track_c, track_d, track_e
+from tests.bench.attribution import scoring, targets, track_a, track_b, track_c, track_d, track_e, track_u
 from tests.bench.attribution.targets import Target
 from traces.json_types import JSONObject, JSONValue
 
@@ -22,6 +22,7 @@ class Size:
     """How many cases of each track; the data folder's share only where there is one."""
 
     a: int
+    u: int
     b: int
     e: int
     real: int
@@ -30,8 +31,8 @@ class Size:
 
 
 SIZES: Final = {
-    "slice": Size(a=200, b=100, e=50, real=20, sampled=10, draws=5),
-    "full": Size(a=2000, b=2000, e=300, real=200, sampled=200, draws=40),
+    "slice": Size(a=200, u=40, b=100, e=50, real=20, sampled=10, draws=5),
+    "full": Size(a=2000, u=1000, b=2000, e=300, real=200, sampled=200, draws=40),
 }
 
 
@@ -40,6 +41,7 @@ class Results:
     size: str
     data: Path | None = None
     a: Sequence[scoring.Row] = ()
+    u: Sequence[track_u.UnaidedRow] = ()
     b: Sequence[track_b.ChanceRow] = ()
     c: Sequence[track_c.RealRow] = ()
     d: Sequence[track_d.LabelledRow] = ()
@@ -50,6 +52,7 @@ class Results:
 
     def targets(self) -> Iterator[Target]:
         yield from targets.of_causes(self.a) if self.a else ()
+        yield from targets.unaided(self.u) if self.u else ()
         yield from targets.of_chance(self.b) if self.b else ()
         yield from targets.of_edits(self.e, self.speed) if self.e else ()
         if self.c:
@@ -69,12 +72,14 @@ class Results:
             "seed": track_a.SEED, "targets": [_told(target) for target in self.targets()],
             "speed": dict(self.speed), "repeated": self.repeated,
             "summary": {
-                "a": scoring.summary(self.a) if self.a else None, "b": track_b.summary(self.b) if self.b else None,
+                "a": scoring.summary(self.a) if self.a else None, "u": track_u.summary(self.u) if self.u else None,
+                "b": track_b.summary(self.b) if self.b else None,
                 "c": track_c.summary(self.c) if self.c else None, "d": track_d.summary(self.d) if self.d else None,
                 "e": track_e.summary(self.e) if self.e else None,
             },
             "rows": {
-                "a": [scoring.as_json(row) for row in self.a], "b": [track_b.as_json(row) for row in self.b],
+                "a": [scoring.as_json(row) for row in self.a], "u": [track_u.as_json(row) for row in self.u],
+                "b": [track_b.as_json(row) for row in self.b],
                 "c": [track_c.as_json(row) for row in self.c], "d": [track_d.as_json(row) for row in self.d],
                 "e": [track_e.as_json(row) for row in self.e],
             },
@@ -86,6 +91,8 @@ def measure(size: str, tracks: str, *, data: Path | None, jobs: int) -> Results:
     wanted, results = SIZES[size], Results(size=size, data=data)
     if "a" in tracks:
         results.a = spread(track_a.rows, track_a.plan(wanted.a), jobs)
+    if "u" in tracks:
+        results.u = spread(track_u.rows, track_a.plan(wanted.u), jobs)
     if "b" in tracks:
         results.b = spread(track_b.rows, track_b.plan(wanted.b), jobs)
     if "e" in tracks:

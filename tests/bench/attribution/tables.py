@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.bench.attribution import scoring, track_b, track_c, track_d, track_e
+from tests.bench.attribution import scoring, track_b, track_c, track_d, track_e, track_u
 from tests.bench.attribution.results import Results
 from tests.bench.attribution.scoring import Row
 from tests.bench.attribution.targets import Target
@@ -30,6 +30,8 @@ def tables(results: Results) -> Iterator[Table]:
         yield _causes("By pipeline", scoring.by(results.a, lambda row: row.pipeline))
         yield _levels(results.a)
         yield _baselines(results.a)
+    if results.u:
+        yield _unaided(track_u.summary(results.u))
     if results.b:
         yield _chance(track_b.summary(results.b))
     if results.c:
@@ -92,6 +94,21 @@ def _baselines(rows: Sequence[Row]) -> Table:
         cells = [percent(scoring.share(row.baselines[each] for row in caused)) for each in names]
         lines.append([name, str(len(caused)), percent(scoring.share(row.top for row in caused)), *cells])
     return Table(title="Top-1 beside the baselines", head=("", "cases with a cause", "ladder", *names), rows=lines)
+
+
+def _unaided(found: JSONObject) -> Table:
+    lines = []
+    for name, cell in found.items():
+        assert isinstance(cell, dict)
+        levels = cell["levels"]
+        assert isinstance(levels, dict)
+        shown = [f"{percent(of['precision'])} of {of['cases']}" for of in levels.values() if isinstance(of, dict)]
+        lines.append(
+            [name, str(cell["cases"]), percent(cell["right"]), percent(cell["top1"]), percent(cell["undecided"]),
+             percent(cell["false_blame"]), *shown, _plain(cell["replays_median"])]
+        )  # fmt: skip
+    head = ("", "cases", "all of it true", "top-1", "undecided", "false blame", *scoring.LEVELS, "replays")
+    return Table(title="Unaided: nobody says what changed", head=head, rows=lines)
 
 
 def _chance(found: JSONObject) -> Table:

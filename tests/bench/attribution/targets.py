@@ -8,6 +8,7 @@ from tests.bench.attribution import scoring, track_b
 from tests.bench.attribution.scoring import Row
 from tests.bench.attribution.track_b import ChanceRow
 from tests.bench.attribution.track_e import EditRow
+from tests.bench.attribution.track_u import UnaidedRow
 
 HIGH: Final = 0.95  # below this the slice fails; the target is higher
 MEDIUM: Final = 0.75
@@ -48,6 +49,16 @@ def of_causes(rows: Sequence[Row]) -> Iterator[Target]:
         median = scoring.median_of([row.searched for row in of if row.top is not None])
         yield Target(what=f"A: replays for the verdict, median at {size} changes", bar=2 * int(size) + 4,
                      kind="at_most", measured=median, unit="")  # fmt: skip
+
+
+def unaided(rows: Sequence[UnaidedRow]) -> Iterator[Target]:
+    """Track A without being told what changed."""
+    known = [row for row in rows if not row.hidden]
+    high = [row.right for row in known if row.confidence == "high"]
+    yield _at_least("A unaided: a named change belongs to a true cause", 97, scoring.share(row.top for row in known))
+    yield _at_least("A unaided: precision of `high`", 98, scoring.share(high))
+    blamed = scoring.share(row.blamed for row in rows if row.top is None)
+    yield Target(what="A unaided: blame where nothing had an effect", bar=0, kind="at_most", measured=_percent(blamed))
 
 
 def of_chance(rows: Sequence[ChanceRow]) -> Iterator[Target]:

@@ -1,0 +1,73 @@
+"""Track A unaided: two recordings are all that the product gets."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from replay.proving.findings import prove
+from replay.proving.lab import Budget
+from tests.bench.attribution import scoring
+from tests.bench.attribution.lab import Bench
+from tests.bench.attribution.track_a import Numbered, case_of
+from tests.bench.attribution.unaided import HIDDEN, UnaidedLab
+from traces.json_types import JSONObject
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnaidedRow:
+    """One case. `hidden`: a change that matters shows in neither recording, so nobody can know the truth from them."""
+
+    split: str
+    number: int
+    pipeline: str
+    found: int  # changes that the product found
+    verdict: str
+    confidence: str
+    right: bool
+    top: bool | None
+    hidden: bool
+    blamed: bool
+    replays: int
+
+
+def row(numbered: Numbered) -> UnaidedRow:
+    bench = Bench(case_of(*numbered))
+    lab = UnaidedLab(bench)
+    findings = prove(lab.case(), lab, Budget(probes=5000, live_calls=None))
+    truth = lab.truth()
+    members = frozenset[str]().union(*truth.sets)
+    return UnaidedRow(
+        split=bench.case.split, number=bench.case.number, pipeline=bench.case.pipeline.name,
+        found=len(lab.changes.changes), verdict=findings.verdict, confidence=findings.confidence,
+        right=scoring.right(findings, truth.sets, truth.structure),
+        top=bool(findings.primary) and findings.primary[0][0] in members if members else None,
+        hidden=HIDDEN in members, blamed=bool(findings.primary), replays=lab.replays,
+    )  # fmt: skip
+
+
+def rows(numbered: Sequence[Numbered]) -> list[UnaidedRow]:
+    return [row(each) for each in numbered]
+
+
+def summary(rows: Sequence[UnaidedRow]) -> JSONObject:
+    """All cases, and those in which everything that matters was recorded."""
+    groups = {"all": rows, "everything that matters is recorded": [row for row in rows if not row.hidden]}
+    return {name: _cell(of) for name, of in groups.items()}
+
+
+def _cell(rows: Sequence[UnaidedRow]) -> JSONObject:
+    return {
+        "cases": len(rows), "right": scoring.share(row.right for row in rows),
+        "top1": scoring.share(row.top for row in rows),
+        "undecided": scoring.share(row.verdict == "inconclusive" for row in rows),
+        "false_blame": scoring.share(row.blamed for row in rows if row.top is None),
+        "replays_median": scoring.median_of([row.replays for row in rows if row.top is not None]),
+        "levels": {
+            level: {"cases": sum(row.confidence == level for row in rows),
+                    "precision": scoring.share(row.right for row in rows if row.confidence == level)}
+            for level in scoring.LEVELS
+        },
+    }  # fmt: skip
+
+
+def as_json(row: UnaidedRow) -> JSONObject:
+    return asdict(row)
