@@ -1,6 +1,6 @@
 """Which retrievers can be asked: those that the operator configured, and which of them answers a step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import pydantic
@@ -20,9 +20,14 @@ def configured() -> dict[str, Retriever]:
     return {name: _retriever(name, entry) for name, entry in settings.RETRIEVERS.items()}
 
 
-def serving(step: str, input: JSONValue, profile: str | None, store: Callable[[], str]) -> Serving:
-    """The first retriever, as they are listed, that answers this step; `profile` is what an override demands."""
-    known = list(configured().values())
+def serving(
+    step: str, input: JSONValue, profile: str | None, store: Callable[[], str], known: Sequence[Retriever] | None = None
+) -> Serving:
+    """The first retriever, as they are listed, that answers this step; `profile` is what an override demands.
+
+    `known` are the configured ones, for who asks for many steps.
+    """
+    known = list(configured().values()) if known is None else known
     if not known:
         return Serving(why="no retriever is configured")
     if not isinstance(input, dict) or not isinstance(input.get("query"), str):
@@ -50,7 +55,7 @@ def _has(retriever: Retriever, profile: str | None) -> bool:
     return profile is None or not retriever.entry.embeddings or profile in retriever.entry.embeddings
 
 
-def _names(retrievers: list[Retriever]) -> str:
+def _names(retrievers: Sequence[Retriever]) -> str:
     return ", ".join(retriever.name for retriever in retrievers)
 
 

@@ -40,6 +40,7 @@ class Process:
 
     def __init__(self, tool: Tool, point: EntryPoint, replay: str) -> None:
         self.tool = tool
+        self._abandoned = False  # a thread still reads: it closes what it reads from, because closing would wait for it
         # -P: the folder of the script holds modules named as some of the standard library.
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(_CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -70,24 +71,37 @@ class Process:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._shut(self._process.stdin)
-        self._shut(self._process.stdout)
+        if not self._abandoned:
+            self._shut(self._process.stdout)
 
     def _shut(self, stream: IO[str] | None) -> None:
         if stream is not None:
             with suppress(BrokenPipeError):  # of what it did not read any more
                 stream.close()
 
+    def _read(self) -> str:
+        if self._process.stdout is None:
+            raise AssertionError("it is a pipe")
+        line = self._process.stdout.readline()
+        if self._abandoned:
+            self._process.stdout.close()
+        return line
+
     def _asked(
         self, value: dict[str, Any], *, may_have_run: bool, stopped: Callable[[], bool] = lambda: False
     ) -> dict[str, Any]:
-        if self._process.stdin is None or self._process.stdout is None:
-            raise AssertionError("both are pipes")
+        if self._process.stdin is None:
+            raise AssertionError("it is a pipe")
         limit = self.tool.entry.timeout_s
         try:
             self._process.stdin.write(json.dumps(value) + "\n")
             self._process.stdin.flush()
-            line = deadlines.within(limit, self._process.stdout.readline, stopped=stopped)
+            line = deadlines.within(limit, self._read, stopped=stopped)
+        except deadlines.GivenUp:
+            self._abandoned = True
+            raise
         except TimeoutError as error:
+            self._abandoned = True
             detail = f"{self.tool.name} did not answer in {limit:g} s and was ended"
             raise ToolFailed(detail, code="timeout", retryable=True, may_have_run=may_have_run) from error
         except BrokenPipeError:

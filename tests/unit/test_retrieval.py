@@ -19,7 +19,8 @@ from traces.json_types import JSONValue
 
 HTTP = {"http": {"url": "http://127.0.0.1:9/"}}
 PLAIN = st.one_of(st.text(max_size=5), st.integers(-9, 9), st.booleans())
-FIELDS = st.text(min_size=1, max_size=6).filter(lambda name: not name.startswith("$"))
+LETTERS = st.characters(exclude_characters="\x00", exclude_categories=["Cs"])
+FIELDS = st.text(LETTERS, min_size=1, max_size=6).filter(lambda name: not name.startswith("$"))
 FILTERS = st.dictionaries(
     FIELDS,
     st.one_of(

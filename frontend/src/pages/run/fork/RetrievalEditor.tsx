@@ -1,12 +1,12 @@
-import { ActionIcon, Autocomplete, NumberInput, Textarea, TextInput, Tooltip } from "@mantine/core";
-import { IconArrowDown, IconArrowUp, IconTrash } from "@tabler/icons-react";
+import { ActionIcon, Autocomplete, Button, NumberInput, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, type ReactElement } from "react";
 import type { JsonValue } from "@/api/schema";
 import { retrieversQuery } from "@/api/trials";
 import { isObject } from "@/components/json";
 import type { Document } from "../step/content";
-import { asksAgain, changeDocument, moveDocument, profilesOf } from "./documents";
+import { addDocument, asksAgain, changeDocument, moveDocument, profilesOf } from "./documents";
 import { entryFor, setField } from "./draft";
 import { FieldHead, JsonField } from "./fields";
 import classes from "./Fork.module.css";
@@ -116,6 +116,16 @@ export function RetrievalEditor({
           );
         })}
       </ol>
+      <div>
+        <Button
+          variant="default"
+          size="compact-sm"
+          leftSection={<IconPlus size={13} />}
+          onClick={() => set(addDocument(candidates))}
+        >
+          Add a document
+        </Button>
+      </div>
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asksAgain, changeDocument, moveDocument, profilesOf } from "./documents";
+import { addDocument, asksAgain, changeDocument, moveDocument, profilesOf } from "./documents";
 
 const documents = [{ id: "a" }, { id: "b" }, { id: "c" }];
 const ids = (list: { id?: unknown }[]) => list.map(({ id }) => id).join("");
@@ -12,6 +12,12 @@ test("documents change places and stop at the ends", () => {
 test("changing one text leaves the others and the original alone", () => {
   expect(changeDocument(documents, 1, "new")).toEqual([{ id: "a" }, { id: "b", content: "new" }, { id: "c" }]);
   expect(documents[1]).toEqual({ id: "b" });
+});
+
+test("an added document has a name of its own", () => {
+  const once = addDocument(documents);
+  expect(once.at(-1)).toEqual({ id: "added-1", content: "" });
+  expect(addDocument(once).at(-1)).toEqual({ id: "added-2", content: "" });
 });
 
 test("another query, profile or filter has to be searched for, and more documents than recorded; fewer do not", () => {

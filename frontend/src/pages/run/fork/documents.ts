@@ -14,6 +14,14 @@ export function changeDocument(documents: readonly Candidate[], index: number, c
   return documents.map((document, at) => (at === index ? { ...document, content } : document));
 }
 
+/** One more at the end, under a name that no other has. */
+export function addDocument(documents: readonly Candidate[]): Candidate[] {
+  const taken = new Set(documents.map(({ id }) => id));
+  let number = 1;
+  while (taken.has(`added-${number}`)) number += 1;
+  return [...documents, { id: `added-${number}`, content: "" }];
+}
+
 /** The embedding profiles that some retriever has, each once. */
 export function profilesOf(retrievers: readonly Pick<RetrieverView, "embeddings">[]): string[] {
   return [...new Set(retrievers.flatMap(({ embeddings }) => embeddings.map(({ name }) => name)))];
