@@ -21,6 +21,7 @@ export const paths = {
   diffs: () => linkOptions({ to: "/diffs" }),
   diff: (diff: string, search: DiffSearch = {}) => linkOptions({ to: "/diffs/$diff", params: { diff }, search }),
   compare: (search: CompareSearch = {}) => linkOptions({ to: "/compare", search }),
+  calibration: (calibration: string) => linkOptions({ to: "/calibrations/$calibration", params: { calibration } }),
   tools: (search: ToolsSearch = {}) => linkOptions({ to: "/tools", search }),
   hooks: () => linkOptions({ to: "/hooks" }),
   login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),

@@ -3,6 +3,7 @@ import { queryClient } from "./api/client";
 import { ErrorState } from "./components/ErrorState";
 import { NotFound } from "./components/NotFound";
 import { bisectionRoute } from "./pages/bisect/route";
+import { calibrationRoute } from "./pages/calibrations/route";
 import { compareRoute } from "./pages/compare/route";
 import { diffRoute } from "./pages/diff/route";
 import { diffsRoute } from "./pages/diffs/route";
@@ -32,6 +33,7 @@ const routeTree = rootRoute.addChildren([
   diffsRoute,
   diffRoute,
   compareRoute,
+  calibrationRoute,
   toolsRoute,
   hooksRoute,
   shareRoute,

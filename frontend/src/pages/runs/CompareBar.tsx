@@ -4,6 +4,7 @@ import { IconArrowsDiff } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { calibrate } from "@/api/calibrations";
 import { answer, api } from "@/api/client";
 import type { RunSummary } from "@/api/schema";
 import { Kbd } from "@/components/Kbd";
@@ -11,6 +12,8 @@ import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import classes from "./CompareBar.module.css";
 import { orderPair } from "./listing";
+
+const CALIBRATE = "Two recordings of the same work: find what signatures may leave out";
 
 /** What is chosen for a comparison; appears with the first choice. */
 export function CompareBar(props: {
@@ -25,6 +28,12 @@ export function CompareBar(props: {
     mutationFn: ({ base, candidate }: { base: string; candidate: string }) =>
       answer(api.POST("/api/v1/diffs", { body: { base, candidate, options: { similarity: "auto" } } })),
     onSuccess: (report) => void navigate(paths.diff(report.id)),
+    onError: (error) =>
+      notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
+  });
+  const calibrating = useMutation({
+    mutationFn: ({ base, candidate }: { base: string; candidate: string }) => calibrate(base, candidate),
+    onSuccess: (found) => void navigate(paths.calibration(found.id)),
     onError: (error) =>
       notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
   });
@@ -49,6 +58,15 @@ export function CompareBar(props: {
         )}
       </span>
       <span className="grow" />
+      <Button
+        variant="default"
+        disabled={!pair || pair.base.app !== pair.candidate.app}
+        title={pair && pair.base.app !== pair.candidate.app ? "The runs belong to different apps" : CALIBRATE}
+        loading={calibrating.isPending}
+        onClick={() => pair && calibrating.mutate({ base: pair.base.id, candidate: pair.candidate.id })}
+      >
+        Calibrate
+      </Button>
       <Button disabled={!pair} loading={compare.isPending} onClick={() => void start()} rightSection={<Kbd>c</Kbd>}>
         Compare
       </Button>

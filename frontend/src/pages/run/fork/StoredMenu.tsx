@@ -2,11 +2,11 @@ import { Button, Menu, Popover, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { IconBookmark, IconBookmarkPlus } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent, type ReactElement } from "react";
+import { useState, type ReactElement, type SubmitEvent } from "react";
 import classes from "./Fork.module.css";
 import { nameProblem } from "./stored";
 
-export interface StoredItem {
+interface StoredItem {
   key: string;
   name: string;
   says: string;
@@ -74,7 +74,7 @@ function Save({ what, nothing, onSave }: Pick<Props, "what" | "nothing" | "onSav
     onError: (error) => notifications.show({ title: "It was not stored", message: error.message, color: "red" }),
   });
   const problem = nameProblem(name);
-  const submit = (event: FormEvent) => {
+  const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (name !== "" && problem === null) save.mutate();
   };

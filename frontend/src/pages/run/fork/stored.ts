@@ -20,7 +20,7 @@ export function overridesOf(stored: StoredProfile): SparseOverride[] {
 }
 
 export function policyIn(stored: StoredPolicy): SparsePolicy {
-  return stored.policy as SparsePolicy;
+  return stored.policy;
 }
 
 /** Why a name cannot be given; nothing when it can. */

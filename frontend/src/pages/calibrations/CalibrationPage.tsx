@@ -1,0 +1,95 @@
+import { Button } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+import { acceptProposals, calibrationQuery, ignoreListsQuery } from "@/api/calibrations";
+import type { CalibrationView, IgnoreRule } from "@/api/schema";
+import { counted } from "@/components/format";
+import { Loaded } from "@/components/ListPage";
+import { paths } from "@/paths";
+import classes from "./Calibration.module.css";
+import { CurrentList } from "./CurrentList";
+import { Differences } from "./Differences";
+import { ProposalsTable } from "./ProposalsTable";
+import { initialChoice } from "./rules";
+
+const route = getRouteApi("/calibrations/$calibration");
+
+/** Two recordings of the same work: which fields differ without meaning, and what leaving them out would do. */
+export function CalibrationPage(): ReactElement {
+  const { calibration } = route.useParams();
+  useDocumentTitle("Calibrate signatures");
+  const listing = useQuery(calibrationQuery(calibration));
+  return (
+    <div className={classes.page}>
+      <Loaded listing={listing}>{(data) => <Calibration key={data.id} calibration={data} />}</Loaded>
+    </div>
+  );
+}
+
+function Calibration({ calibration }: { calibration: CalibrationView }): ReactElement {
+  const { data: lists } = useQuery(ignoreListsQuery(calibration.app));
+  const [newest] = lists?.lists ?? [];
+  const held: IgnoreRule[] = newest?.rules ?? calibration.current?.rules ?? [];
+  return (
+    <>
+      <header>
+        <nav className={classes.crumbs} aria-label="Breadcrumb">
+          <Link {...paths.runs()}>Runs</Link> / calibrate
+        </nav>
+        <h1>What signatures of {calibration.app} may leave out</h1>
+        <p className="muted">
+          <Link {...paths.run(calibration.base)}>{calibration.base_name}</Link> and{" "}
+          <Link {...paths.run(calibration.candidate)}>{calibration.candidate_name}</Link> are taken for the same work.{" "}
+          {summary(calibration)}
+        </p>
+      </header>
+      <Proposals calibration={calibration} held={held} />
+      <CurrentList app={calibration.app} newest={newest} />
+      <Differences calibration={calibration} />
+    </>
+  );
+}
+
+function Proposals({ calibration, held }: { calibration: CalibrationView; held: readonly IgnoreRule[] }): ReactElement {
+  const { proposals } = calibration;
+  const [chosen, setChosen] = useState(() => initialChoice(proposals, calibration.current?.rules ?? []));
+  const client = useQueryClient();
+  const accept = useMutation({
+    mutationFn: () => acceptProposals(calibration.id, chosen),
+    onSuccess: () => {
+      setChosen([]);
+      return client.invalidateQueries({ queryKey: ["ignore-lists", calibration.app] });
+    },
+    onError: (error) => notifications.show({ title: "Nothing was accepted", message: error.message, color: "red" }),
+  });
+  return (
+    <section className="panel" aria-labelledby="proposals">
+      <header className={classes.head}>
+        <h2 id="proposals">Fields that differ without meaning</h2>
+        <span className="grow" />
+        <Button
+          disabled={chosen.length === 0}
+          title={chosen.length === 0 ? "Choose the fields to leave out" : undefined}
+          loading={accept.isPending}
+          onClick={() => accept.mutate()}
+        >
+          Leave out {chosen.length > 0 && counted(chosen.length, "field")}
+        </Button>
+      </header>
+      {proposals.length === 0 ? (
+        <p className={classes.none}>No field looks like a time, an id or a counter that differs.</p>
+      ) : (
+        <ProposalsTable calibration={calibration} held={held} chosen={chosen} onChoose={setChosen} />
+      )}
+    </section>
+  );
+}
+
+function summary({ compared, differing, unified, left_out: leftOut }: CalibrationView): string {
+  const looked = leftOut > 0 ? ` The first ${differing - leftOut} of them were looked at.` : "";
+  if (differing === 0) return `Their ${counted(compared, "call")} are the same: nothing needs to be left out.`;
+  return `Of ${counted(compared, "call")}, ${differing} differ; leaving out all fields below makes ${unified.length} of them equal.${looked}`;
+}

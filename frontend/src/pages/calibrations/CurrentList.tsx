@@ -1,0 +1,54 @@
+import { CloseButton } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { setIgnoreList } from "@/api/calibrations";
+import type { IgnoreListView } from "@/api/schema";
+import { moment } from "@/components/format";
+import { StateChip } from "@/components/StateChip";
+import classes from "./Calibration.module.css";
+import { ruleWords, sameRule } from "./rules";
+
+/** What the app's signatures leave out now. Taking a field back makes the next version of the list. */
+export function CurrentList({ app, newest }: { app: string; newest: IgnoreListView | undefined }): ReactElement | null {
+  const client = useQueryClient();
+  const set = useMutation({
+    mutationFn: setIgnoreList,
+    onSuccess: () => client.invalidateQueries({ queryKey: ["ignore-lists", app] }),
+    onError: (error) => notifications.show({ title: "The list was not changed", message: error.message, color: "red" }),
+  });
+  if (!newest) return null;
+  const { rules } = newest;
+  return (
+    <section className="panel" aria-labelledby="current">
+      <header className={classes.head}>
+        <h2 id="current">Ignore list {newest.version}</h2>
+        <StateChip mark={newest.ready_at ? "exact" : "accent"}>
+          {newest.ready_at ? "holds" : "signing recorded calls…"}
+        </StateChip>
+        <span className="muted" title={moment(newest.at)}>
+          set by {newest.by}
+        </span>
+      </header>
+      {rules.length === 0 ? (
+        <p className={classes.none}>Nothing is left out beyond the usual.</p>
+      ) : (
+        <ul className={classes.rules}>
+          {rules.map((rule) => (
+            <li key={ruleWords(rule) + rule.pointer}>
+              <span className="grow">
+                <code className={classes.pointer}>{rule.pointer}</code> <span className="muted">{ruleWords(rule)}</span>
+              </span>
+              <CloseButton
+                size="sm"
+                aria-label={`Leave out ${rule.pointer} of ${ruleWords(rule)} no longer`}
+                disabled={set.isPending}
+                onClick={() => set.mutate({ app, rules: rules.filter((each) => !sameRule(each, rule)) })}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,124 @@
+import { Checkbox, VisuallyHidden } from "@mantine/core";
+import type { ReactElement } from "react";
+import { Link } from "@tanstack/react-router";
+import type { CalibrationView, Collision, IgnoreRule, Proposal } from "@/api/schema";
+import list from "@/components/ListPage.module.css";
+import { StateChip } from "@/components/StateChip";
+import { paths } from "@/paths";
+import classes from "./Calibration.module.css";
+import { doubt, kindWords, ruleWords, sameRule } from "./rules";
+
+interface Props {
+  calibration: CalibrationView;
+  held: readonly IgnoreRule[];
+  chosen: readonly number[];
+  onChoose: (places: number[]) => void;
+}
+
+/** Every proposal with its evidence, what it unifies and what it would confuse. */
+export function ProposalsTable({ calibration, held, chosen, onChoose }: Props): ReactElement {
+  const toggle = (place: number) =>
+    onChoose(chosen.includes(place) ? chosen.filter((each) => each !== place) : [...chosen, place]);
+  return (
+    <div className={list.scroll}>
+      <table className={`${list.table} ${classes.table}`}>
+        <thead>
+          <tr>
+            <th scope="col">
+              <VisuallyHidden>Leave out</VisuallyHidden>
+            </th>
+            <th scope="col">Field</th>
+            <th scope="col">For example</th>
+            <th scope="col" className={list.figure}>
+              Unifies
+            </th>
+            <th scope="col">Would confuse</th>
+          </tr>
+        </thead>
+        <tbody>
+          {calibration.proposals.map((proposal, place) => (
+            <Row
+              key={proposal.rule.type + proposal.rule.name + proposal.rule.pointer + (proposal.rule.within ?? "")}
+              proposal={proposal}
+              calibration={calibration}
+              isHeld={held.some((rule) => sameRule(rule, proposal.rule))}
+              isChosen={chosen.includes(place)}
+              onToggle={() => toggle(place)}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface RowProps {
+  proposal: Proposal;
+  calibration: CalibrationView;
+  isHeld: boolean;
+  isChosen: boolean;
+  onToggle: () => void;
+}
+
+function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): ReactElement {
+  const { rule, examples, collisions } = proposal;
+  const why = doubt(proposal);
+  const [example] = examples;
+  return (
+    <tr>
+      <td data-label="Leave out">
+        <Checkbox
+          checked={isHeld || isChosen}
+          disabled={isHeld}
+          aria-label={`Leave out ${rule.pointer} of ${ruleWords(rule)}`}
+          onChange={onToggle}
+        />
+      </td>
+      <th scope="row">
+        <code className={classes.pointer}>{rule.pointer}</code>
+        <span className={list.sub}>
+          {ruleWords(rule)} · {kindWords[proposal.kind] ?? proposal.kind}
+        </span>
+        {isHeld ? <StateChip mark="exact">left out</StateChip> : why && <StateChip mark="simulated">{why}</StateChip>}
+      </th>
+      <td data-label="For example">
+        {example && (
+          <span className={classes.example}>
+            <code>{example.base}</code> <span aria-label="against">→</span> <code>{example.candidate}</code>
+          </span>
+        )}
+      </td>
+      <td data-label="Unifies" className={list.figure} title={`differs in ${proposal.pairs} pairs of calls`}>
+        {proposal.unifies} <span className="muted">of {proposal.pairs}</span>
+      </td>
+      <td data-label="Would confuse">
+        {collisions.length === 0 ? (
+          <span className="muted">nothing</span>
+        ) : (
+          collisions
+            .slice(0, 3)
+            .map((collision) => (
+              <Confused key={collision.side + collision.steps.join()} collision={collision} calibration={calibration} />
+            ))
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** Different calls of one recording that would become one. */
+function Confused({ collision, calibration }: { collision: Collision; calibration: CalibrationView }): ReactElement {
+  const run = collision.side === "base" ? calibration.base : calibration.candidate;
+  return (
+    <div>
+      {collision.name}, step{" "}
+      {collision.steps.slice(0, 4).map((step, index) => (
+        <span key={step}>
+          {index > 0 && ", "}
+          <Link {...paths.run(run, { step })}>{step}</Link>
+        </span>
+      ))}
+      {collision.steps.length > 4 && " …"}
+    </div>
+  );
+}

@@ -1,0 +1,8 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "@/root";
+
+export const calibrationRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/calibrations/$calibration",
+  component: lazyRouteComponent(() => import("./CalibrationPage"), "CalibrationPage"),
+});

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import type { IgnoreRule, Proposal } from "@/api/schema";
+import { doubt, initialChoice, ruleWords } from "./rules";
+
+const rule: IgnoreRule = { type: "tool", name: "search", pointer: "/request_id", within: null };
+
+function proposal(changes: Partial<Proposal> = {}): Proposal {
+  return {
+    rule,
+    kind: "uuid",
+    pairs: 2,
+    examples: [],
+    unifies: 2,
+    steps: [],
+    collisions: [],
+    recommended: true,
+    ...changes,
+  };
+}
+
+test("a rule says where it applies", () => {
+  expect(ruleWords(rule)).toBe("tool search");
+  expect(ruleWords({ type: "model", name: "*", pointer: "/messages/*/content", within: "timestamp" })).toBe(
+    "every model step, only a point in time in the text",
+  );
+});
+
+test("a proposal that is not recommended says why", () => {
+  expect(doubt(proposal())).toBeNull();
+  const unsure = { recommended: false };
+  const collisions: Proposal["collisions"] = [{ side: "base", type: "tool", name: "search", steps: [1, 2] }];
+  expect(doubt(proposal({ ...unsure, collisions }))).toMatch(/different calls/);
+  expect(doubt(proposal({ ...unsure, unifies: 0 }))).toMatch(/what they say/);
+  expect(doubt(proposal({ ...unsure, kind: "date" }))).toMatch(/day/);
+  expect(doubt(proposal({ ...unsure, kind: "id" }))).toMatch(/which one/);
+});
+
+test("what is recommended and not accepted yet is chosen at first", () => {
+  const other = { ...rule, pointer: "/at" };
+  const proposals = [proposal(), proposal({ rule: other }), proposal({ rule: other, recommended: false })];
+  expect(initialChoice(proposals, [rule])).toEqual([1]);
+});

@@ -1,0 +1,40 @@
+// Fields that signatures leave out, in words, and which proposals an app's list has already.
+import type { IgnoreRule, Proposal } from "@/api/schema";
+
+export function ruleWords({ type, name, within }: IgnoreRule): string {
+  const of = name === "*" ? `every ${type} step` : `${type} ${name}`;
+  return within ? `${of}, only ${kindWords[within] ?? within} in the text` : of;
+}
+
+export const kindWords: Record<string, string> = {
+  uuid: "a UUID",
+  timestamp: "a point in time",
+  hex: "a hexadecimal id",
+  date: "a date",
+  id: "an id",
+  counter: "a counter",
+};
+
+/** Why a proposal is not recommended; nothing when it is. */
+export function doubt(proposal: Proposal): string | null {
+  if (proposal.recommended) return null;
+  if (proposal.collisions.length > 0) return "would make different calls one";
+  if (proposal.unifies === 0) return "these calls differ in what they say, too";
+  return proposal.kind === "date" ? "a date may say for which day" : "an id may say which one is meant";
+}
+
+export function sameRule(one: IgnoreRule, other: IgnoreRule): boolean {
+  return (
+    one.type === other.type &&
+    one.name === other.name &&
+    one.pointer === other.pointer &&
+    (one.within ?? null) === (other.within ?? null)
+  );
+}
+
+/** The places of the proposals that are chosen at first: recommended, and not accepted before. */
+export function initialChoice(proposals: readonly Proposal[], held: readonly IgnoreRule[]): number[] {
+  return proposals.flatMap((proposal, place) =>
+    proposal.recommended && !held.some((rule) => sameRule(rule, proposal.rule)) ? [place] : [],
+  );
+}
