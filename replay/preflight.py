@@ -1,6 +1,6 @@
 """From a request to its plan: parsing with pointers, the source's fitness, and everything that planning looks up."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -112,7 +112,8 @@ def sources(run: Run, payloads: Payloads) -> planning.Sources:
         return cache.similar(run, call.called, call.input, threshold)
 
     return planning.Sources(
-        payload=payloads, cached=cached, similar=similar, provider=provider_name, price=_price, tool=_Tools(), retriever=retriever,
+        payload=payloads, cached=cached, similar=similar, provider=provider_name, price=_price, tool=_Tools(),
+        retriever=_Retrievers(),
         ignoring=ignore_lists.current(run.app),
     )  # fmt: skip
 
@@ -138,13 +139,24 @@ def provider_name(provider: str, model: str, override: str | None) -> str | None
     return None if found is None else found.name
 
 
-def retriever(call: Call) -> Serving:
+class _Retrievers:
+    """What is configured, read once for a plan."""
+
+    @cached_property
+    def _known(self) -> list[retrieval.Retriever]:
+        return list(retrieval.configured().values())
+
+    def __call__(self, call: Call) -> Serving:
+        return retriever(call, self._known)
+
+
+def retriever(call: Call, known: Sequence[retrieval.Retriever] | None = None) -> Serving:
     """The configured retriever that answers this retrieval live, or why none does."""
     profile = call.edits.retrieval.get("embedding_profile")
     node = call.node
     return retrieval.serving(
         call.name, call.input, profile if isinstance(profile, str) else None,
-        lambda: "" if node is None else recorded_store(node.id),
+        lambda: "" if node is None else recorded_store(node.id), known,
     )  # fmt: skip
 
 
