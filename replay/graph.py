@@ -1,7 +1,7 @@
 """The execution graph of a run from the fork on: steps, and who consumed what from whom. Pure data."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from uuid import UUID
 
@@ -42,13 +42,15 @@ class Node:
 class Link:
     """`producer`'s output went into the consumer under which this link is filed.
 
-    The value at `consumer_path` of the consumer's input came from `producer_path` of the producer's output.
+    The value at `consumer_path` of the consumer's input came from `producer_path` of the producer's output. Where
+    several producers said the same and the value repeats it, this is the `nth` of them, counted from 0.
     """
 
     producer: int
     kind: EdgeKind
     consumer_path: str = ""
     producer_path: str = ""
+    nth: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,3 +163,19 @@ class Graph:
                     reached.add(consumer)
                     waiting.append(consumer)
         return reached
+
+
+def numbered(graph: Graph, links: Sequence[Link]) -> Sequence[Link]:
+    """The links, those of producers that said the same into one place numbered in their order."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for link in links:
+        producer = graph.by_no.get(link.producer)
+        if producer is not None and producer.output_ref:
+            alike.setdefault((link.consumer_path, producer.output_ref), []).append(link.producer)
+    several = {
+        (path, no): nth for (path, _), producers in alike.items()
+        for nth, no in enumerate(sorted(set(producers))) if len(set(producers)) > 1
+    }  # fmt: skip
+    if not several:
+        return links
+    return [replace(link, nth=several.get((link.consumer_path, link.producer))) for link in links]

@@ -175,13 +175,17 @@ def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSO
 
 def _content(old: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSONValue:
     """A message's content: a tool's whole result, or texts inside it."""
-    inside = []
+    inside: list[tuple[Link, Change]] = []
     for link, change in _once_each(group):
         if link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.TOOL:
             old = _tool_content(old, change)
         else:
-            inside.append(change)
-    return replaced_in(old, inside)
+            inside.append((link, change))
+    numbered = [(link.nth, change) for link, change in inside if link.nth is not None]
+    if isinstance(old, str) and numbered:
+        old = _replaced_each(old, numbered)
+        inside = [(link, change) for link, change in inside if link.nth is None]
+    return replaced_in(old, [change for _, change in inside])
 
 
 def _tool_content(old: JSONValue, change: Change) -> JSONValue:
@@ -293,6 +297,19 @@ def _replaced_text(text: str, pairs: dict[str, str]) -> str:
         return text
     pattern = "|".join(re.escape(old) for old in sorted(pairs, key=len, reverse=True))
     return re.sub(pattern, lambda match: pairs[match.group()], text)
+
+
+def _replaced_each(text: str, changes: Iterable[tuple[int, Change]]) -> str:
+    """Of a text that several steps said alike, only the appearance of each that changed is replaced."""
+    now: dict[str, dict[int, str]] = {}
+    for nth, change in changes:
+        for old, new in _pairs(change).items():
+            now.setdefault(old, {})[nth] = new
+    for old, each in now.items():
+        parts = text.split(old)
+        texts = [each.get(at, old) for at in range(len(parts) - 1)]
+        text = parts[0] + "".join(new + part for new, part in zip(texts, parts[1:], strict=True))
+    return text
 
 
 def _tokens(path: str) -> list[str]:

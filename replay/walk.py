@@ -11,7 +11,7 @@ from replay.agenda import Agenda
 from replay.closing import Closings
 from replay.edits import NO_EDITS, AppliedProfile, Edits, edit_slots, edited_parameters, with_system_slots
 from replay.follow import Follower
-from replay.graph import Graph, Link, Node
+from replay.graph import Graph, Link, Node, numbered
 from replay.history import Histories
 from replay.hooks import turns
 from replay.hooks.points import Points, said_in, with_added
@@ -250,7 +250,7 @@ class Walk:
 
     def _incoming(self, node: Node) -> list[tuple[Link, Change]]:
         found: list[tuple[Link, Change]] = []
-        for link in self.graph.links.get(node.no, ()):
+        for link in numbered(self.graph, self.graph.links.get(node.no, ())):
             change = self.subagents.incoming(node, link) or self.changes.get(link.producer)
             if change is not None:
                 found.append((link, change))

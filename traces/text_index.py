@@ -9,6 +9,7 @@ from typing import Final
 SHINGLE: Final = 6  # words in a row that two texts hardly share by chance
 MAX_WORDS: Final = 20_000  # of one text; the rest of a longer one is not indexed
 MAX_PRODUCERS: Final = 8  # different steps that one text is traced to
+Origin = tuple[int, str]  # a producer and the path of a text in its output
 _WORD: Final = re.compile(r"\w+")
 _SHORTEST: Final = 3
 _SHORTEST_PLAIN: Final = 8  # without a digit: shorter words are everywhere
@@ -33,29 +34,43 @@ def distinctive(text: str) -> bool:
 
 @dataclass(slots=True)
 class TextIndex:
-    """Texts by value and by their runs of words; of several producers of one the latest wins."""
+    """Texts by value and by their runs of words.
 
-    _values: dict[str, tuple[int, str]] = field(default_factory=dict)
-    _shingles: dict[int, tuple[int, str]] = field(default_factory=dict)
+    Of several producers of one text the latest wins; a text that holds it several times has as many of them.
+    """
+
+    _values: dict[str, list[Origin]] = field(default_factory=dict)
+    _shingles: dict[int, tuple[Origin, str]] = field(default_factory=dict)
 
     def add(self, text: str, producer: int, path: str) -> None:
-        self._values[text.strip()] = (producer, path)
-        self._shingles.update(zip(_shingles(text), repeat((producer, path)), strict=False))
+        origin, value = (producer, path), text.strip()
+        self._values.setdefault(value, []).append(origin)
+        self._shingles.update(zip(_shingles(text), repeat((origin, value)), strict=False))
 
     def find(self, text: str) -> Iterator[Found]:
         """The producer of an equal text, else those that share a run of words, in the order of the text."""
-        value = self._values.get(text.strip())
-        if value is not None:
-            yield Found(producer=value[0], path=value[1], snippet=text, whole=True)
+        owners = self._values.get(text.strip())
+        if owners is not None:
+            producer, path = owners[-1]
+            yield Found(producer=producer, path=path, snippet=text, whole=True)
             return
         seen: set[int] = set()
         for at, shared in enumerate(map(self._shingles.get, _shingles(text))):
-            if shared is None or shared[0] in seen:
+            if shared is None or shared[0][0] in seen:
                 continue
-            seen.add(shared[0])
-            yield Found(producer=shared[0], path=shared[1], snippet=_words_from(text, at), whole=False)
-            if len(seen) >= MAX_PRODUCERS:
-                return
+            for producer, path in self._alike(*shared, text):
+                seen.add(producer)
+                yield Found(producer=producer, path=path, snippet=_words_from(text, at), whole=False)
+                if len(seen) >= MAX_PRODUCERS:
+                    return
+
+    def _alike(self, latest: Origin, value: str, text: str) -> list[Origin]:
+        """Who said the same: as many as `text` repeats it, in the order in which they said it."""
+        owners = self._values[value]
+        if len(owners) == 1:
+            return [latest]
+        times = text.count(value)
+        return owners[-times:] if times > 1 else [latest]
 
 
 def _shingles(text: str) -> Iterator[int]:

@@ -2,9 +2,10 @@
 
 from uuid import UUID
 
-from replay.graph import Node
-from replay.rebuild import Change, replaced_in
-from traces.vocabulary import StepType
+from replay.graph import Graph, Link, Node, numbered
+from replay.rebuild import Change, flat, rebuilt_slots, replaced_in
+from traces.json_types import JSONValue
+from traces.vocabulary import EdgeKind, StepType
 
 
 def said(no: int, before: str, after: str) -> Change:
@@ -23,3 +24,18 @@ def test_two_answers_that_changed_places_change_places_in_a_text_made_of_both() 
 def test_what_was_put_into_a_text_is_not_replaced_again() -> None:
     changes = [said(1, "first answer", "second answer"), said(2, "second answer", "third answer")]
     assert replaced_in("It was: first answer", changes) == "It was: second answer"
+
+
+def test_of_several_that_said_the_same_only_the_one_that_changed_is_replaced() -> None:
+    same = "Nothing is wrong with this part."
+    nodes = tuple(
+        Node(no=no, id=UUID(int=no), type=StepType.MODEL, name="reviewer", output_ref="same") for no in (1, 2, 3)
+    )
+    graph = Graph(fork=1, nodes=nodes)
+    links = [Link(producer=no, kind=EdgeKind.TEXT, consumer_path="/messages/0/content") for no in (3, 1, 2)]
+    messages: list[JSONValue] = [{"role": "user", "content": "\n".join([same, same, same])}]
+    changed = said(2, same, "This part is wrong.")
+    incoming = [(link, changed) for link in numbered(graph, links) if link.producer == 2]
+    [message] = flat(rebuilt_slots(messages, None, incoming))
+    assert isinstance(message, dict)
+    assert message["content"] == "\n".join([same, "This part is wrong.", same])

@@ -181,3 +181,10 @@ def test_what_code_looked_up_is_found_in_the_text_that_it_was_written_into() -> 
     looked_up = StepFacts(no=1, type=StepType.TOOL, input={"product": "lamp"}, output=price)
     edges = _edges(looked_up, _model(2, asked, says("Get the lamp.")))
     assert _ends(edges) == {(1, 2, "text", "/messages/0/content", "")}
+
+
+def test_a_text_that_repeats_what_several_said_alike_comes_from_all_of_them() -> None:
+    verdict = says("I have read the draft and nothing is wrong with it.")
+    reviews = [_model(no, [user(f"Review part {no} of it.")], verdict) for no in (1, 2, 3)]
+    both: list[JSONValue] = [user(f"{verdict['content']}\n{verdict['content']}")]
+    assert {edge.producer for edge in _edges(*reviews, _model(4, both, says("Fine.")))} == {2, 3}
