@@ -224,4 +224,9 @@ def _time(time: datetime) -> str:
 
 
 def _without_empty(value: JSONObject) -> JSONObject:
-    return {name: item for name, item in value.items() if item not in (None, "", [], {})}
+    """Without what says nothing; an empty input or output says that it was empty."""
+    return {name: item for name, item in value.items() if item not in (None, "", [], {}) or _is_payload(name, item)}
+
+
+def _is_payload(name: str, item: JSONValue) -> bool:
+    return name in _PLACES and item is not None

@@ -60,7 +60,10 @@ def full_desk() -> RecordedRun:
         key="docs", type=StepType.RETRIEVAL, name="policies", parent="agent", input={"query": "lost"},
         output={"documents": [{"id": "d1", "content": "Refund."}]},
     )  # fmt: skip
-    steps = [run.steps[0], retrieval, *run.steps[1:]]
+    ping = RecordedStep(
+        key="ping", type=StepType.TOOL, name="ping", tool_name="ping", parent="agent", input={}, output=""
+    )
+    steps = [run.steps[0], retrieval, ping, *run.steps[1:]]
     timed = []
     for at, step in enumerate(steps):
         begun = start + timedelta(seconds=at)
