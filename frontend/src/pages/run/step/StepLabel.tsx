@@ -3,7 +3,7 @@ import type { PlannedStep, StepDetail, StepSummary } from "@/api/schema";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, markMeaning, markWord, reasonInWords } from "@/components/labels";
 import { actionWord, sentence } from "../fork/words";
-import { factName, factWords } from "./facts";
+import { factName, factWords, hookFacts } from "./facts";
 import classes from "./Step.module.css";
 
 /** How this output was obtained and why; in a fork also what the plan would do with it. */
@@ -13,7 +13,9 @@ export function StepLabel(props: {
   planned: PlannedStep | null;
 }): ReactElement | null {
   const { step, detail, planned } = props;
-  const facts = Object.entries(detail ?? {});
+  const facts = Object.entries(detail ?? {}).flatMap(
+    ([name, value]): [string, string][] => hookFacts(name, value) ?? [[factName(name), factWords(value)]],
+  );
   if (step.label === "live" && !planned && facts.length === 0) return null;
   return (
     <div className={classes.label}>
@@ -27,10 +29,10 @@ export function StepLabel(props: {
       )}
       {facts.length > 0 && (
         <dl className={classes.kv}>
-          {facts.map(([name, value]) => (
-            <div key={name}>
-              <dt>{factName(name)}</dt>
-              <dd>{factWords(value)}</dd>
+          {facts.map(([name, value], index) => (
+            <div key={index}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
             </div>
           ))}
         </dl>

@@ -1,11 +1,25 @@
 import { expect, test } from "vitest";
-import { factName, factWords } from "./facts";
+import { factName, factWords, hookFacts } from "./facts";
 
 test("lists are told in full, codes as sentences", () => {
   expect(factWords(["messages", "model"])).toBe("messages, model");
   expect(factWords("signature_mismatch")).toBe("What determines the answer differs from the recording.");
   expect(factWords("desk-small-1")).toBe("desk-small-1");
   expect(factWords({ similarity: 0.87 })).toBe("{ similarity: 0.87 }");
+});
+
+test("a hook that changed arguments shows what was asked", () => {
+  const hook = { name: "right", action: "modify_args", asked: { order_id: "B-9" } };
+  expect(hookFacts("hook", hook)).toEqual([
+    ["hook", "right changed the arguments"],
+    ["asked with", '{ order_id: "B-9" }'],
+  ]);
+  const said = [{ name: "brief", action: "system_message", text: "Be brief." }];
+  expect(hookFacts("hooks", said)).toEqual([
+    ["hook", "brief added a system message"],
+    ["it said", "Be brief."],
+  ]);
+  expect(hookFacts("differs", ["messages"])).toBeNull();
 });
 
 test("names read as words", () => {

@@ -14,6 +14,33 @@ export function factName(name: string): string {
   return names[name] ?? name.replaceAll("_", " ");
 }
 
+/** What a hook did about a call, or put into a request: `[name, in words]`. */
+export function hookFacts(name: string, value: JsonValue): [string, string][] | null {
+  const said = name === "hook" ? [value] : name === "hooks" && Array.isArray(value) ? value : null;
+  if (!said) return null;
+  return said.filter(isRecord).flatMap((one): [string, string][] => {
+    const hook: [string, string] = ["hook", `${text(one.name)} ${DID[text(one.action)] ?? text(one.action)}`];
+    if (one.asked !== undefined) return [hook, ["asked with", preview(one.asked, 400)]];
+    const words = text(one.text ?? one.message);
+    return words ? [hook, ["it said", words]] : [hook];
+  });
+}
+
+const DID: Record<string, string> = {
+  deny: "denied the call",
+  modify_args: "changed the arguments",
+  system_message: "added a system message",
+  append_context: "added context",
+};
+
+function isRecord(value: JsonValue): value is Record<string, JsonValue> {
+  return isBranch(value) && !Array.isArray(value);
+}
+
+function text(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
 /** Lists of plain values in full, a known code as its sentence, everything else in short. */
 export function factWords(value: JsonValue): string {
   if (Array.isArray(value) && value.length > 0 && !value.some(isBranch)) return value.map(String).join(", ");
