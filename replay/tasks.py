@@ -37,7 +37,7 @@ def execute(session_id: str) -> None:
 @shared_task
 def prove(proof_id: str) -> None:
     """Get on with a proof until it waits for a session, or is over."""
-    if not stopping.begun() and (session := proving.advance(UUID(proof_id))) is not None:
+    for session in [] if stopping.begun() else proving.advance(UUID(proof_id)):
         queueing.put(execute, session)
 
 

@@ -12,11 +12,12 @@ NOTHING: Final[Atoms] = frozenset()
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A probe that the search wants. A `free` one is not worth a live call."""
+    """A probe that the search wants. A `free` one is not worth a live call; `then` will be wanted whatever it says."""
 
     ask: Ask
     purpose: ProbePurpose
     free: bool = False
+    then: tuple[Ask, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,6 @@
 """The noise gate, and the repeats that confirm what was found: which samples to draw, and what they say. Pure."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from diffing.evidence_schemas import Interval, NoiseGate
@@ -36,10 +37,15 @@ class Repeats:
         """Why one of them says nothing; empty when all do."""
         return next((seen.missing or "a repeat failed" for seen in self.all() if not seen.settled), "")
 
-    def draw(self, number: int) -> Steps[None]:
-        """Up to that number, unless one of them came to nothing: then the next would as well."""
-        while len(self.all()) < number and not self.problem():
-            yield Asked(ask=self.ask(len(self.all()) + 1), purpose="repeat")
+    def missing(self, number: int) -> list[Ask]:
+        """What is to be drawn up to that number; nothing where one came to nothing: then the next would as well."""
+        return [] if self.problem() else [self.ask(at) for at in range(len(self.all()) + 1, number + 1)]
+
+
+def draw(arms: Sequence[Repeats], number: int) -> Steps[None]:
+    """Every arm up to that number."""
+    while missing := [ask for arm in arms for ask in arm.missing(number)]:
+        yield Asked(ask=missing[0], purpose="repeat", then=tuple(missing[1:]))
 
 
 def sides(space: Space) -> tuple[Repeats, Repeats]:
@@ -51,8 +57,7 @@ def run(space: Space, most: int) -> Steps[None]:
     base, candidate = sides(space)
     number = min(noise.FIRST, most)
     while most >= noise.FIRST:
-        for side in (base, candidate):
-            yield from side.draw(number)
+        yield from draw((base, candidate), number)
         over = base.problem() or candidate.problem() or number >= most
         if over or noise.decide(base.outcomes(), candidate.outcomes(), most=most) != "go_on":
             return
@@ -85,8 +90,7 @@ def confirm(space: Space, cause: Atoms, most: int) -> Steps[None]:
     if base.problem() or candidate.problem():
         return
     for number in range(noise.FIRST, most + 1):
-        for arm in (base, candidate, applied, reverted):
-            yield from arm.draw(number)
+        yield from draw((base, candidate, applied, reverted), number)
         if any(arm.problem() for arm in (base, candidate, applied, reverted)):
             return
         if (confirmed(space, cause) or 1.0) < noise.STRICT:

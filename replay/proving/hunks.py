@@ -65,7 +65,7 @@ def _stretched(base: str, candidate: str) -> Division | None:
     pieces: list[str | Part] = []
     for equal, mine, theirs in _stretches(left, right):
         before, after = "".join(left[mine.start : mine.stop]), "".join(right[theirs.start : theirs.stop])
-        pieces.append(before if equal else Part(title=edit(before, after, "the text"), base=before, candidate=after))
+        pieces.append(before if equal else Part(title=_title(before, after), base=before, candidate=after))
     return _in_parts(_without_blank(pieces))
 
 
@@ -86,7 +86,7 @@ def _pieces(left: Sequence[str], right: Sequence[str]) -> list[Part]:
     count = max(len(left), len(right))
     pairs = [(left[at] if at < len(left) else "", right[at] if at < len(right) else "") for at in range(count)]
     return [
-        Part(title=edit(before, after, "the text"), base=before, candidate=after)
+        Part(title=_title(before, after), base=before, candidate=after)
         for before, after in pairs
         if before != after
     ]
@@ -104,10 +104,18 @@ def _joined(pieces: Sequence[str | Part], belong: Callable[[Part, Part], bool]) 
         before = found[-1] if found else None
         if isinstance(piece, Part) and isinstance(before, Part) and belong(before, piece):
             base, candidate = f"{before.base}{piece.base}", f"{before.candidate}{piece.candidate}"
-            found[-1] = Part(title=edit(base, candidate, "the text"), base=base, candidate=candidate)
+            found[-1] = Part(title=_title(base, candidate), base=base, candidate=candidate)
         else:
             found.append(piece)
     return found
+
+
+def _title(base: str, candidate: str) -> str:
+    if not base.strip() and candidate.strip():
+        return f"Adding “{shortened(candidate, _QUOTED)}”"
+    if not candidate.strip() and base.strip():
+        return f"Removing “{shortened(base, _QUOTED)}”"
+    return edit(base, candidate, "the text")
 
 
 def _is_blank(part: Part) -> bool:

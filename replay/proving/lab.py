@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 from uuid import UUID
 
 from diffing.evidence_schemas import Certificate, EvidenceQuestion, ProbeOutcome
@@ -102,6 +102,14 @@ class Lab(Protocol):
 
     def stages(self, cause: Atoms) -> Sequence[Stage]:
         """The steps between a cause and the answer, in order, without the one that gives the answer."""
+
+
+@runtime_checkable
+class ManyAtOnce(Protocol):
+    """A lab that can make several probes side by side."""
+
+    def expect(self, asks: Sequence[Ask]) -> None:
+        """These will be asked for after the next one, whatever that says."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Literal
 from diffing.evidence_schemas import NoiseGate
 from replay.proving import gate, mediators, shares
 from replay.proving.facts import NOTHING, Asked, Facts, Space
-from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Lab, Seen, Stage
+from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Lab, ManyAtOnce, Seen, Stage
 from replay.proving.search import FACTORIAL, Steps, explain, factorial, proved_single
 
 StageName = Literal["noise", "search", "parts", "mediators", "shares", ""]
@@ -141,6 +141,8 @@ class Ladder:
             return known
         if known is None and not asked.ask.repeat and self.made() >= self.budget.probes:
             raise Exhausted
+        if isinstance(self.lab, ManyAtOnce):
+            self.lab.expect(asked.then)
         seen = self.lab.probe(asked.ask, allowance)
         self.facts.add(asked, seen)
         return seen

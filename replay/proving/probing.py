@@ -6,6 +6,7 @@ coupled by the same recordings; the proof then waits for it.
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
@@ -25,7 +26,7 @@ from replay.proving.coupling import Coupling
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Seen, Side, Stage
 from replay.proving.outcomes import Result, Unknown
 from replay.proving.stages import clamped, stages
-from replay.proving.subject import Subject
+from replay.proving.subject import Subject, live_price
 from replay.proving.watching import Lost, Missed, Watch
 from replay.schemas import ReplayRequest
 from replay.walk import Walk
@@ -38,15 +39,16 @@ from traces.vocabulary import StepType
 
 MISSED: Final = "probe_missed"
 _SPENT: Final = "budget_"
+_AT_ONCE: Final = 8
 _RECORDED: Final = Policy(allow=["model", "retrieval"], semantic_threshold=1.0)
 
 
 class Waits(Exception):
-    """A probe is a replay session that has not ended."""
+    """Probes are replay sessions that have not ended."""
 
-    def __init__(self, session: UUID) -> None:
-        super().__init__(f"replay session {session} has not ended")
-        self.session = session
+    def __init__(self, *sessions: UUID) -> None:
+        super().__init__(f"{len(sessions)} replay sessions have not ended")
+        self.sessions = sessions
 
 
 class _Unanswered(Exception):
@@ -138,6 +140,7 @@ class Laboratory:
 
     def __post_init__(self) -> None:
         self.rows = {row.key: row for row in ProofProbe.objects.filter(proof=self.proof).select_related("session")}
+        self.expected: list[Ask] = []
         self.arguments = outcomes.wants_arguments(self.question)
         sides: tuple[Side, Side] = ("base", "candidate")
         self.recorded = {side: self._recorded(side) for side in sides}
@@ -150,7 +153,7 @@ class Laboratory:
         if row is not None and row.seen is not None and not (self.asks and self._may_try(row, allowance)):
             return Seen(**_loaded(row.seen))
         if not self.asks:
-            raise Waits(UUID(int=0) if row is None or row.session_id is None else row.session_id)
+            raise Waits
         setup = self.setup(ask)
         if row is not None and row.session is not None and row.seen is None:
             return self._ended(row, setup)
@@ -180,6 +183,9 @@ class Laboratory:
 
     def stages(self, cause: Atoms) -> Sequence[Stage]:
         return stages(self.subject, cause)
+
+    def expect(self, asks: Sequence[Ask]) -> None:
+        self.expected = list(asks)
 
     # How a probe is made
 
@@ -263,8 +269,7 @@ class Laboratory:
 
     def _repeated(self, ask: Ask, setup: Setup, allowance: Allowance) -> Seen:
         """A fresh sample; one that an earlier proof drew counts as well."""
-        stored = ProofProbe.objects.filter(configuration=_configuration(setup), repeat=ask.repeat)
-        drawn = stored.filter(session__status__in=COMPLETED).select_related("session").order_by("id").first()
+        drawn = _drawn(ask, setup)
         if drawn is not None and drawn.session is not None:
             row = self._row(ask, setup, session=drawn.session)
             seen = self._ended(row, setup)
@@ -275,9 +280,33 @@ class Laboratory:
         return self._begun(ask, setup, allowance)
 
     def _begun(self, ask: Ask, setup: Setup, allowance: Allowance) -> Seen:
-        """Begin a session; its end goes on with the proof."""
-        policy = self._allowed(ask, allowance)
-        prepared = preflight.prepare(setup.request(policy), brief=True)
+        """Begin a session, and beside it those that are wanted next; their end goes on with the proof."""
+        batch = self._batch(ask, allowance)
+        share = _shared(allowance, len(batch))
+        started: list[UUID] = []
+        for each in batch:
+            begun = self._session(each, self.setup(each), share)
+            if isinstance(begun, UUID):
+                started.append(begun)
+            elif each == ask:
+                return begun
+        raise Waits(*started)
+
+    def _batch(self, ask: Ask, allowance: Allowance) -> list[Ask]:
+        """The ask and those that will follow, as many as the allowance is enough for with certainty."""
+        new = [each for each in self.expected if _key(each) not in self.rows and not _drawn(each, self.setup(each))]
+        most = _AT_ONCE
+        if allowance.live_calls is not None:
+            most = min(most, max(1, allowance.live_calls // max(1, 2 * self.typical_calls)))
+        return [ask, *(each for each in new if each != ask)][:most]
+
+    @cached_property
+    def typical_calls(self) -> int:
+        return live_price(self.subject)[0]
+
+    def _session(self, ask: Ask, setup: Setup, allowance: Allowance) -> UUID | Seen:
+        """A session for a probe, or why there is none."""
+        prepared = preflight.prepare(setup.request(self._allowed(ask, allowance)), brief=True)
         if prepared.plan.refusals:
             return self._kept(ask, setup, Seen(outcome="needs_live", missing=prepared.plan.refusals[0].detail))
         try:
@@ -286,9 +315,8 @@ class Laboratory:
                 self._row(ask, setup, session=session)
                 log.say(session.id, "session")
         except IntegrityError:  # another worker began it meanwhile
-            row = ProofProbe.objects.get(proof=self.proof, key=_key(ask))
-            raise Waits(row.session_id or UUID(int=0)) from None
-        raise Waits(session.id)
+            return ProofProbe.objects.get(proof=self.proof, key=_key(ask)).session_id or UUID(int=0)
+        return session.id
 
     def _allowed(self, ask: Ask, allowance: Allowance) -> Policy:
         budget = self.policy.budget
@@ -353,6 +381,20 @@ class Laboratory:
         if session is not None:
             return ProofProbe.objects.create(proof=self.proof, key=_key(ask), **given), True
         return ProofProbe.objects.get_or_create(proof=self.proof, key=_key(ask), defaults=given)
+
+
+def _drawn(ask: Ask, setup: Setup) -> ProofProbe | None:
+    """The same fresh sample, drawn for another proof."""
+    stored = ProofProbe.objects.filter(configuration=_configuration(setup), repeat=ask.repeat, repeat__gt=0)
+    return stored.filter(session__status__in=COMPLETED).select_related("session").order_by("id").first()
+
+
+def _shared(allowance: Allowance, count: int) -> Allowance:
+    """What each of several probes may spend, so that together they keep to the allowance."""
+    return Allowance(
+        live_calls=None if allowance.live_calls is None else allowance.live_calls // count,
+        cost_usd=None if allowance.cost_usd is None else allowance.cost_usd / count,
+    )
 
 
 def coupled(proof: Proof, setup: Setup) -> Coupling:

@@ -33,14 +33,15 @@ _REQUESTS: Final[pydantic.TypeAdapter[ProofRequest]] = pydantic.TypeAdapter(Proo
 def advance_after(session_id: UUID) -> list[UUID]:
     """The proofs that can go on now that this session has stopped."""
     probes = ProofProbe.objects.filter(session_id=session_id, proof__status="running")
-    return list(probes.values_list("proof_id", flat=True).distinct())
+    waiting = ProofProbe.objects.exclude(session=None).filter(session__ended_at=None).values("proof_id")
+    return list(probes.exclude(proof_id__in=waiting).values_list("proof_id", flat=True).distinct())
 
 
-def advance(proof_id: UUID) -> UUID | None:
-    """Make probes until one has to ask somebody; answers the session to queue, or None when it waits or is over."""
+def advance(proof_id: UUID) -> list[UUID]:
+    """Make probes until one has to ask somebody; answers the sessions to queue."""
     proof = Proof.objects.select_related("diff__base", "diff__candidate").filter(id=proof_id, status="running").first()
     if proof is None:
-        return None
+        return []
     try:
         return _climb(proof)
     except Exception as error:
@@ -97,7 +98,7 @@ def ladder_of(proof: Proof, *, asks: bool = True) -> Ladder:
     )  # fmt: skip
 
 
-def _climb(proof: Proof) -> UUID | None:
+def _climb(proof: Proof) -> list[UUID]:
     ladder = ladder_of(proof)
     known = len(ladder.lab.rows) if isinstance(ladder.lab, Laboratory) else 0
     try:
@@ -105,12 +106,12 @@ def _climb(proof: Proof) -> UUID | None:
             if number > known:
                 _tell(proof, ladder, made.stage)
             if not Proof.objects.filter(id=proof.id, status="running").exists() or stopping.begun():
-                return None
+                return []
     except Waits as waits:
         _tell(proof, ladder, ladder.stage)
-        return waits.session
+        return list(waits.sessions)
     _end(proof, "completed", found=findings(ladder))
-    return None
+    return []
 
 
 def _tell(proof: Proof, ladder: Ladder, stage: str) -> None:

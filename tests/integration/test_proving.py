@@ -3,6 +3,8 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +20,7 @@ from replay.models import Proof, ProofProbe, ReplaySession
 from replay.proving import running, services
 from replay.proving.probing import Laboratory
 from tests.provider_server import Exchange, openai_chunk, provider_server
-from tests.replay_runs import order_desk
+from tests.replay_runs import Says, order_desk
 from traces import queries as recorded
 from traces.models import Run
 from traces.services import record
@@ -144,88 +146,131 @@ def test_the_mended_prompt_of_the_demo_is_proved_by_a_worker(
     assert ReplaySession.objects.filter(proof_probes__isnull=False, compared_at=None).count() == 0
 
 
-def test_two_changes_that_need_each_other_are_one_joint_cause(
-    client: Client, local_model: None, no_queue: list[tuple[str, str]]
-) -> None:
-    run, fork, prompt = desk_run()
-    work_off(no_queue)
-    order = next(step for step in recorded.steps(run.id) if step.type == StepType.TOOL)
-    cheap = {"order_id": "A-1042", "status": "delivered", "total": 1000, "delivered_on": "2026-11-17",
-             "items": [{"name": "desk lamp", "price": 1000}], "customer": "Ines"}  # fmt: skip
-    diff = forked(
-        client, no_queue, run.id, fork,
-        {"match": MODELS, "prompt": {"system": f"{prompt}\n\n{UNITS}"}},
-        {"match": {"step": order.sequence_no}, "tool": {"output": cheap}},
-    )  # fmt: skip
-    found = prove(client, no_queue, diff, **live(mediators=False, parts=False))
-    print(json.dumps(found, indent=1))
-    assert (found["verdict"], found["confidence"]) == ("joint", "medium")
-    assert [len(one) for one in found["primary"]] == [2]
-    assert [(atom["sufficient"], atom["necessary"]) for atom in found["atoms"]] == [(False, True), (False, True)]
-    # The repeats are stored: the next question about the same runs draws none again.
-    drawn = ReplaySession.objects.count()
-    tools = prove(client, no_queue, diff, question="tool_calls", **live(mediators=False, parts=False))
-    assert tools["noise"]["status"] == "rejected"
-    assert ReplaySession.objects.count() == drawn
-    assert Evidence.objects.count() == 2
+@dataclass(frozen=True)
+class Asked:
+    system: str
+    model: str
+    temperature: float
 
 
-def test_either_of_two_changes_is_enough(client: Client, local_model: None, no_queue: list[tuple[str, str]]) -> None:
-    """The large model reads what the small one has to be told."""
-    run, fork, prompt = desk_run()
-    work_off(no_queue)
-    diff = forked(
-        client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": f"{prompt}\n\n{UNITS}"}},
-        {"match": MODELS, "model": {"model": "desk-large-1"}},
-    )  # fmt: skip
-    found = prove(client, no_queue, diff, **live(mediators=False, parts=False))
-    assert (found["verdict"], found["confidence"]) == ("over_determined", "medium")
-    assert sorted(len(one) for one in found["primary"]) == [1, 1]
-    assert {atom["category"] for atom in found["atoms"]} == {"prompt", "model"}
+@dataclass
+class Ruled:
+    """A model that answers by a rule from what it is asked, and a run in which it gave one answer."""
+
+    client: Client
+    queued: list[tuple[str, str]]
+    run: UUID
+    rule: list[Callable[[Asked], str]]
+
+    def diff(self, *entries: Any) -> str:
+        return forked(self.client, self.queued, self.run, 3, *entries)
+
+    def prove(self, diff: str, **request: Any) -> dict[str, Any]:
+        return prove(self.client, self.queued, diff, **request)
 
 
 @pytest.fixture
-def fickle(settings: Settings) -> Iterator[list[str]]:
-    """A model that answers from a list, whatever it is asked."""
-    answers: list[str] = []
+def ruled(client: Client, no_queue: list[tuple[str, str]], settings: Settings) -> Iterator[Ruled]:
+    rule: list[Callable[[Asked], str]] = []
 
     def respond(exchange: Exchange) -> None:
+        body = exchange.body
+        system = next(str(each["content"]) for each in body["messages"] if each["role"] == "system")
+        text = rule[0](Asked(system=system, model=body["model"], temperature=body.get("temperature", 0.0)))
         exchange.stream()
-        exchange.send(openai_chunk({"role": "assistant", "content": answers.pop(0) if answers else "Nobody knows."}))
+        exchange.send(openai_chunk({"role": "assistant", "content": text}))
         usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
         exchange.send(openai_chunk(finish="stop", usage=usage))
         exchange.send("[DONE]")
 
-    with provider_server(respond) as running_server:
-        settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running_server.base_url}/v1"}}
-        yield answers
+    said = (("What about order A-1?", (Says("It is lost."),)),)
+    with provider_server(respond) as server:
+        settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{server.base_url}/v1"}}
+        yield Ruled(client, no_queue, UUID(str(record(order_desk(said)).run_id)), rule)
         providers.close()
 
 
-def test_what_chance_does_is_noise(client: Client, no_queue: list[tuple[str, str]], fickle: list[str]) -> None:
+def system(text: str) -> dict[str, Any]:
+    return {"match": MODELS, "prompt": {"system": text}}
+
+
+def setting(**fields: Any) -> dict[str, Any]:
+    return {"match": MODELS, "model": fields}
+
+
+HELPFUL = "You are the order desk. Answer in full sentences. Offer a refund."
+
+
+def test_one_change_among_idle_ones_is_the_cause_and_its_sentence_is_found(ruled: Ruled) -> None:
+    """Asked anew for every probe, a change is proved by repeats of what decides."""
+    ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
+    told = HELPFUL.replace("full sentences", "whole sentences")
+    found = ruled.prove(ruled.diff(system(told), setting(temperature=0.7)), **live())
+    assert (found["verdict"], found["confidence"]) == ("single", "high")
+    assert "over repeats" in found["rule"]
+    atoms = {atom["title"]: (atom["sufficient"], atom["necessary"]) for atom in found["atoms"]}
+    assert atoms["Setting temperature of model steps to 0.7"] == (False, False)
+    assert atoms["Adding “Offer a refund.”"] == (True, True)
+    assert atoms["Changing “full” to “whole” in the text"] == (False, False)
+    assert found["live_calls"] == sum(probe["live_calls"] for probe in found["probes"])
+
+
+def test_two_changes_that_need_each_other_are_one_joint_cause(ruled: Ruled) -> None:
+    ruled.rule.append(lambda asked: "Refund!" if "refund" in asked.system and asked.model == "m2" else "It is lost.")
+    diff = ruled.diff(system(HELPFUL), setting(model="m2"), {"match": MODELS, "model": {"temperature": 1.0}})
+    found = ruled.prove(diff, **live(parts=False))
+    assert (found["verdict"], found["confidence"]) == ("joint", "medium")
+    assert [len(one) for one in found["primary"]] == [2]
+    members = [atom for atom in found["atoms"] if atom["id"] in found["primary"][0]]
+    assert {(atom["category"], atom["sufficient"], atom["necessary"]) for atom in members} == {
+        ("prompt", False, True), ("model", False, True),
+    }  # fmt: skip
+    # The repeats are stored: the next question about the same runs draws none of them again.
+    exact = ruled.prove(diff, question="answer_exact", **live(parts=False))
+    assert exact["noise"]["status"] == "rejected"
+    assert all(probe["live_calls"] == 0 for probe in exact["probes"] if probe["purpose"] == "repeat")
+    assert Evidence.objects.count() == 2
+
+
+def test_either_of_two_changes_is_enough(ruled: Ruled) -> None:
+    ruled.rule.append(lambda asked: "Refund!" if "refund" in asked.system or asked.model == "m2" else "It is lost.")
+    found = ruled.prove(ruled.diff(system(HELPFUL), setting(model="m2")), **live(parts=False))
+    assert (found["verdict"], found["confidence"]) == ("over_determined", "medium")
+    assert sorted(len(one) for one in found["primary"]) == [1, 1]
+    assert found["conclusion"].startswith("The difference has more causes than it needs")
+
+
+def test_what_chance_does_is_noise(ruled: Ruled) -> None:
     """A reworded prompt changes every call after it, and the model answers as it likes."""
-    run = record(order_desk()).run_id
-    fickle += ["Yes.", "Yes."]
-    system = {"match": MODELS, "prompt": {"system": "You are the order desk. Answer in whole sentences."}}
-    diff = forked(client, no_queue, run, 3, system)
-    fickle += ["Yes.", "Yes.", "No.", "No.", "Yes.", "No.", "No.", "Yes."] * 10
-    found = prove(client, no_queue, diff, **live())
+    answers = cycle(["Yes.", "Yes.", "No.", "No.", "Yes.", "No.", "Yes."])
+    ruled.rule.append(lambda asked: next(answers))
+    diff = ruled.diff(system("You are the order desk. Answer in whole sentences."))
+    found = ruled.prove(diff, **live())
     assert (found["verdict"], found["confidence"], found["primary"]) == ("noise", "noise", [])
     assert found["noise"]["status"] == "not_rejected"
     assert "within what chance makes" in found["conclusion"]
-    assert client.get(f"/api/v1/diffs/{diff}").json()["attribution"]["verdict"] == "noise"
+    assert ruled.client.get(f"/api/v1/diffs/{diff}").json()["attribution"]["verdict"] == "noise"
 
 
-def test_without_live_calls_chance_is_not_ruled_out_and_the_price_is_told(
-    client: Client, no_queue: list[tuple[str, str]], fickle: list[str]
-) -> None:
-    run = record(order_desk()).run_id
-    fickle += ["Yes.", "Yes."]
-    diff = forked(client, no_queue, run, 3, {"match": MODELS, "prompt": {"system": "Be brief."}})
-    found = prove(client, no_queue, diff)
+def test_separate_recordings_are_proved_by_making_one_the_other(ruled: Ruled) -> None:
+    ruled.rule.append(lambda asked: "It is lost." if asked.model == "m1" else "It is on its way.")
+    said = (("What about order A-1?", (Says("It is on its way."),)),)
+    other = record(order_desk(said, external_id="desk-2", model="m2", parameters={"temperature": 0.5})).run_id
+    diff = post(ruled.client, "/diffs", {"base": str(ruled.run), "candidate": str(other)}).json()["id"]
+    found = ruled.prove(diff, **live())
+    assert (found["verdict"], found["confidence"]) == ("single", "high")
+    named = next(atom for atom in found["atoms"] if atom["id"] == found["primary"][0][0])
+    assert named["title"] == "Switching the model from m1 to m2"
+    assert len(found["atoms"]) == 2
+
+
+def test_without_live_calls_chance_is_not_ruled_out_and_the_price_is_told(ruled: Ruled) -> None:
+    ruled.rule.append(lambda asked: "Yes.")
+    diff = ruled.diff(system("Be brief."))
+    found = ruled.prove(diff)
     assert (found["confidence"], found["live_calls"], found["noise"]["status"]) == ("low", 0, "not_run")
     assert found["cheapest_experiment"]["live_calls"] > 0
-    report = client.get(f"/api/v1/diffs/{diff}").json()
+    report = ruled.client.get(f"/api/v1/diffs/{diff}").json()
     assert report["observed"] is None  # observation does not win over observation
     assert len(report["evidence"]) == 1
 
@@ -237,7 +282,7 @@ def test_a_tool_that_nobody_reviewed_is_never_run_and_is_named(
     work_off(no_queue)
     told = f"{prompt}\n\nNever refund an order yourself. Open a ticket instead."
     diff = forked(client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": told}})
-    found = prove(client, no_queue, diff, **live())
+    found = prove(client, no_queue, diff)
     assert found["confidence"] == "low"
     assert "create_ticket" in " ".join([*(probe["missing"] for probe in found["probes"]), found["conclusion"]])
     made_up = [atom for atom in found["atoms"] if not atom["testable"]]
@@ -245,14 +290,17 @@ def test_a_tool_that_nobody_reviewed_is_never_run_and_is_named(
     assert "recorded" in made_up[0]["why_not"]
 
 
-def test_a_proof_goes_on_where_it_was_left(
-    client: Client, local_model: None, no_queue: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def answered(proof: UUID | str) -> dict[str, Any]:
+    """The probes that came to an answer."""
+    probes = ProofProbe.objects.filter(proof=UUID(str(proof)), seen__isnull=False)
+    return {probe.key: probe.seen for probe in probes if probe.seen and probe.seen["outcome"] != "needs_live"}
+
+
+def test_a_proof_goes_on_where_it_was_left(ruled: Ruled, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever takes it up makes no probe again."""
-    run, fork, prompt = desk_run()
-    work_off(no_queue)
-    diff = forked(client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": f"{prompt}\n\n{UNITS}"}})
-    proof = post(client, f"/diffs/{diff}/prove", live(parts=False)).json()["id"]
+    ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
+    diff = ruled.diff(system(HELPFUL))
+    proof = post(ruled.client, f"/diffs/{diff}/prove", live(parts=False)).json()["id"]
     walked: list[str] = []
     walk = Laboratory._walked
 
@@ -264,39 +312,49 @@ def test_a_proof_goes_on_where_it_was_left(
 
     monkeypatch.setattr(Laboratory, "_walked", dying)
     with pytest.raises(SystemExit):
-        work_off(no_queue)
-    before = {probe.key: probe.seen for probe in ProofProbe.objects.filter(proof=proof, seen__isnull=False)}
-    sessions = ReplaySession.objects.count()
-    no_queue.clear()
+        work_off(ruled.queued)
+    before = answered(proof)
+    drawn = set(ReplaySession.objects.values_list("id", flat=True))
+    ruled.queued.clear()
     assert services.requeue_unfinished() == 0  # somebody may still be at work
     Proof.objects.update(worked_at="2020-01-01T00:00:00Z")
     assert [services.requeue_unfinished() for _ in range(2)] == [1, 0]
-    work_off(no_queue)
-    found = client.get(f"/api/v1/proofs/{proof}").json()
+    work_off(ruled.queued)
+    found = ruled.client.get(f"/api/v1/proofs/{proof}").json()
     assert (found["status"], found["findings"]["confidence"]) == ("completed", "high")
-    after = {probe.key: probe.seen for probe in ProofProbe.objects.filter(proof=proof)}
-    assert before.items() <= after.items()
-    clamps = sum(probe["purpose"] == "clamp" for probe in found["findings"]["probes"])
-    assert ReplaySession.objects.count() == sessions + clamps
+    assert len(before) >= 10
+    assert before.items() <= answered(proof).items()
+    # One session for each probe that has one: none was begun again.
+    probes = ProofProbe.objects.filter(proof=proof).exclude(session=None).values_list("session_id", flat=True)
+    assert len(probes) == len(set(probes))
+    assert drawn - {*probes} == set(ReplaySession.objects.filter(proof_probes=None).values_list("id", flat=True))
     assert Evidence.objects.count() == 1
 
 
-def test_a_cancelled_proof_keeps_what_it_knows(
-    client: Client, local_model: None, no_queue: list[tuple[str, str]]
-) -> None:
-    run, fork, prompt = desk_run()
-    work_off(no_queue)
-    diff = forked(client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": f"{prompt}\n\n{UNITS}"}})
-    proof = post(client, f"/diffs/{diff}/prove", live()).json()["id"]
-    session = running.advance(UUID(proof))
-    assert session is not None
-    runner.execute(session)
-    stopped = post(client, f"/proofs/{proof}/cancel").json()
+def test_a_cancelled_proof_keeps_what_it_knows(ruled: Ruled) -> None:
+    ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
+    diff = ruled.diff(system(HELPFUL))
+    proof = post(ruled.client, f"/diffs/{diff}/prove", live()).json()["id"]
+    begun = running.advance(UUID(proof))
+    assert len(begun) == 8  # four of each side, side by side
+    for session in begun[:2]:
+        runner.execute(session)
+    assert running.advance(UUID(proof))
+    stopped = post(ruled.client, f"/proofs/{proof}/cancel").json()
     assert (stopped["status"], stopped["findings"]["stopped"]) == ("cancelled", "cancelled")
-    assert stopped["findings"]["live_calls"] == 0 or stopped["findings"]["confidence"] == "low"
-    work_off(no_queue)
-    assert client.get(f"/api/v1/proofs/{proof}").json()["status"] == "cancelled"
+    assert (stopped["findings"]["live_calls"], stopped["findings"]["confidence"]) == (2, "low")
+    work_off(ruled.queued)
+    assert ruled.client.get(f"/api/v1/proofs/{proof}").json()["status"] == "cancelled"
     assert not ReplaySession.objects.filter(status__in=("pending", "running")).exists()
+
+
+def test_the_budget_of_live_calls_holds_for_the_whole(ruled: Ruled) -> None:
+    ruled.rule.append(lambda asked: "Refund!" if "refund" in asked.system and asked.model == "m2" else "It is lost.")
+    diff = ruled.diff(system(HELPFUL), setting(model="m2"))
+    found = ruled.prove(diff, **live(calls=12))
+    assert found["live_calls"] == 12
+    assert found["confidence"] in {"low", "medium"}
+    assert any("no live call is left" in probe["missing"] for probe in found["probes"])
 
 
 def test_a_question_without_its_checks_is_refused(client: Client, no_queue: list[tuple[str, str]]) -> None:
