@@ -12,6 +12,7 @@ import pydantic
 from replay import cache, planning, pricing, providers, retrieval, tool_queries, tools
 from replay.edits import AppliedProfile, apply_profile
 from replay.graph import Graph
+from replay.hooks import configuration
 from replay.library import queries as library
 from replay.loading import Payloads, load_first_model, load_graph
 from replay.overrides import OverrideProfile
@@ -73,6 +74,14 @@ def prepare(request: ReplayRequest, *, brief: bool = False) -> Prepared:
         expect(graph, profile, payloads)
         plan = planning.plan(graph, profile, request.policy, lookups, brief=brief)
     return Prepared(run=run, fork=fork, request=request, plan=plan)
+
+
+def _told(plan: Plan) -> Plan:
+    """The plan, with the warning that hooks may have their word where anything is resolved anew."""
+    if not configuration.hooks() or all(step.action == "reuse" for step in plan.steps):
+        return plan
+    warning = "Hooks may deny or change calls, speak to the model or stop it: the plan is made without them."
+    return plan.model_copy(update={"warnings": [*plan.warnings, warning]})
 
 
 def unfit(run: Run) -> PlanRefusal | None:

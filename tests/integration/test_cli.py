@@ -13,6 +13,7 @@ import pytest
 
 from cockpit.demo.record import RECORDINGS
 from cockpit.demo.scenarios import REFUND
+from tests.langfuse_server import KEYS, langfuse_server
 
 pytestmark = pytest.mark.own_store
 FAILED = RECORDINGS / f"{REFUND}.jsonl"
@@ -309,6 +310,17 @@ def test_check_prints_the_configuration_without_secrets(forkpoint: Warm) -> None
     assert said.json["mode"] == "embedded"
     assert said.json["checks"] == {"database": "ok", "broker": "ok", "storage": "ok"}
     assert said.json["providers"][0]["key"] == "MY_KEY is set"
+
+
+def test_export_sends_a_run_to_langfuse(forkpoint: Warm, failed: str) -> None:
+    assert forkpoint("export", "langfuse", failed).code == 2  # none is configured
+    with langfuse_server() as langfuse:
+        targets = {"lf": {"langfuse": {"base_url": langfuse.base_url, "public_key": KEYS[0]}}}
+        given = {"FORKPOINT_TELEMETRY": json.dumps(targets), "LANGFUSE_SECRET_KEY": KEYS[1]}
+        export = forkpoint("export", "langfuse", failed, "--json", **given).json["export"]
+        assert (export["status"], export["done_events"]) == ("done", export["events"])
+        assert langfuse.order[0] == failed.replace("-", "")
+        assert len(langfuse.order) == export["events"]
 
 
 def test_check_says_which_dependency_cannot_be_reached(tmp_path: Path) -> None:

@@ -304,3 +304,13 @@ def test_a_takeover_says_what_was_kept(server: ProviderServer, monkeypatch: pyte
 
 def test_krabs_has_the_same_events() -> None:
     assert set(krabs.EVENT_TYPES) == set(HookEvent)
+
+
+def test_a_plan_says_that_hooks_may_change_it(server: ProviderServer, settings: Settings) -> None:
+    run = Run.objects.get(id=record(order_desk()).run_id)
+    body: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}}
+    assert not any("Hooks" in warning for warning in services.preview(preflight.parse(body)).warnings)
+    hook(settings, deny={"answer": {"action": "deny"}, "events": ["pre_tool_use"]})
+    assert any("Hooks" in warning for warning in services.preview(preflight.parse(body)).warnings)
+    unchanged = services.preview(preflight.parse({"run": str(run.id)}))
+    assert not any("Hooks" in warning for warning in unchanged.warnings)
