@@ -1,8 +1,9 @@
 """From a request to its plan: parsing with pointers, the source's fitness, and everything that planning looks up."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache as cache_of
 from functools import cached_property
 from typing import Final
 from uuid import UUID
@@ -11,7 +12,7 @@ import pydantic
 
 from replay import cache, planning, pricing, providers, retrieval, tool_queries, tools
 from replay.edits import AppliedProfile, apply_profile
-from replay.graph import Graph
+from replay.graph import Graph, Node
 from replay.hooks import configuration
 from replay.library import queries as library
 from replay.loading import Payloads, load_first_model, load_graph
@@ -59,21 +60,41 @@ def prepare(request: ReplayRequest, *, brief: bool = False) -> Prepared:
 
     A brief plan counts the steps that nothing reaches, and does not list them.
     """
-    run = queries.find_run(request.run)
-    fork = _fork(run, request.fork_step)
-    if refusal := unfit(run):
-        return Prepared(run=run, fork=fork, request=request, plan=planning.empty_plan(fork, request.policy, [refusal]))
-    payloads = Payloads()
-    lookups = sources(run, payloads)
-    if brief and not changes_anything(request.overrides, request.policy):
-        models = load_first_model(run.id, fork)
-        plan = planning.plan_unchanged(fork, run.step_count, models, request.policy, lookups)
-    else:
-        graph = load_graph(run.id, fork)
-        profile = apply_profile(request.overrides, graph)
-        expect(graph, profile, payloads)
-        plan = planning.plan(graph, profile, request.policy, lookups, brief=brief)
-    return Prepared(run=run, fork=fork, request=request, plan=plan)
+    return Source(request.run, request.fork_step).prepare(request, brief=brief)
+
+
+class Source:
+    """A run and a fork in it, with what plans look up there: read once, however many plans are made."""
+
+    def __init__(self, run: str, fork_step: str | int | None) -> None:
+        self.run = queries.find_run(run)
+        self.fork = _fork(self.run, fork_step)
+        self._payloads = Payloads()
+
+    def prepare(self, request: ReplayRequest, *, brief: bool = False) -> Prepared:
+        refusal = unfit(self.run)
+        plan = _told(self._plan(request, brief=brief)) if refusal is None else self._refused(request, refusal)
+        return Prepared(run=self.run, fork=self.fork, request=request, plan=plan)
+
+    def _refused(self, request: ReplayRequest, refusal: PlanRefusal) -> Plan:
+        return planning.empty_plan(self.fork, request.policy, [refusal])
+
+    def _plan(self, request: ReplayRequest, *, brief: bool) -> Plan:
+        if brief and not changes_anything(request.overrides, request.policy):
+            models = load_first_model(self.run.id, self.fork)
+            return planning.plan_unchanged(self.fork, self.run.step_count, models, request.policy, self._lookups)
+        profile = apply_profile(request.overrides, self._graph)
+        expect(self._graph, profile, self._payloads)
+        return planning.plan(self._graph, profile, request.policy, self._lookups, brief=brief)
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return load_graph(self.run.id, self.fork)
+
+    @cached_property
+    def _lookups(self) -> planning.Sources:
+        found = sources(self.run, self._payloads)
+        return replace(found, provider=cache_of(found.provider), price=cache_of(found.price))
 
 
 def _told(plan: Plan) -> Plan:
@@ -103,12 +124,15 @@ def changes_anything(overrides: OverrideProfile, policy: Policy) -> bool:
 
 
 def expect(graph: Graph, profile: AppliedProfile, payloads: Payloads) -> None:
-    """Announce what the change can reach, but for the long inputs of models, which a walk may not need."""
+    """Announce what the change can reach, but for long inputs of models that a walk may not need."""
     reached = sorted(graph.reach(profile.by_step))
     nodes = [graph.by_no[no] for no in reached if no in graph.by_no]
-    payloads.expect(
-        ref for node in nodes for ref in (node.output_ref, "" if node.type is StepType.MODEL else node.input_ref)
-    )
+    payloads.expect(ref for node in nodes for ref in (node.output_ref, _wanted_input(node, profile)))
+
+
+def _wanted_input(node: Node, profile: AppliedProfile) -> str:
+    """Of a model whose configuration is changed the recorded one is looked at."""
+    return "" if node.type is StepType.MODEL and not profile.of(node).model else node.input_ref
 
 
 def sources(run: Run, payloads: Payloads) -> planning.Sources:

@@ -36,8 +36,8 @@ def parse(body: JSONValue) -> ExperimentRequest:
 def preview(request: ExperimentRequest) -> ExperimentPlan:
     """What the whole would do and cost; nothing runs."""
     refusals = _own_refusals(request)
-    planned = [] if refusals else _planned(request)
-    return _plan(request, planned, refusals or _refusals(planned))
+    cells = [] if refusals else plan_cells(request)
+    return _plan(request, cells, refusals or _refusals(cells))
 
 
 def start(request: ExperimentRequest, idempotency_key: str | None = None) -> Experiment:
@@ -46,12 +46,12 @@ def start(request: ExperimentRequest, idempotency_key: str | None = None) -> Exp
     if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
         return known
     refusals = _own_refusals(request)
-    planned = [] if refusals else _planned(request)
-    for refusal in refusals or _refusals(planned):
+    cells = [] if refusals else plan_cells(request)
+    for refusal in refusals or _refusals(cells):
         raise ReplayRefused(refusal)
     try:
         with transaction.atomic():
-            experiment = _create(request, planned, idempotency_key, asked)
+            experiment = _create(request, cells, idempotency_key, asked)
             transaction.on_commit(partial(_queue_next, experiment.id))
     except IntegrityError:
         if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
@@ -100,17 +100,19 @@ def _own_refusals(request: ExperimentRequest) -> list[PlanRefusal]:
     return [*matrix.refusals(request), *wrong]
 
 
-def _planned(request: ExperimentRequest) -> list[_Planned]:
-    return [(cell, preflight.prepare(_replay(request, cell), brief=True)) for cell in matrix.cells(request)]
+def plan_cells(request: ExperimentRequest) -> list[_Planned]:
+    """The plan of every cell. What they look up is read once."""
+    source = preflight.Source(request.run, request.fork_step)
+    return [(cell, source.prepare(_replay(request, cell), brief=True)) for cell in matrix.cells(request)]
 
 
 def _replay(request: ExperimentRequest, cell: matrix.Cell) -> ReplayRequest:
     return ReplayRequest(run=request.run, fork_step=request.fork_step, overrides=cell.overrides, policy=request.policy)
 
 
-def _refusals(planned: list[_Planned]) -> list[PlanRefusal]:
+def _refusals(cells: list[_Planned]) -> list[PlanRefusal]:
     """Of all cells, those that are the same once."""
-    found = [matrix.relocated(refusal, cell) for cell, prepared in planned for refusal in prepared.plan.refusals]
+    found = [matrix.relocated(refusal, cell) for cell, prepared in cells for refusal in prepared.plan.refusals]
     return list({(refusal.where, refusal.detail): refusal for refusal in found}.values())
 
 

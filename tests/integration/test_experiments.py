@@ -14,7 +14,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from cockpit.demo import loading, model_server, provider
-from replay import providers, runner, tasks
+from replay import preflight, providers, runner, tasks
 from replay.experiments import progress, queries, services
 from replay.models import Experiment, ExperimentRow, ReplaySession
 from replay.services import requeue_unfinished
@@ -132,6 +132,15 @@ def test_models_and_prompts_of_the_demo_are_compared(
     assert ReplaySession.objects.filter(experiment_row__isnull=False).count() == 8
     one, other = found["results"][0]["run"], found["results"][1]["run"]
     assert post(client, "/diffs", {"base": one, "candidate": other}).status_code in (200, 201)
+
+
+def test_cells_planned_together_are_planned_as_each_alone(desk: str) -> None:
+    """They share what is read of the run, and nothing of each other."""
+    request = services.parse(matrix(desk, "a", "m1", policy={"order": "reuse"}))
+    together = services.plan_cells(request)
+    assert len({cell.overrides.digest for cell, _ in together}) == 2
+    for _, prepared in [*together, *reversed(together)]:
+        assert preflight.prepare(prepared.request, brief=True).plan == prepared.plan
 
 
 def test_no_more_run_at_once_than_was_said(client: Client, desk: str, no_queue: list[str]) -> None:
