@@ -64,7 +64,7 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
     rate, square = hits / n, _Z * _Z
     middle = (rate + square / (2 * n)) / (1 + square / n)
     half = _Z * sqrt(rate * (1 - rate) / n + square / (4 * n * n)) / (1 + square / n)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    return 0.0 if hits == 0 else middle - half, 1.0 if hits == n else middle + half
 
 
 def clopper_pearson(hits: int, n: int) -> tuple[float, float]:

@@ -1,0 +1,113 @@
+"""Mediators, confidence by the table, and what is said."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import pytest
+
+from diffing.evidence_schemas import EvidenceQuestion, EvidenceVerdict, NoiseGate
+from diffing.terms import Confidence, StepRef
+from replay.proving import gate
+from replay.proving.confidence import Grounds, level
+from replay.proving.findings import prove
+from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
+from traces.vocabulary import Label, StepStatus, StepType
+
+
+def stage(number: int) -> Stage:
+    step = StepRef(
+        id=UUID(int=number), sequence_no=number, type=StepType.TOOL, name=f"tool {number}", summary="",
+        status=StepStatus.OK, label=Label.EXACT, reason="",
+    )  # fmt: skip
+    return Stage(number=number, step=step, text=f"did {number} otherwise")
+
+
+class Chain:
+    """One cause, and stages of which some bring the old outcome back."""
+
+    def __init__(self, count: int, restoring: set[int], needs_live: frozenset[int] = frozenset()) -> None:
+        self.count, self.restoring, self.needs_live = count, restoring, needs_live
+        self.clamped: list[int] = []
+
+    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        if ask.clamp is None:
+            return Seen(outcome="candidate" if ask.applied else "base")
+        self.clamped.append(ask.clamp)
+        if ask.clamp in self.needs_live:
+            return Seen(outcome="needs_live", missing="a model has to answer")
+        return Seen(outcome="base" if ask.clamp in self.restoring else "candidate")
+
+    def parts(self, atom: Atom) -> Sequence[Atom]:
+        return ()
+
+    def stages(self, cause: Atoms) -> Sequence[Stage]:
+        return [stage(number) for number in range(1, self.count + 1)]
+
+
+def told(lab: Chain) -> list[tuple[int, str, str]]:
+    question = EvidenceQuestion(kind="answer", text="the answer")
+    case = Case(question=question, atoms=[Atom(id="a", category="prompt", title="Change a")], one_space=True)
+    found = prove(case, lab, Budget())
+    assert found.confidence == "high"
+    return [(one.step.sequence_no, one.role, one.evidence) for one in found.mediators]
+
+
+def test_the_first_step_that_restores_is_the_entry_and_the_last_the_commitment() -> None:
+    assert told(Chain(5, {2, 3, 5})) == [(2, "entry", "tested"), (3, "between", "tested"), (5, "commitment", "tested")]
+
+
+def test_of_many_steps_in_one_chain_few_are_tried() -> None:
+    lab = Chain(64, set(range(40, 65)))
+    assert told(lab)[0] == (40, "entry", "tested")
+    assert len(lab.clamped) < 12
+    assert told(lab)[-1] == (64, "commitment", "tested")
+
+
+def test_where_halving_would_mislead_all_are_tried() -> None:
+    lab = Chain(20, {3, 9})
+    assert [number for number, *_ in told(lab)] == [3, 9]
+    assert sorted(lab.clamped) == list(range(1, 21))
+
+
+def test_steps_that_could_not_be_tried_are_inferred() -> None:
+    lab = Chain(2, set(), needs_live=frozenset({1, 2}))
+    assert told(lab) == [(1, "entry", "inferred"), (2, "commitment", "inferred")]
+
+
+def gated(p: float | None, status: str = "rejected") -> NoiseGate:
+    return gate.NOT_NEEDED.model_copy(update={"status": status, "p": p, "base_n": 5, "candidate_n": 5})
+
+
+FREE, SURE, LIKELY, OPEN = gate.NOT_NEEDED, gated(0.008), gated(0.03), gated(None, "not_run")
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "enough", "needed", "more", "expected"),
+    [
+        ("single", FREE, True, True, {}, "high"),
+        ("single", SURE, True, True, {}, "high"),
+        ("single", FREE, True, True, {"drawn": True}, "medium"),
+        ("single", SURE, True, True, {"drawn": True}, "medium"),
+        ("single", SURE, True, True, {"drawn": True, "confirmed": 0.004, "apart": True}, "high"),
+        ("single", SURE, True, True, {"drawn": True, "confirmed": 0.004}, "medium"),
+        ("single", SURE, True, True, {"drawn": True, "confirmed": 0.02, "apart": True}, "medium"),
+        ("single", LIKELY, True, True, {}, "medium"),
+        ("single", FREE, True, None, {}, "medium"),
+        ("single", FREE, None, True, {}, "medium"),
+        ("single", FREE, None, None, {"left_by_certificates": True}, "medium"),
+        ("single", FREE, True, True, {"finished": False}, "low"),
+        ("single", OPEN, True, True, {}, "low"),
+        ("joint", FREE, True, True, {}, "medium"),
+        ("over_determined", FREE, True, False, {}, "medium"),
+        ("inconclusive", FREE, None, None, {}, "low"),
+        ("noise", gated(0.6, "not_rejected"), None, None, {}, "noise"),
+        ("no_effect", FREE, None, None, {}, "noise"),
+    ],
+)
+def test_confidence_follows_the_table(
+    kind: EvidenceVerdict, given: NoiseGate, enough: bool | None, needed: bool | None, more: dict[str, float],
+    expected: Confidence,
+) -> None:  # fmt: skip
+    grounds = Grounds(verdict=kind, gate=given, enough=enough, needed=needed, **more)  # type: ignore[arg-type]  # fields of the grounds
+    assert level(grounds).confidence == expected
+    assert level(grounds).rule
