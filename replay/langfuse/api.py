@@ -60,6 +60,7 @@ def view_of(row: LangfuseExport, run: Run) -> ExportView:
     base = str(place.base_url).rstrip("/") if place is not None else ""
     return ExportView(
         id=row.id, run=run.id, target=row.target, status=row.status, events=reading.count(run),
-        done_events=row.done_events, rejected=row.rejected, cut=row.cut, error=row.error, retry_at=row.retry_at,
+        done_events=row.done_events, rejected=row.rejected, cut=row.cut, error=row.error,
+        retry_at=row.retry_at if row.failures else None,
         url=f"{base}/trace/{run.id.hex}" if base else "", created_at=row.created_at, ended_at=row.ended_at,
     )  # fmt: skip

@@ -32,6 +32,7 @@ _LONGEST_WAIT_S: Final = 30.0
 _MOST_FAILURES: Final = 20  # goes in a row, over about four hours
 _SHORTEST_PAUSE_S: Final = 15.0
 _LONGEST_PAUSE_S: Final = 900.0
+_UNTAKEN: Final = timedelta(minutes=1)  # after which a queued export that nobody took is queued again
 _SILENT: Final = timedelta(minutes=3)  # longer than any one request with its wait
 
 
@@ -49,7 +50,8 @@ def enqueue(run_id: UUID, target: str) -> LangfuseExport:
         waiting = LangfuseExport.objects.filter(run_id=run_id, target=target, status__in=_UNFINISHED).first()
         if waiting is not None:
             return waiting
-        made = LangfuseExport.objects.create(run_id=run_id, target=target)
+        again = datetime.now(UTC) + _UNTAKEN
+        made = LangfuseExport.objects.create(run_id=run_id, target=target, retry_at=again)
         transaction.on_commit(partial(_put, made.id))
     return made
 
@@ -69,6 +71,8 @@ def requeue_unfinished() -> int:
     LangfuseExport.objects.filter(id__in=lost, status="running").update(status="pending", owner="")
     due = LangfuseExport.objects.filter(Q(retry_at=None) | Q(retry_at__lte=now), status="pending")
     found = list(due.values_list("id", flat=True))
+    # A queue that is long keeps each of them once a minute, not once for every look.
+    LangfuseExport.objects.filter(id__in=found, status="pending").update(retry_at=now + _UNTAKEN)
     for export in found:
         _put(export)
     return len(found)

@@ -276,3 +276,24 @@ def test_the_contract_of_the_tests_is_that_of_the_captured_payloads() -> None:
                 seen += 1
                 assert not wrong(event), file
     assert seen or not fixture.exists()
+
+
+def away(exchange: Exchange) -> bool:
+    exchange.status(503, {})
+    return True
+
+
+def test_what_waits_is_queued_again_and_not_at_every_look(
+    langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put: list[Any] = []
+    monkeypatch.setattr(exporting, "_put", put.append)
+    export = exporting.enqueue(recorded().id, "lf")
+    assert put == [export.id]
+    assert exporting.requeue_unfinished() == 0
+    LangfuseExport.objects.update(retry_at=datetime.now(UTC))
+    assert [exporting.requeue_unfinished(), exporting.requeue_unfinished()] == [1, 0]
+    langfuse.fail = away
+    assert (work(export).status, export.failures) == ("pending", 1)
+    assert export.retry_at is not None
+    assert export.retry_at > datetime.now(UTC)
