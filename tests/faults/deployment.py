@@ -52,11 +52,22 @@ class Deployment:
         """The ids of new sessions, each on a run of its own."""
         begun = []
         for _ in range(count):
-            sent = self.http.post("/api/v1/replays", json=desk.request(self._fresh.pop(0)))
-            assert sent.status_code == 201, sent.text
-            begun.append(str(sent.json()["id"]))
+            begun.append(str(self.post("/replays", desk.request(self.fresh_run()))["id"]))
         self.launched += begun
         return begun
+
+    def fresh_run(self) -> str:
+        """The id of a recording that nothing was launched on."""
+        return self._fresh.pop(0)
+
+    def post(self, path: str, body: Any = None) -> Any:
+        """What the server answers to something that it does."""
+        sent = self.http.post(f"/api/v1{path}", json=body)
+        assert sent.status_code in {200, 201}, sent.text
+        return sent.json()
+
+    def get(self, path: str) -> Any:
+        return self.http.get(f"/api/v1{path}").json()
 
     def statuses(self) -> set[str]:
         return {session["status"] for session in self._sessions()}
@@ -66,7 +77,7 @@ class Deployment:
         sessions = self._sessions()
         for session in sessions:
             if session["status"] == "awaiting_operator":
-                self._answer(session)
+                self.answer(session)
         return [session["id"] for session in sessions if not _is_over(session)]
 
     def wait(self, seconds: float) -> float:
@@ -80,14 +91,16 @@ class Deployment:
         raise AssertionError(f"did not end in {seconds:g} s: {ask('report', self.env)}")
 
     def broken(self, asked: Counter[str]) -> list[str]:
-        return broken(ask("report", self.env), asked)
+        """What is wrong with the launched sessions; rows of experiments ask under the same names."""
+        return broken([report for report in ask("report", self.env) if report["id"] in self.launched], asked)
 
     def _sessions(self) -> list[dict[str, Any]]:
         listed = self.http.get("/api/v1/replays", params={"limit": 200})
         assert listed.status_code == 200, listed.text
         return [session for session in listed.json()["sessions"] if session["id"] in self.launched]
 
-    def _answer(self, session: dict[str, Any]) -> None:
+    def answer(self, session: dict[str, Any]) -> None:
+        """Answer its question, as somebody who looked it up would."""
         given = {**_UNASKED, "sequence_no": session["question"]["sequence_no"]}
         self.http.post(f"/api/v1/replays/{session['id']}/answer", json=given)
         self.questions += 1

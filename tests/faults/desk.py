@@ -100,6 +100,16 @@ def request(run: str) -> dict[str, Any]:
     return {"run": run, "overrides": {"overrides": entries}, "policy": policy}
 
 
+def experiment(run: str) -> dict[str, Any]:
+    """Two models, twice each, two at a time."""
+    values = [
+        {"name": name, "overrides": [{"match": {"type": "model"}, "model": {"provider": "desk", "model": name}}]}
+        for name in ("one", "other")
+    ]
+    matrix = {"axes": [{"name": "model", "values": values}], "samples": 2, "parallel": 2}
+    return {**request(run), **matrix, "checks": [{"kind": "contains", "text": "answer to"}]}
+
+
 def tools(base_url: str) -> dict[str, Any]:
     return {
         CHARGES: {"http": {"url": f"{base_url}/tools/{CHARGES}"}, "idempotent": False},

@@ -90,7 +90,7 @@ def kill_workers(deployed: Deployment, desk: Desk, *, kills: int, sessions: int,
     deployed.launch(sessions)
     workers = [nursery.start(), nursery.start()]
     for _ in range(kills):
-        _calls(desk, 1, deployed)
+        wait_for_calls(desk, 1, deployed)
         time.sleep(chance.uniform(0.0, 0.25))
         deployed.unfinished()
         nursery.kill(workers.pop(chance.randrange(len(workers))))
@@ -105,10 +105,10 @@ def suspend_worker(deployed: Deployment, desk: Desk, *, sessions: int) -> Outcom
     began, nursery = desk.count(), deployed.nursery
     silent = nursery.start()
     deployed.launch(sessions)
-    _calls(desk, 4)
+    wait_for_calls(desk, 4)
     os.kill(silent, signal.SIGSTOP)
     nursery.start()
-    _calls(desk, 5)
+    wait_for_calls(desk, 5)
     os.kill(silent, signal.SIGCONT)
     deployed.wait(60)
     nursery.clear()
@@ -120,7 +120,7 @@ def break_service(deployed: Deployment, desk: Desk, faults: list[Callable[[], No
     began = desk.count()
     deployed.launch(sessions)
     for fault in faults:
-        _calls(desk, 3)
+        wait_for_calls(desk, 3)
         fault()
     deployed.wait(60)
     return _outcome(deployed, desk, faults=len(faults), began=began)
@@ -131,7 +131,7 @@ def kill_server(server: Server, deployed: Deployment, desk: Desk, *, kills: int,
     chance, began = random.Random(7), desk.count()
     deployed.launch(sessions)
     for _ in range(kills):
-        _calls(desk, 4)
+        wait_for_calls(desk, 4)
         time.sleep(chance.uniform(0.0, 0.2))
         deployed.unfinished()
         server.kill()
@@ -140,7 +140,7 @@ def kill_server(server: Server, deployed: Deployment, desk: Desk, *, kills: int,
     return _outcome(deployed, desk, faults=kills, began=began)
 
 
-def _calls(desk: Desk, more: int, deployed: Deployment | None = None) -> None:
+def wait_for_calls(desk: Desk, more: int, deployed: Deployment | None = None) -> None:
     """Wait until so many more calls have come, or there is nobody left who would make them."""
     wanted = desk.count() + more
     until(lambda: desk.count() >= wanted or (deployed is not None and not deployed.unfinished()))

@@ -4,10 +4,12 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from replay import stopping
+from tests.faults import desk as desk_module
 from tests.faults import scenarios
 from tests.faults.deployment import TAKEOVER_S, Deployment, ask, celery, until
 from tests.faults.desk import Desk, desk_server
@@ -58,6 +60,37 @@ def test_a_worker_that_was_silent_writes_nothing_when_it_comes_back(
     deployed: Deployment, desk: Desk, home: Path
 ) -> None:
     holds(scenarios.suspend_worker(deployed, desk, sessions=3), home.with_suffix(".web"))
+
+
+def rows(deployed: Deployment, experiment: str) -> list[dict[str, Any]]:
+    for waiting in deployed.get("/replays?limit=200")["sessions"]:
+        if waiting["status"] == "awaiting_operator":
+            deployed.answer(waiting)
+    found: list[dict[str, Any]] = deployed.get(f"/experiments/{experiment}")["results"]
+    return found
+
+
+@distributed
+def test_an_experiment_goes_on_when_its_workers_are_killed_and_stops_when_it_is_cancelled(
+    deployed: Deployment, desk: Desk
+) -> None:
+    experiment = deployed.post("/experiments", desk_module.experiment(deployed.fresh_run()))["id"]
+    for _ in range(2):
+        worker = deployed.nursery.start()
+        scenarios.wait_for_calls(desk, 6)
+        deployed.nursery.kill(worker)
+    deployed.nursery.start()
+    until(lambda: all(row["checks"] and row["diff"] for row in rows(deployed, experiment)), seconds=40, step=0.1)
+    found = rows(deployed, experiment)
+    assert [row["status"].startswith("completed") and row["checks"][0]["passed"] for row in found] == [True] * 4
+    deployed.post("/diffs", {"base": found[0]["run"], "candidate": found[3]["run"]})
+    desk.held.clear()
+    stopped = deployed.post("/experiments", desk_module.experiment(deployed.fresh_run()))["id"]
+    until(lambda: desk.waiting > 0)
+    deployed.post(f"/experiments/{stopped}/cancel")
+    until(lambda: {row["status"] for row in rows(deployed, stopped)} == {"cancelled"}, seconds=5, step=0.1)
+    desk.held.set()
+    deployed.nursery.clear()
 
 
 @pytest.fixture(scope="module")
