@@ -260,6 +260,7 @@ def test_a_semantic_query_is_embedded_by_the_packaged_model(settings: Settings) 
     made = embeddings.encode(contents)
     entry = stores.chroma(vectors=[made[text] for text in contents])
     settings.RETRIEVERS = {"library": {**entry, "embeddings": {"mini": {"local": "all-MiniLM-L6-v2"}}}}
-    found = find(retrieval.configured()["library"], query="my package never arrived, do I get my money back?")
-    assert found[0]["content"] == contents[0]
-    assert found[0]["score"] > found[1]["score"] + 0.1
+    one = retrieval.configured()["library"]
+    # Neither query shares a word with the document that it means.
+    assert texts(find(one, query="my package disappeared in the mail"))[0] == "lost"
+    assert texts(find(one, query="a voucher as a present"))[0] == "gift"
