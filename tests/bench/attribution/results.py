@@ -23,7 +23,8 @@ class Size:
 
     a: int
     u: int
-    b: int
+    alike: int
+    caused: int
     e: int
     real: int
     sampled: int
@@ -31,8 +32,8 @@ class Size:
 
 
 SIZES: Final = {
-    "slice": Size(a=200, u=40, b=100, e=50, real=20, sampled=10, draws=5),
-    "full": Size(a=2000, u=1000, b=2000, e=300, real=200, sampled=200, draws=40),
+    "slice": Size(a=200, u=40, alike=50, caused=50, e=50, real=20, sampled=10, draws=5),
+    "full": Size(a=2000, u=600, alike=1000, caused=400, e=300, real=200, sampled=200, draws=40),
 }
 
 
@@ -94,7 +95,7 @@ def measure(size: str, tracks: str, *, data: Path | None, jobs: int) -> Results:
     if "u" in tracks:
         results.u = spread(track_u.rows, track_a.plan(wanted.u), jobs)
     if "b" in tracks:
-        results.b = spread(track_b.rows, track_b.plan(wanted.b), jobs)
+        results.b = spread(track_b.rows, track_b.plan(wanted.alike, wanted.caused), jobs)
     if "e" in tracks:
         results.e, results.speed = track_e.generated(wanted.e), track_e.speed()
     if data is not None:

@@ -120,7 +120,7 @@ def without_cause(number: int, eps: float) -> Thrown:
 def idle_case(number: int) -> BenchCase:
     """A case whose changes never matter, taken from those of the first track."""
     for offset in count():
-        case = case_of("balanced", 1000 * (number + 1) + offset)
+        case = case_of("balanced", 6 * (1000 * (number + 1) + offset) + 2 + number % 2)  # of 3 or 5 changes
         idle = tuple(each for each in case.injections if each.id not in case.truth.acting)
         if idle:
             return _only(case.pipeline, idle[:3], number)
@@ -145,7 +145,7 @@ def with_cause(number: int, eps: float) -> Thrown:
 
 def _single(number: int) -> BenchCase:
     for offset in count():
-        case = case_of("balanced", 7_000_000 + 60 * number + 6 * offset + 1 + number % 4)
+        case = case_of("balanced", 6 * (7_000_000 + 10 * number + offset) + 1 + number % 4)  # of 2 to 8 changes
         if case.truth.structure == "single":
             return case
     raise AssertionError("counting never ends")
@@ -170,11 +170,11 @@ def row(bench: Thrown, kind: str, budget: int, *, coupled: bool = True, gated: b
 Job = tuple[str, int, float]
 
 
-def plan(size: int) -> list[Job]:
-    """Half pairs without a cause, half with one; without noise no two samples differ, so eps 0 has only causes."""
+def plan(alike: int, caused: int) -> list[Job]:
+    """Pairs without a cause and pairs with one; without noise no two samples differ, so eps 0 has only causes."""
     noisy = EPS[1:]
-    jobs: list[Job] = [("a/a", number, noisy[number % len(noisy)]) for number in range(size // 2)]
-    return jobs + [("cause", number, EPS[number % len(EPS)]) for number in range(size - size // 2)]
+    jobs: list[Job] = [("a/a", number, noisy[number % len(noisy)]) for number in range(alike)]
+    return jobs + [("cause", number, EPS[number % len(EPS)]) for number in range(caused)]
 
 
 def rows(jobs: Sequence[Job]) -> list[ChanceRow]:
