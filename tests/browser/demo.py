@@ -19,6 +19,7 @@ class Demo:
         self.failed_run = self.session["source_run"]
         self._shared = self._share()
         self.experiment = self._experiment()
+        self.bisection = self._bisection()
 
     def path(self, screen: str) -> str:
         diff, fork = self.session["diff"], self.session["fork_sequence_no"]
@@ -37,9 +38,15 @@ class Demo:
             "experiments": "/experiments",
             "new experiment": f"/experiments/new?run={self.failed_run}&step={fork}",
             "experiment": f"/experiments/{self.experiment}",
+            "bisection": f"/bisections/{self.bisection}",
+            "tree": f"/tree/{self.failed_run}",
+            "report file": f"/api/v1/diffs/{diff}?format=html",
             "login": "/login",
         }
         return paths.get(screen, "/")
+
+    def url(self, screen: str) -> str:
+        return self._url + self.path(screen)
 
     def ask(self, path: str, body: object = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -72,6 +79,21 @@ class Demo:
                     return found
             time.sleep(0.2)
         raise AssertionError("the demo's replay was not there in time")
+
+    def _bisection(self) -> str:
+        """From which step on the large model would still have helped; and, beside the diff, a replay without changes."""
+        large = [{"match": {"type": "model"}, "model": {"model": "desk-large-1"}}]
+        body = {"checks": [{"kind": "contains", "text": "42.00 EUR"}], "overrides": {"overrides": large}, "samples": 1,
+                "reproduce": 1, "confirm": 1}  # fmt: skip
+        bisection: str = self.ask(f"/runs/{self.failed_run}/bisect", body)["id"]
+        lane = f"/diffs/{self.session['diff']}/unchanged"
+        self.ask(lane, {})
+        until = time.monotonic() + LOADED_LIMIT_S
+        while time.monotonic() < until:
+            if self.ask(f"/bisections/{bisection}")["status"] == "completed" and self.ask(lane)["attached"]:
+                return bisection
+            time.sleep(0.2)
+        raise AssertionError("the demo's bisection did not end in time")
 
     def _experiment(self) -> str:
         """Both models of the demo, each with and without the sentence that mends the run."""

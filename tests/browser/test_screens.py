@@ -1,15 +1,17 @@
 """Every screen, in both themes and on a desk and a phone: nothing keeps anybody out, nothing complains."""
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.cockpit import DESK, PHONE, Scheme
+from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
 
 SCREENS = (
     "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "hooks", "share",
-    "experiments", "new experiment", "experiment", "login", "help", "palette",
+    "experiments", "new experiment", "experiment", "bisection", "tree", "login", "help", "palette",
 )  # fmt: skip
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
@@ -33,6 +35,25 @@ def test_a_screen_keeps_nobody_out(open_cockpit: OpenCockpit, demo: Demo, screen
         if width > viewport["width"]:
             problems.append(f"the page is {width} wide on a screen of {viewport['width']}: it scrolls sideways")
     assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_an_exported_report_keeps_nobody_out_and_needs_no_network(
+    open_cockpit: OpenCockpit, demo: Demo, tmp_path: Path, scheme: Scheme
+) -> None:
+    page = open_cockpit("/login").page
+    report = tmp_path / "report.html"
+    report.write_text(page.request.get(demo.url("report file")).text())
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for viewport in (DESK, PHONE):
+        page.set_viewport_size(viewport)
+        page.goto(report.as_uri())
+        expect(page.get_by_role("main")).to_contain_text("Without the changes")
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        assert Cockpit(page, "").serious_accessibility_problems() == []
+    assert set(asked) == {report.as_uri()}
 
 
 def test_an_unknown_address_says_so(open_cockpit: OpenCockpit) -> None:

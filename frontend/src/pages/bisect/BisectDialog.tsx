@@ -1,4 +1,4 @@
-import { Button, Loader, Modal, NumberInput } from "@mantine/core";
+import { Button, Loader, Modal, NumberInput, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -10,6 +10,7 @@ import type { BisectPlan } from "@/api/schema";
 import { ChecksEditor } from "@/components/checks/ChecksEditor";
 import { checksOf, checksProblem, type CheckDraft } from "@/components/checks/draft";
 import { count, counted, money } from "@/components/format";
+import { modelOf } from "@/pages/experiments/draft";
 import { sentence } from "@/pages/run/fork/words";
 import { paths } from "@/paths";
 import classes from "./Bisect.module.css";
@@ -20,6 +21,7 @@ export function BisectDialog({ subject, onClose }: { subject: Bisected; onClose:
   const [checks, setChecks] = useState<CheckDraft[]>([{ kind: "contains", text: "" }]);
   const [samples, setSamples] = useState(3);
   const [maxCalls, setMaxCalls] = useState<number | null>(null);
+  const [model, setModel] = useState("");
   const said = checksOf(checks);
   const problem = checksProblem(checks);
   const request: SparseBisection = {
@@ -27,6 +29,7 @@ export function BisectDialog({ subject, onClose }: { subject: Bisected; onClose:
     samples,
     reproduce: samples,
     confirm: Math.max(samples, 5),
+    ...(model.trim() && { overrides: { overrides: [inOtherWords(model)] } }),
     ...(maxCalls !== null && { budget: { max_live_calls: maxCalls } }),
   };
   const [settled] = useDebouncedValue(request, 300);
@@ -68,6 +71,12 @@ export function BisectDialog({ subject, onClose }: { subject: Bisected; onClose:
             allowDecimal={false}
             onChange={(value) => setSamples(Number(value) || 1)}
           />
+          <TextInput
+            label="Model that answers afresh"
+            placeholder="as recorded"
+            value={model}
+            onChange={(event) => setModel(event.currentTarget.value)}
+          />
           <NumberInput
             label="Live calls at most"
             placeholder="no limit"
@@ -98,6 +107,12 @@ export function BisectDialog({ subject, onClose }: { subject: Bisected; onClose:
       </div>
     </Modal>
   );
+}
+
+/** "local: large-1" names the provider too. The repeats from the start keep the recorded model. */
+function inOtherWords(text: string): object {
+  const { provider, model } = modelOf(text);
+  return { match: { type: "model" }, model: { ...(provider && { provider }), model } };
 }
 
 function Outlook({ plan }: { plan: BisectPlan }): ReactElement {

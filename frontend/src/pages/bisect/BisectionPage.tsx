@@ -13,6 +13,7 @@ import { count, counted, money } from "@/components/format";
 import type { Mark } from "@/components/labels";
 import { StateChip } from "@/components/StateChip";
 import { CONFIDENCE } from "@/pages/diff/words";
+import { overrideInWords } from "@/pages/session/overrides";
 import { paths } from "@/paths";
 import { ForkRows } from "./ForkRows";
 import { ProbesTable } from "./ProbesTable";
@@ -77,7 +78,7 @@ function Header({ view }: { view: BisectionView }): ReactElement {
             </>
           )}
         </nav>
-        <h1>Where {view.run_name} committed itself</h1>
+        <h1>Where did it go wrong?</h1>
         <div className={classes.state} role="status">
           <State view={view} />
           <span className="muted num">
@@ -109,6 +110,9 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
   const { commit } = result;
   const failing = recorded.filter(({ passed }) => !passed);
   const confidence = commit && CONFIDENCE[commit.confidence];
+  const changes = view.request.overrides.overrides
+    .flatMap((override) => overrideInWords(override).sets.map(({ name, value }) => `${name} ${value.slice(0, 60)}`))
+    .join(", ");
   return (
     <section className={`panel ${classes.verdict}`} aria-label="Verdict">
       <p className={classes.sentence}>{result.sentence || "The first repeats are running."}</p>
@@ -119,7 +123,7 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
             `${result.repeats.failed} of ${result.repeats.passed + result.repeats.failed} repeats from the start failed`}
         </Answer>
         <Answer question="Does answering afresh help?" said={RESCUE[result.rescue]}>
-          {view.request.overrides.overrides.length > 0 && "with the changes of this bisection"}
+          {changes && `with ${changes}`}
         </Answer>
         <div>
           <dt>Which step committed the run?</dt>
@@ -130,7 +134,7 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
                   {commit.settled ? "" : "from "}step {commit.step.sequence_no}
                   {commit.settled ? "" : " on"}
                 </Link>{" "}
-                <StateChip mark={confidence.mark} title={confidence.means}>
+                <StateChip mark={confidence.mark} title={commit.why}>
                   {confidence.words}
                 </StateChip>
                 <span className={classes.because}>{commit.why}.</span>

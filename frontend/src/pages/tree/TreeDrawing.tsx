@@ -6,7 +6,8 @@ import { paths } from "@/paths";
 import { lastStep, linesOf, runTitle, type Line } from "./tree";
 import classes from "./Tree.module.css";
 
-const ROW = 22;
+/** Tall enough to be hit by a finger. */
+const ROW = 24;
 const WIDE = 1000;
 
 /** Every run as a line over the step numbers, leaving its source where it was forked. The table says the same in words. */

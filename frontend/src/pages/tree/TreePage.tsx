@@ -87,7 +87,7 @@ function Header(props: {
             data={[{ value: "all", label: "All forks" }, ...origins.map((value) => ({ value, label: ORIGIN[value] }))]}
             value={kept}
             allowDeselect={false}
-            onChange={(value) => props.onKeep((value ?? "all"))}
+            onChange={(value) => props.onKeep(value ?? "all")}
           />
         )}
         {comparison ? (
