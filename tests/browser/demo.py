@@ -81,7 +81,7 @@ class Demo:
         raise AssertionError("the demo's replay was not there in time")
 
     def _bisection(self) -> str:
-        """From which step on the large model would still have helped; and, beside the diff, a replay without changes."""
+        """Until which step the large model would have helped; and, beside the diff, a replay without the changes."""
         large = [{"match": {"type": "model"}, "model": {"model": "desk-large-1"}}]
         body = {"checks": [{"kind": "contains", "text": "42.00 EUR"}], "overrides": {"overrides": large}, "samples": 1,
                 "reproduce": 1, "confirm": 1}  # fmt: skip

@@ -188,3 +188,27 @@ def test_a_fork_that_would_run_tools_leads_to_their_review(open_cockpit: OpenCoc
     expect(panel).to_contain_text("nobody has reviewed")
     panel.get_by_role("link", name="To the tools").click()
     expect(cockpit.page.get_by_role("heading", name="Tools", exact=True)).to_be_visible()
+
+
+def test_from_a_failed_run_to_the_step_that_committed_it(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit(f"/runs/{demo.failed_run}")
+    cockpit.button("Examine").click()
+    cockpit.page.get_by_role("menuitem", name=re.compile("Bisect")).click()
+    dialog = cockpit.page.get_by_role("dialog")
+    dialog.get_by_label("What check 1 looks for").fill("42.00 EUR")
+    dialog.get_by_label("Model that answers afresh").fill("desk-large-1")
+    dialog.get_by_label("Samples of each step").fill("1")
+    expect(dialog).to_contain_text(re.compile(r"about \d+, at most \d+"))
+    dialog.get_by_role("button", name="Bisect").click()
+    cockpit.page.wait_for_url(re.compile("/bisections/"))
+    expect(cockpit.page.get_by_role("status")).to_contain_text("Done", timeout=60_000)
+    verdict = cockpit.page.get_by_label("Verdict")
+    expect(verdict).to_contain_text("The run committed itself at step 7")
+
+    cockpit.go(f"/tree/{demo.failed_run}")
+    rows = cockpit.page.get_by_role("group", name="Runs, scrollable")
+    for number in (1, 2):
+        rows.get_by_role("checkbox").nth(number).check()
+    cockpit.page.get_by_role("link", name="Diff the two").click()
+    cockpit.page.wait_for_url(re.compile("/diffs/"))
+    expect(cockpit.page.get_by_label("Verdict")).to_be_visible()

@@ -34,7 +34,7 @@ export function BisectDialog({ subject, onClose }: { subject: Bisected; onClose:
   };
   const [settled] = useDebouncedValue(request, 300);
   const ready = problem === null && said.length > 0;
-  const plan = useQuery({ ...bisectionPlanQuery(subject, settled), enabled: ready });
+  const plan = useQuery({ ...bisectionPlanQuery(subject, settled), enabled: ready && settled.checks.length > 0 });
   const sent = useRef({ text: "", key: "" });
   const start = useMutation({
     mutationFn: () => {
