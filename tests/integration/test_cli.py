@@ -277,6 +277,25 @@ def test_bisect_prices_and_finds_the_step(forkpoint: Warm, failed: str, tmp_path
     assert forkpoint("bisect", failed, "--check", "status:failed").code == 2  # it does not fail this one
 
 
+def test_prove_prices_proves_and_gates(forkpoint: Warm, failed: str, fork: Any) -> None:
+    runs = (failed, fork["run"]["id"])
+    plan = forkpoint("prove", *runs, "--preview", "--json")
+    assert (plan.code, plan.json["plan"]["refusals"], plan.json["plan"]["sampled"]) == (0, [], True)
+    assert plan.json["plan"]["live_calls"] > 0
+    assert "live calls" in forkpoint("prove", *runs, "--preview").out
+    free = forkpoint("prove", *runs, "--json", "--require", "medium")
+    assert free.code == 5  # chance is not ruled out without a live call
+    assert (free.json["proof"]["status"], free.json["proof"]["findings"]["live_calls"]) == ("completed", 0)
+    proved = forkpoint("prove", *runs, "--live-calls", "100", "--no-parts", "--no-mediators", "--require", "high")
+    assert proved.code == 0, proved.err
+    assert "made the difference" in proved.out
+    report = forkpoint("diff", *runs, "--format", "json").json
+    assert report["attribution"]["confidence"] == "high"
+    assert forkpoint("prove", *runs, "--question", "nonsense").code == 2
+    assert forkpoint("prove", *runs, "--require", "certain").code == 2
+    assert forkpoint("prove", *runs, "--question", "check").code == 2
+
+
 def test_tree_lists_forks_under_their_source(forkpoint: Warm, failed: str, fork: Any) -> None:
     found = forkpoint("tree", fork["run"]["id"], "--json").json
     assert found["runs"][0]["id"] == failed
