@@ -64,7 +64,7 @@ def _detour(went: Followed, link: Link, messages: Sequence[JSONValue]) -> Slots:
     """The recorded messages after the point of departure give way to what came instead, but for what others said."""
     place = link.consumer_path.removeprefix("/messages").removeprefix("/")
     end = int(place) + 1 if place.isdecimal() else len(went.base)
-    slots: Slots = [*(list(slot) for slot in went.base), *([] for _ in range(end - len(went.base)))]
+    slots: Slots = [*went.base, *([] for _ in range(end - len(went.base)))]
     if slots:
         slots[-1] = [*slots[-1], *went.tail]
     while len(slots) < len(messages) and _answers(messages[len(slots)], went.call_ids):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Final
 
 import orjson
@@ -79,7 +80,7 @@ def rebuilt_slots(messages: Sequence[JSONValue], prefix: Slots | None, incoming:
 
 
 def flat(slots: Slots) -> list[JSONValue]:
-    return [message for slot in slots for message in slot]
+    return list(chain.from_iterable(slots))
 
 
 def with_recorded_calls(change: Change, message: JSONObject) -> JSONObject:

@@ -11,16 +11,20 @@ yet, each level before it references to full blocks of the level after it. So a 
 """
 
 import marshal
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from operator import is_, itemgetter
+from typing import Any, Final, TypeVar
 
 from traces.canonical import MAX_DEPTH, NotCanonical, canonical_bytes, digest_bytes
 from traces.json_types import JSONObject, JSONValue
 
 LONG_TEXT: Final = 4096  # characters; shorter texts cost less inline than a reference and a row
+_RECENT: Final = 4  # lists whose blocks are at hand: a recorded and a rebuilt conversation take turns
 BLOCK: Final = 8  # entries of a block: few, because every version of a list repeats half a block for each level
 _PART: Final = "$part"
+_NAMED: Final[Callable[[JSONObject], str]] = itemgetter(_PART)
 _BLOCKS: Final = "$blocks"
 _LITERAL: Final = "$literal"
 _RESERVED: Final = frozenset({_PART, _BLOCKS, _LITERAL})
@@ -103,13 +107,14 @@ def fetch_closure(
     `stored` are those that are known already with all that they refer to; it grows.
     """
     stored = {} if stored is None else stored
-    wanted = set(digests) - stored.keys()
+    # Not by a difference of sets, which would look at all that is stored.
+    wanted = {digest for digest in digests if digest not in stored}
     while wanted:
         found = load(wanted)
         for missing in wanted - found.keys():
             raise MissingPart(missing)
         stored.update(found)
-        wanted = {ref for value in found.values() for ref in references(value)} - stored.keys()
+        wanted = {ref for value in found.values() for ref in references(value) if ref not in stored}
     return stored
 
 
@@ -143,6 +148,8 @@ class Splitter:
         self._by_content: dict[bytes, JSONObject] = {}
         self._lists: dict[int, list[JSONObject]] = {}
         self._blocks: dict[tuple[int, ...], JSONObject] = {}
+        self._last: deque[tuple[list[JSONValue], list[JSONObject]]] = deque(maxlen=_RECENT)
+        self._recent: deque[tuple[list[JSONObject], list[JSONObject]]] = deque(maxlen=_RECENT)
 
     def split(self, value: JSONValue) -> str:
         """The digest of `value`; raises `NotCanonical` naming the place in it."""
@@ -158,7 +165,7 @@ class Splitter:
 
     def part_digests(self, items: list[JSONValue]) -> list[str]:
         """The digests of the entries of a joint."""
-        return [str(reference[_PART]) for reference in self._entries(items, 0)]
+        return list(map(_NAMED, self._entries(items, 0)))
 
     def _cut(self, value: JSONValue, depth: int) -> JSONValue:
         if isinstance(value, str):
@@ -196,19 +203,25 @@ class Splitter:
 
     def _joints(self, items: list[JSONValue], depth: int) -> list[JSONObject]:
         """The references of all items: most of a conversation is known, so only the rest is looked at."""
-        known = self._by_identity
-        found = [known.get(id(item)) for item in items]
-        if None not in found:
-            return [reference for reference in found if reference is not None]
-        at = 0
+        before = self._joined_before(items)
+        found: list[Any] = [*before, *map(self._by_identity.get, map(id, items[len(before) :]))]
+        at = len(before)
         try:
-            for at, reference in enumerate(found):
-                if reference is None:
-                    found[at] = self._joint(items[at], depth)
+            for _ in range(found[at:].count(None)):
+                at = found.index(None, at)
+                found[at] = self._joint(items[at], depth)
         except NotCanonical as problem:
             problem.path.append(str(at))
             raise
-        return [reference for reference in found if reference is not None]
+        self._last.append((items, found))
+        return found
+
+    def _joined_before(self, items: list[JSONValue]) -> list[JSONObject]:
+        """The references of a list that this one begins with: every call of a conversation has all of its messages."""
+        for before, references in reversed(self._last):
+            if len(before) <= len(items) and all(map(is_, before, items)):
+                return references
+        return []
 
     def _joint(self, item: JSONValue, depth: int) -> JSONObject:
         known = self._by_identity.get(id(item))
@@ -229,11 +242,23 @@ class Splitter:
         if len(items) <= 2 * BLOCK:
             return [*items]
         levels: list[JSONValue] = []
+        given, known = items, self._known_blocks(items)
         while len(items) > BLOCK:
             full = len(items) // BLOCK * BLOCK
             levels.append([*items[full:]])
-            items = [self._block(items[at : at + BLOCK]) for at in range(0, full, BLOCK)]
+            rest = range(len(known) * BLOCK, full, BLOCK)
+            items = [*known, *(self._block(items[at : at + BLOCK]) for at in rest)]
+            if len(levels) == 1:
+                self._recent.append((given, items))
+                known = []
         return {_BLOCKS: [[*items], *reversed(levels)]}
+
+    def _known_blocks(self, items: list[JSONObject]) -> list[JSONObject]:
+        """The first blocks of a list that goes on where one of the last ones ended."""
+        for before, blocks in reversed(self._recent):
+            if len(before) <= len(items) and items[: len(before)] == before:
+                return blocks
+        return []
 
     def _block(self, items: list[JSONObject]) -> JSONObject:
         # Each reference is one object that lives as long as this, so identities tell blocks apart.
