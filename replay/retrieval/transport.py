@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import httpx2
@@ -36,16 +36,21 @@ class Server:
     def ask(self, path: str, body: JSONObject | None = None) -> JSONValue:
         """POST `body`, or GET without one; the JSON that came back. Raises `ProviderError`."""
         destination = egress.Destination(host=urlsplit(self.url).hostname or "", operator=self.operator)
-        request = {} if body is None else {"json": body}
+        request: dict[str, Any] = {} if body is None else {"json": body}
+        url = self.url.rstrip("/") + path if path else self.url
+        method = "GET" if body is None else "POST"
         try:
-            with egress.client([destination], connect_s=_CONNECT_S, read_s=self.timeout_s) as client:
-                url = self.url.rstrip("/") + path if path else self.url
-                method = "GET" if body is None else "POST"
-                with client.stream(method, url, headers=dict(self.headers), **request) as response:  # type: ignore[arg-type]  # `json` takes any JSON
-                    return self._read(response, self._body(response))
+            with (
+                egress.limited(lambda: None, most_bytes=2 * _MOST_BYTES, longest_s=self.timeout_s),
+                egress.client([destination], connect_s=_CONNECT_S, read_s=self.timeout_s) as client,
+                client.stream(method, url, headers=dict(self.headers), **request) as response,
+            ):
+                return self._read(response, self._body(response))
         except egress.EgressRefused as error:
             raise ProviderError(str(error), code="egress_refused", retryable=False) from error
-        except httpx2.TimeoutException as error:
+        except egress.Compressed as error:
+            raise self.garbled(str(error)) from error
+        except (httpx2.TimeoutException, egress.Endless) as error:
             detail = f"{self.name} did not answer in {self.timeout_s:g} s"
             raise ProviderError(detail, code="timeout", retryable=True) from error
         except httpx2.TransportError as error:

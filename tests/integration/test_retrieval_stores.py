@@ -1,7 +1,9 @@
 """Searching in real stores: Chroma's server, Qdrant's engine, PostgreSQL with pgvector, and an HTTP endpoint."""
 
 import os
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -264,3 +266,27 @@ def test_a_semantic_query_is_embedded_by_the_packaged_model(settings: Settings) 
     # Neither query shares a word with the document that it means.
     assert texts(find(one, query="my package disappeared in the mail"))[0] == "lost"
     assert texts(find(one, query="a voucher as a present"))[0] == "gift"
+
+
+def test_an_answer_that_does_not_end_or_is_compressed_is_given_up(endpoint: ProviderServer, settings: Settings) -> None:
+    def drips(exchange: Any) -> None:
+        exchange.handler.send_response(200)
+        exchange.handler.send_header("content-length", "1000")
+        exchange.handler.end_headers()
+        exchange.handler.close_connection = True
+        with suppress(OSError):  # the other side has left
+            for _ in range(40):
+                exchange.handler.wfile.write(b" ")
+                exchange.handler.wfile.flush()
+                time.sleep(0.1)
+
+    endpoint.respond = drips
+    one = over_http(settings, endpoint)
+    settings.RETRIEVERS["search"]["timeout_s"] = 0.5
+    started = time.monotonic()
+    with pytest.raises(ProviderError, match=r"did not answer in 0\.5 s"):
+        find(retrieval.configured()["search"])
+    assert time.monotonic() - started < 3
+    endpoint.respond = lambda exchange: exchange.status(200, "x", content_encoding="gzip")
+    with pytest.raises(ProviderError, match="compressed"):
+        find(one)
