@@ -1,0 +1,82 @@
+"""What a replay costs: estimated before, counted as it runs, and stopped at the cap, with a model that has a price."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from replay import preflight, providers, queries, runner, services, tasks
+from replay.schemas import SessionView
+from tests.provider_server import ProviderServer, openai_text, provider_server
+from tests.recordings import conversation
+from traces.models import Run, Step
+from traces.recording import RecordedRun
+from traces.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ESTIMATED = 10 * Decimal("0.0000025") + 2 * Decimal("0.00001")
+PER_CALL = ESTIMATED - 4 * Decimal("0.00000125")  # four of the tokens were cached
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    for task in (tasks.execute, tasks.compare):
+        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[ProviderServer]:
+    with provider_server(openai_text("Not ", "today.")) as running:
+        settings.PROVIDERS = {"openai": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
+        yield running
+        providers.close()
+
+
+def fork(cap: float | None) -> Any:
+    """Five answers of gpt-4o, each asked for anew: ten tokens go in, four of them cached, and two come out."""
+    run = Run.objects.get(id=record(_counted()).run_id)
+    entry = {"match": {"type": "model"}, "prompt": {"system": "Be brief."}}
+    budget = {} if cap is None else {"max_cost_usd": cap}
+    body: Any = {"run": str(run.id), "overrides": {"overrides": [entry]}, "policy": {"budget": budget}}
+    return preflight.parse(body)
+
+
+def _counted() -> RecordedRun:
+    run = conversation(9)
+    said = [step for step in run.steps if step.key.startswith("tell") and int(step.key.split("-")[1]) % 2 == 0]
+    return replace(run, steps=tuple(replace(step, tokens_in=10, tokens_out=2) for step in said))
+
+
+def replayed(cap: float | None) -> SessionView:
+    session = services.launch(fork(cap))
+    runner.execute(session.id)
+    return queries.session_view(session.id)
+
+
+def test_the_cost_is_estimated_before_and_counted_after(server: ProviderServer) -> None:
+    plan = services.preview(fork(None))
+    assert plan.live_calls == 5
+    assert plan.cost_usd == pytest.approx(5 * float(ESTIMATED))
+    view = replayed(None)
+    assert view.cost_usd == pytest.approx(5 * float(PER_CALL))
+    costs = Step.objects.filter(run_id=view.run, reason="live_model_call").values_list("cost_usd", flat=True)
+    assert list(costs) == [PER_CALL] * 5
+
+
+def test_a_session_stops_at_its_cap_and_keeps_what_it_paid_for(server: ProviderServer) -> None:
+    view = replayed(float(2 * PER_CALL))
+    assert (view.status, view.error_code) == ("failed_execution", "budget_cost")
+    assert (len(server.seen), view.live_calls) == (2, 2)
+    assert view.cost_usd == pytest.approx(2 * float(PER_CALL))
+    assert f"${float(2 * PER_CALL):.4f} is spent" in view.error
+    assert Step.objects.filter(run_id=view.run, reason="live_model_call").count() == 2
+
+
+def test_a_plan_that_costs_more_than_the_cap_says_so_before_it_starts(server: ProviderServer) -> None:
+    warnings = services.preview(fork(float(2 * PER_CALL))).warnings
+    assert any("cost" in text and "$" in text for text in warnings), warnings
+    assert server.seen == []
