@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import httpx2
-import orjson
 
 from replay import egress
 from replay.hooks.asking import headers
 from replay.hooks.configuration import HttpPlace, TelemetryEntry, missing_secrets
+from replay.jsontext import as_json
 from replay.providers.failures import retry_after_s
-from traces.json_types import JSONObject
+from traces.json_types import JSONObject, JSONValue
 
 _CONNECT_S: Final = 5.0
 _WAIT: Final = frozenset({408, 425, 429})
@@ -57,16 +57,19 @@ class HttpDelivery:
     def send(self, envelopes: Sequence[JSONObject]) -> None:
         if missing := missing_secrets(self.http.headers_env):
             raise Refused(f"the environment variable {missing[0]} is not set")
-        for body in envelopes if self.alone else [list(envelopes)]:
-            self._post(body, envelopes[0])
+        if self.alone:
+            for envelope in envelopes:
+                self._post(envelope, envelope)
+        else:
+            self._post([*envelopes], envelopes[0])
 
     def close(self) -> None:
         self.client.close()
 
-    def _post(self, body: object, first: JSONObject) -> None:
+    def _post(self, body: JSONValue, first: JSONObject) -> None:
         sent = {"content-type": "application/json", **headers(self.http, first)}
         try:
-            response = self.client.post(str(self.http.url), content=orjson.dumps(body), headers=sent)
+            response = self.client.post(str(self.http.url), content=as_json(body), headers=sent)
         except egress.EgressRefused as error:
             raise Refused(str(error)) from error
         except httpx2.HTTPError as error:
@@ -89,7 +92,7 @@ class FileDelivery:
         for envelope in envelopes:
             session = "".join(sign for sign in str(envelope.get("session_id") or "none") if sign not in _UNSAFE)
             lines = by_path.setdefault(self.pattern.replace("{session_id}", session), [])
-            lines.append(orjson.dumps(envelope, option=orjson.OPT_APPEND_NEWLINE))
+            lines.append(as_json(envelope) + b"\n")
         try:
             for path, lines in by_path.items():
                 _append(Path(path).expanduser(), b"".join(lines))

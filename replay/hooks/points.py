@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from replay.hooks.types import AppendContext, Deny, HookEvent, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
-from replay.rebuild import Slots, answer_of
+from replay.jsontext import as_json
+from replay.rebuild import Slots, answer_of, calls_of
 from replay.world import Answer, Call, label_key
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import Label, Reason, StepStatus
@@ -134,7 +135,7 @@ class Points:
         payload: JSONObject = {"tool_name": call.called, "args": call.input}
         if answer.status in _FAILED:
             error = answer.error or answer.output or str(answer.status)
-            payload |= {"error": error if isinstance(error, str) else _text(error)}
+            payload |= {"error": _text(error)}
             event = HookEvent.POST_TOOL_USE_FAILURE
         else:
             payload |= {"result": answer.output}
@@ -213,13 +214,15 @@ def _llm(turn: _Turn) -> JSONObject:
         "tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out, "tokens_cached": answer.tokens_cached,
         "cost_usd": None if answer.cost_usd is None else float(answer.cost_usd),
         "duration_ms": answer.duration_ms, "finish_reason": output.get("finish_reason"),
-        "tool_calls": len(answer_of(answer.output).get("tool_calls") or ()),  # type: ignore[arg-type]  # a list of calls
+        "tool_calls": len(calls_of(answer_of(answer.output))),
         "attempts": answer.retries + 1, "step": call.no,
     }  # fmt: skip
 
 
 def _text(value: JSONValue) -> str:
-    return value["error"] if isinstance(value, dict) and isinstance(value.get("error"), str) else str(value)  # type: ignore[return-value]  # a text by the check
+    """An error as text: a tool's own words for it, where it has some."""
+    said = value.get("error") if isinstance(value, dict) else value
+    return said if isinstance(said, str) else as_json(value).decode()
 
 
 _SAYS: Final = "[Forkpoint] "

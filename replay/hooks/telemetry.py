@@ -25,19 +25,17 @@ SESSION_LIMIT_S: Final = 2.0  # a replay's end waits this long for its events
 SHUTDOWN_LIMIT_S: Final = 3.0
 _FIRST_WAIT_S: Final = 0.25
 _LONGEST_WAIT_S: Final = 30.0
+_COUNTED_S: Final = 2.0
 _IDLE_S: Final = 60.0  # a sender without events ends its thread
 
 
 class Sender:
     """The queue of one target and the thread that empties it."""
 
-    def __init__(
-        self, name: str, entry: TelemetryEntry, place: Delivery, *, first_wait_s: float = _FIRST_WAIT_S
-    ) -> None:
+    def __init__(self, name: str, entry: TelemetryEntry, place: Delivery) -> None:
         self.name = name
         self.entry = entry
         self.place = place
-        self.first_wait_s = first_wait_s
         self.closing = False
         self._queue: deque[JSONObject] = deque()
         self._under_way = 0
@@ -67,13 +65,15 @@ class Sender:
     def close(self, limit_s: float) -> bool:
         """Send what there is within the limit; the rest is dropped and counted, and the answer is False."""
         with self._changed:
-            self.closing = True
+            self.closing, thread = True, self._thread
             self._changed.notify_all()
         if not (done := self.flush(limit_s)):
             with self._changed:
                 left = len(self._queue) + self._under_way
                 self._queue.clear()
             self._drop(left, "the process ended first")
+        if thread is not None and done:
+            thread.join(_COUNTED_S)  # it writes what it counted
         counting.flush(self.name)
         self.place.close()
         return done
@@ -112,18 +112,17 @@ class Sender:
                 self.place.send(envelopes)
             except Unreachable as error:
                 counting.failed(self.name, str(error))
-                if attempt == self.entry.retries or self.closing:
-                    self._drop(len(batch), str(error))
-                    return
-                self._wait(error.retry_after_s, attempt)
-            except Refused as error:
+                if attempt < self.entry.retries and not self.closing:
+                    self._wait(error.retry_after_s, attempt)
+                    continue
                 self._drop(len(batch), str(error))
-                return
+            except Exception as error:  # noqa: BLE001  # refused, or a mistake of ours: the thread goes on
+                self._drop(len(batch), str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}")
             else:
                 with self._changed:
                     self._dropped -= told
                 counting.sent(self.name, len(batch))
-                return
+            return
 
     def _wait(self, asked: float | None, attempt: int) -> None:
         seconds = min(_FIRST_WAIT_S * 2**attempt if asked is None else asked, _LONGEST_WAIT_S)

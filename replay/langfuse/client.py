@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import httpx2
-import orjson
 from django.conf import settings
 
 from replay import egress
 from replay.hooks.configuration import LangfusePlace
+from replay.jsontext import as_json
 from replay.langfuse.events import Event
 from replay.providers.failures import retry_after_s
 from traces.json_types import JSONObject
@@ -62,11 +62,11 @@ class Langfuse:
 
     def send(self, events: Sequence[Event]) -> Receipt:
         """Send a batch; raises `Away` and `TooLarge`."""
-        body = {"batch": [event.envelope for event in events], "metadata": self._metadata(len(events))}
+        body: JSONObject = {"batch": [event.envelope for event in events], "metadata": self._metadata(len(events))}
         headers = {"content-type": "application/json", "x_langfuse_sdk_name": "forkpoint",
                    "x_langfuse_sdk_version": settings.VERSION, "x_langfuse_public_key": self.keys[0]}  # fmt: skip
         try:
-            response = self.http.post(self.url, content=orjson.dumps(body), headers=headers, auth=self.keys)
+            response = self.http.post(self.url, content=as_json(body), headers=headers, auth=self.keys)
         except egress.EgressRefused as error:
             raise Away(str(error), lasting=True) from error
         except httpx2.HTTPError as error:

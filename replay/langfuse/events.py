@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-import orjson
-
+from replay.jsontext import as_json
 from replay.rebuild import calls_of
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepStatus, StepType
@@ -197,7 +196,7 @@ def _event(type: str, body: JSONObject, run: RunFacts) -> Event:
     key = f"{run.trace_id}/{body['id']}/{type}"
     id = str(uuid5(NAMESPACE_URL, f"forkpoint:{key}"))
     envelope: JSONObject = {"id": id, "type": type, "timestamp": _time(run.sealed_at), "body": body}
-    size = len(orjson.dumps(envelope))
+    size = len(as_json(envelope))
     if size <= MOST_BYTES:
         return Event(envelope=envelope, size=size)
     return _cut(envelope, body)
@@ -205,7 +204,7 @@ def _event(type: str, body: JSONObject, run: RunFacts) -> Event:
 
 def _cut(envelope: JSONObject, body: JSONObject) -> Event:
     """An event that no request can carry goes without its largest payloads, and says so."""
-    sizes = {name: len(orjson.dumps(body[name])) for name in (*_PLACES, "metadata") if name in body}
+    sizes = {name: len(as_json(body[name])) for name in (*_PLACES, "metadata") if name in body}
     cut: list[str] = []
     left = sum(sizes.values())
     for name in sorted(sizes, key=sizes.__getitem__, reverse=True):
@@ -216,7 +215,7 @@ def _cut(envelope: JSONObject, body: JSONObject) -> Event:
         said = f"<left out: {sizes[name]} bytes are more than one request to Langfuse may have>"
         body = {**body, name: {"forkpoint": {"left_out": said}} if name == "metadata" else said}
     envelope = {**envelope, "body": body}
-    return Event(envelope=envelope, size=len(orjson.dumps(envelope)), cut=tuple(cut))
+    return Event(envelope=envelope, size=len(as_json(envelope)), cut=tuple(cut))
 
 
 def _time(time: datetime) -> str:

@@ -243,3 +243,16 @@ def test_what_is_configured_and_sent_can_be_read(settings: Settings, client: Cli
     target = found["targets"][0]
     assert (target["sent"], target["dropped"], target["error"]) == (3, 1, "away")
     assert target["problem"] == "the environment variable NOT_SET_HERE is not set"
+
+
+def test_large_integers_and_mistakes_do_not_end_the_sender(tmp_path: Path) -> None:
+    FileDelivery(str(tmp_path / "t.jsonl")).send([{**event(1), "payload": {"n": 2**70}}])
+    assert json.loads((tmp_path / "t.jsonl").read_text())["payload"] == {"n": 2**70}
+    place = _Place(ValueError("a mistake"))
+    sending = sender(place)
+    sending.put(event(1))
+    sending.put(event(2))
+    assert sending.flush(10)
+    sending.close(1)
+    assert [one["timestamp_ms"] for one in place.came if one["event_type"] == "turn_end"] == [2]
+    assert TelemetryCount.objects.get(target="t").error == "ValueError: a mistake"
