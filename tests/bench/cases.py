@@ -1,6 +1,7 @@
 """What is measured, each against its bar. A case returns what it measured; it never asserts."""
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -8,16 +9,20 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.test import Client
 
 from diffing import services as diffing
-from replay import cache, runner
+from replay import cache, providers, runner
 from replay import services as replays
 from replay.models import ReplaySession
-from replay.overrides import Match, Override, OverrideProfile, ToolOverride
+from replay.overrides import Match, ModelOverride, Override, OverrideProfile, ToolOverride
+from replay.policy import Policy
 from replay.schemas import ReplayRequest
-from tests.bench.recordings import desk, search_text, searches
+from tests.bench.recordings import desk, questions, search_text, searches
+from tests.faults.__main__ import kill_workers
+from tests.provider_server import openai_text, provider_server
 from tests.recordings import conversation
 from traces import services
 from traces.json_types import JSONObject
@@ -144,6 +149,32 @@ def fork_at_the_end_ms() -> float:
     return 1000 * _seconds(lambda: runner.execute(replays.launch(request).id))
 
 
+def live_calls_per_second() -> float:
+    """1,000 live answers of a provider on this machine, each with its intent, text, outcome and checkpoint stored."""
+    asked = Override(match=Match(type="model"), model=ModelOverride(provider="desk", model="m"))
+    with provider_server(openai_text("Your order ", "is late.")) as server:
+        settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{server.base_url}/v1"}}
+        request = ReplayRequest(
+            run=str(services.record(questions(1000, "live-calls")).run_id), overrides=OverrideProfile(overrides=[asked]),
+            policy=Policy(order="reexecute"),
+        )  # fmt: skip
+        session = replays.launch(request)
+        elapsed = _seconds(lambda: runner.execute(session.id))
+        providers.close()
+    settings.PROVIDERS = {}
+    session.refresh_from_db()
+    assert session.live_calls == 1000, (session.status, session.error)
+    return session.live_calls / elapsed
+
+
+def kills_without_a_loss() -> float:
+    """A hundred workers killed at random on PostgreSQL and Redis; 0 when a step was lost or a finished call repeated."""
+    outcome = kill_workers(100)
+    for text in outcome.broken:
+        print(text, file=sys.stderr)
+    return 0 if outcome.broken else outcome.faults
+
+
 def preview_ms() -> float:
     """The plan beside the edit, at every keystroke."""
     run = _record(3334, "preview")
@@ -179,6 +210,8 @@ CASES = (
     Case("fork at step 10,000: launch to end", None, "at_most", "ms", fork_at_the_end_ms),
     Case("plan of a fork at step 2 of 10,000", None, "at_most", "ms", preview_ms),
     Case("semantic match of a call, 10,000 recorded", 10, "at_most", "ms", semantic_match_ms),
+    Case("live answers, intent and outcome stored", None, "at_least", "calls/s", live_calls_per_second),
+    Case("workers killed without a loss", 100, "at_least", "kills", kills_without_a_loss, True),
     Case("diff of two 10,000-step runs", 1, "at_most", "s", lambda: _diff_seconds(3334)),
     Case("diff of two 100,000-step runs", 12, "at_most", "s", lambda: _diff_seconds(33_334), True),
 )

@@ -51,3 +51,12 @@ def searches(count: int, external_id: str) -> RecordedRun:
         for number in range(count)
     )  # fmt: skip
     return RecordedRun(external_id=external_id, name="Many searches", app="bench", format="bench", steps=steps)
+
+
+def questions(count: int, external_id: str) -> RecordedRun:
+    """So many questions to a model that have nothing to do with each other."""
+    steps = [
+        model_step(f"q-{number}", [SYSTEM, user(f"Where is my order {number}?")], says(f"Order {number} is shipped."))
+        for number in range(count)
+    ]
+    return RecordedRun(external_id=external_id, name="Questions", app="bench", format="bench", steps=tuple(steps))

@@ -2,7 +2,10 @@
 
 import pytest
 
-from tests.bench.attribution import targets
+from replay.proving.findings import prove
+from replay.proving.lab import Budget
+from tests.bench.attribution import scoring, targets, track_a
+from tests.bench.attribution.lab import Bench, BenchLab
 from tests.bench.attribution.page import written
 from tests.bench.attribution.results import Results, measure
 
@@ -15,6 +18,16 @@ def results() -> Results:
 def test_what_is_called_sure_is_true(results: Results) -> None:
     assert (targets.precision(results.a, "high") or 0) >= targets.HIGH
     assert (targets.precision(results.a, "medium") or 0) >= targets.MEDIUM
+
+
+def test_a_proof_that_is_cut_short_is_not_sure_of_anything_untrue() -> None:
+    for split, number in track_a.plan(32):
+        bench = Bench(track_a.case_of(split, number))
+        truth = bench.case.truth
+        for probes in (2, 6, 10):
+            lab = BenchLab(bench)
+            findings = prove(lab.case(), lab, Budget(probes=probes, live_calls=None))
+            assert findings.confidence == "low" or scoring.right(findings, truth.sets, truth.structure)
 
 
 def test_nothing_is_blamed_where_nothing_had_an_effect(results: Results) -> None:

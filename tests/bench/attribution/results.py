@@ -40,7 +40,6 @@ SIZES: Final = {
 @dataclass(kw_only=True)
 class Results:
     size: str
-    data: Path | None = None
     a: Sequence[scoring.Row] = ()
     u: Sequence[track_u.UnaidedRow] = ()
     b: Sequence[track_b.ChanceRow] = ()
@@ -89,7 +88,7 @@ class Results:
 
 def measure(size: str, tracks: str, *, data: Path | None, jobs: int) -> Results:
     """Run the tracks named by their letters; C and D need the data folder."""
-    wanted, results = SIZES[size], Results(size=size, data=data)
+    wanted, results = SIZES[size], Results(size=size)
     if "a" in tracks:
         results.a = spread(track_a.rows, track_a.plan(wanted.a), jobs)
     if "u" in tracks:

@@ -83,9 +83,6 @@ class Truth:
             return "over_determined"
         return "single" if len(self.sets[0]) == 1 else "joint"
 
-    def necessary(self, atom: str) -> bool:
-        return self.base != self.full and not self.enough(self.acting.keys() - {atom})
-
     @cached_property
     def effective_alone(self) -> Ids:
         return frozenset(atom for atom in self.acting if self.outcome({atom}) != self.base)
