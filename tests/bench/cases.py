@@ -154,10 +154,9 @@ def live_calls_per_second() -> float:
     asked = Override(match=Match(type="model"), model=ModelOverride(provider="desk", model="m"))
     with provider_server(openai_text("Your order ", "is late.")) as server:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{server.base_url}/v1"}}
-        request = ReplayRequest(
-            run=str(services.record(questions(1000, "live-calls")).run_id), overrides=OverrideProfile(overrides=[asked]),
-            policy=Policy(order="reexecute"),
-        )  # fmt: skip
+        run = services.record(questions(1000, "live-calls")).run_id
+        overrides = OverrideProfile(overrides=[asked])
+        request = ReplayRequest(run=str(run), overrides=overrides, policy=Policy(order="reexecute"))
         session = replays.launch(request)
         elapsed = _seconds(lambda: runner.execute(session.id))
         providers.close()
@@ -168,7 +167,7 @@ def live_calls_per_second() -> float:
 
 
 def kills_without_a_loss() -> float:
-    """A hundred workers killed at random on PostgreSQL and Redis; 0 when a step was lost or a finished call repeated."""
+    """A hundred workers killed on PostgreSQL and Redis; 0 when a step was lost or a finished call repeated."""
     outcome = kill_workers(100)
     for text in outcome.broken:
         print(text, file=sys.stderr)
