@@ -17,6 +17,7 @@ from replay.loops import Loop, spoken_to
 from replay.rebuild import Change, Slots, answer_of, calls_of, flat, with_recorded_calls
 from replay.subagents import RAN, called_anew
 from replay.turncalls import TurnCalls
+from replay.wording import CUT_SHORT
 from replay.world import Answer, Call, Diverged, Event, Resolved, label_key
 from traces.json_types import JSONObject, JSONValue
 from traces.signatures import signature
@@ -233,7 +234,7 @@ class Follower:
         limit = self.walk.policy.max_turns
         if self.turns < limit:
             return False
-        yield Diverged(text=f"The loop was stopped after {limit} model calls, the policy's turn limit.")
+        yield Diverged(text=f"{CUT_SHORT} {limit} model calls, the policy's turn limit.")
         return True
 
     def _model(self) -> Generator[Event, None, bool]:

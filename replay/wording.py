@@ -11,6 +11,7 @@ from traces.vocabulary import Label, Reason
 _SHOWN: Final = 60
 _LISTED: Final = 5
 UNFOLLOWED: Final = "which is not followed"
+CUT_SHORT: Final = "The loop was stopped after"
 RESULT_KEPT: Final = "the recorded result is kept"
 
 _PLANNED: Final[Mapping[str, str]] = {

@@ -86,9 +86,7 @@ def _pieces(left: Sequence[str], right: Sequence[str]) -> list[Part]:
     count = max(len(left), len(right))
     pairs = [(left[at] if at < len(left) else "", right[at] if at < len(right) else "") for at in range(count)]
     return [
-        Part(title=_title(before, after), base=before, candidate=after)
-        for before, after in pairs
-        if before != after
+        Part(title=_title(before, after), base=before, candidate=after) for before, after in pairs if before != after
     ]
 
 

@@ -4,7 +4,7 @@ What nobody recorded is never guessed. Where the request allows it, such a probe
 coupled by the same recordings; the proof then waits for it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -16,13 +16,14 @@ from diffing.evidence_schemas import EvidenceQuestion
 from replay import log, preflight, sessions, tool_queries, tools
 from replay.edits import apply_profile
 from replay.experiments.aggregation import COMPLETED, ENDED
+from replay.graph import Graph
 from replay.loading import Payloads, load_graph
 from replay.models import Proof, ProofProbe, ReplaySession
 from replay.overrides import Match, Override, OverrideProfile, ToolOverride
 from replay.policy import Budget as SessionBudget
 from replay.policy import Policy
 from replay.proving import outcomes, recordings
-from replay.proving.coupling import Coupling
+from replay.proving.coupling import Coupling, Recording
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Seen, Side, Stage
 from replay.proving.outcomes import Result, Unknown
 from replay.proving.stages import clamped, stages
@@ -40,7 +41,8 @@ from traces.vocabulary import StepType
 MISSED: Final = "probe_missed"
 _SPENT: Final = "budget_"
 _AT_ONCE: Final = 8
-_RECORDED: Final = Policy(allow=["model", "retrieval"], semantic_threshold=1.0)
+_UNPAID: Final = "unpaid"  # nothing but the budget keeps the probe from its answer
+_RECORDED: Final = Policy(allow=["model", "retrieval"], semantic_threshold=1.0, max_turns=1_000)
 
 
 class Waits(Exception):
@@ -141,6 +143,8 @@ class Laboratory:
     def __post_init__(self) -> None:
         self.rows = {row.key: row for row in ProofProbe.objects.filter(proof=self.proof).select_related("session")}
         self.expected: list[Ask] = []
+        self._graphs: dict[tuple[UUID, int], Graph] = {}
+        self._recordings: dict[UUID, Recording] = {}
         self.arguments = outcomes.wants_arguments(self.question)
         sides: tuple[Side, Side] = ("base", "candidate")
         self.recorded = {side: self._recorded(side) for side in sides}
@@ -163,7 +167,9 @@ class Laboratory:
         if isinstance(missed, Seen):
             return self._kept(ask, setup, missed)
         if not self._answerable(missed, allowance):
-            return self._kept(ask, setup, Seen(outcome="needs_live", missing=self._why_not(missed, allowance)))
+            unpaid = self._answerable(missed, Allowance(live_calls=None))
+            missing = Seen(outcome="needs_live", missing=self._why_not(missed, allowance))
+            return self._kept(ask, setup, missing, unpaid=unpaid)
         return self._begun(ask, setup, allowance)
 
     def tried(self, ask: Ask) -> Seen:
@@ -203,10 +209,21 @@ class Laboratory:
         run, fork = self.subject.recorded(side)
         return recordings.result(run, fork, self.payloads, arguments=self.arguments)
 
+    def _graph(self, setup: Setup) -> Graph:
+        key = (setup.run.id, setup.fork)
+        if key not in self._graphs:
+            self._graphs[key] = load_graph(*key)
+        return self._graphs[key]
+
+    def _recording(self, run: UUID) -> Recording:
+        if run not in self._recordings:
+            self._recordings[run] = recordings.recording(run)
+        return self._recordings[run]
+
     def _walked(self, setup: Setup) -> Seen | Call:
         """The probe in memory; the call that nobody recorded, where it comes to one."""
-        graph = load_graph(setup.run.id, setup.fork)
-        coupling = coupled(self.proof, setup)
+        graph = self._graph(setup)
+        coupling = coupled(self.proof, setup, self._recording)
         watch = Watch(graph=graph, coupling=coupling, arguments=self.arguments)
         world = RecordedWorld(coupling=coupling, payloads=self.payloads)
         profile = apply_profile(setup.overrides, graph)
@@ -241,9 +258,8 @@ class Laboratory:
     # Probes that have to ask somebody
 
     def _may_try(self, row: ProofProbe, allowance: Allowance) -> bool:
-        """Whether a probe that missed an answer may now get it."""
-        seen = row.seen or {}
-        return seen["outcome"] == "needs_live" and row.session is None and allowance.live_calls != 0
+        """Whether a probe that only the budget kept from its answer may now get it."""
+        return bool((row.seen or {}).get(_UNPAID)) and row.session is None and allowance.live_calls != 0
 
     def _answerable(self, call: Call, allowance: Allowance) -> bool:
         """Whether the policy lets the missing answer be asked for, and somebody is there to give it."""
@@ -276,7 +292,7 @@ class Laboratory:
             return self._stored(row, Seen(**{**asdict(seen), "live_calls": 0, "cost_usd": 0.0}))
         if allowance.live_calls == 0 or allowance.cost_usd == 0 or "model" not in self.policy.allow:
             missing = "unchanged repeats ask the models again, and no live call is left in the budget"
-            return self._kept(ask, setup, Seen(outcome="needs_live", missing=missing))
+            return self._kept(ask, setup, Seen(outcome="needs_live", missing=missing), unpaid=True)
         return self._begun(ask, setup, allowance)
 
     def _begun(self, ask: Ask, setup: Setup, allowance: Allowance) -> Seen:
@@ -351,11 +367,11 @@ class Laboratory:
 
     # What is stored
 
-    def _kept(self, ask: Ask, setup: Setup, seen: Seen) -> Seen:
-        return self._stored(self._row(ask, setup), seen)
+    def _kept(self, ask: Ask, setup: Setup, seen: Seen, *, unpaid: bool = False) -> Seen:
+        return self._stored(self._row(ask, setup), seen, unpaid=unpaid)
 
-    def _stored(self, row: ProofProbe, seen: Seen) -> Seen:
-        row.seen = _dumped(seen)
+    def _stored(self, row: ProofProbe, seen: Seen, *, unpaid: bool = False) -> Seen:
+        row.seen = {**_dumped(seen), _UNPAID: unpaid}
         row.save(update_fields=["seen"])
         return seen
 
@@ -397,15 +413,18 @@ def _shared(allowance: Allowance, count: int) -> Allowance:
     )
 
 
-def coupled(proof: Proof, setup: Setup) -> Coupling:
+def coupled(
+    proof: Proof, setup: Setup, recording: Callable[[UUID], Recording] = recordings.recording
+) -> Coupling:  # fmt: skip
     """The recordings for a replay: its side's first, then the other side's, then those of earlier probes."""
     base, candidate = proof.diff.base_id, proof.diff.candidate_id
     own = [base, candidate] if setup.side == "base" else [candidate, base]
     probes = ProofProbe.objects.filter(proof__diff=proof.diff_id, repeat=0, session__status__in=COMPLETED)
     earlier = probes.order_by("session__created_at", "id").values_list("session__run_id", flat=True)
     return recordings.coupling(
-        [*own, setup.run.id, *(run for run in earlier if run is not None)], replayed=setup.run.id, fork=setup.fork
-    )
+        [*own, setup.run.id, *(run for run in earlier if run is not None)], replayed=setup.run.id, fork=setup.fork,
+        recording=recording,
+    )  # fmt: skip
 
 
 def dumped_ask(ask: Ask) -> JSONObject:
@@ -425,7 +444,8 @@ def _dumped(seen: Seen) -> JSONObject:
 
 
 def _loaded(stored: dict[str, Any]) -> dict[str, Any]:
-    return {**stored, "run": None if stored["run"] is None else UUID(stored["run"])}
+    known = {name: value for name, value in stored.items() if name != _UNPAID}
+    return {**known, "run": None if stored["run"] is None else UUID(stored["run"])}
 
 
 def _clamp(pair: tuple[int, StepType, str, str], payloads: Payloads) -> Override:

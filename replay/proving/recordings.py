@@ -22,7 +22,9 @@ _COLUMNS: Final = ("sequence_no", "type", "signature", "output_ref", "status", "
 Payload = Callable[[str], JSONValue]
 
 
-def coupling(runs: Iterable[UUID], *, replayed: UUID, fork: int) -> Coupling:
+def coupling(
+    runs: Iterable[UUID], *, replayed: UUID, fork: int, recording: Callable[[UUID], Recording]
+) -> Coupling:  # fmt: skip
     """The recordings in the order in which they answer, with the calls before the fork as made."""
     before = Step.objects.filter(run_id=replayed, sequence_no__lt=fork).exclude(signature="")
     return Coupling(

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 
 from diffing import queries as diffs
 from diffing.models import DiffReport, DiffStatus
-from replay import services, tasks
+from replay import preflight, services, tasks
 from replay.experiments import checks
 from replay.models import Proof, ProofProbe
 from replay.problems import ReplayRefused, SessionConflict
@@ -25,7 +25,7 @@ _PATIENCE: Final = timedelta(seconds=60)  # far more than a probe takes
 def preview(diff_id: UUID, request: ProofRequest) -> ProofPlan:
     """What it would do and cost; nothing runs. Refusals are in the plan."""
     diff = _ready(diff_id)
-    refusals = _refusals(request)
+    refusals = [*_refusals(request), *_unfit(diff)]
     return planning.refused(request, refusals) if refusals else planning.plan(_unsaved(diff, request), request)
 
 
@@ -36,7 +36,7 @@ def start(diff_id: UUID, request: ProofRequest, idempotency_key: str | None = No
     asked = digest([str(diff_id), said])
     if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
         return known
-    for refusal in _refusals(request):
+    for refusal in (*_refusals(request), *_unfit(diff)):
         raise ReplayRefused(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
     said |= {"checks": [check.model_dump(mode="json") for check in request.checks]}
     try:
@@ -85,6 +85,12 @@ def _refusals(request: ProofRequest) -> list[ProofRefusal]:
     if request.question in {"check", "score"} and not request.checks:
         found.append(("/checks", f"the question `{request.question}` needs checks"))
     return [ProofRefusal(code="validation_error", detail=detail, where=where) for where, detail in found if detail]
+
+
+def _unfit(diff: DiffReport) -> list[ProofRefusal]:
+    """Why one of the runs cannot be replayed at all."""
+    found = [preflight.unfit(run) for run in (diff.base, diff.candidate)]
+    return [ProofRefusal(code=one.code, detail=one.detail, where=one.where) for one in found if one is not None]
 
 
 def _unsaved(diff: DiffReport, request: ProofRequest) -> Proof:

@@ -8,13 +8,14 @@ from diffing.facets import answer_text
 from replay.graph import CONTAINERS, Graph, Node
 from replay.proving.coupling import Coupling
 from replay.proving.outcomes import Result, Used
-from replay.wording import RESULT_KEPT, UNFOLLOWED
+from replay.wording import CUT_SHORT, RESULT_KEPT, UNFOLLOWED
 from replay.world import LIVE_REASONS, Call, Diverged, Event, Kept, Resolved
 from traces.json_types import JSONValue
 from traces.vocabulary import Reason, StepStatus, StepType
 
 CALLED: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
+_LOST: Final = (UNFOLLOWED, RESULT_KEPT, CUT_SHORT)
 _GUESSED: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED})
 Payload = Callable[[str], JSONValue]
 
@@ -36,7 +37,9 @@ class _Said:
     """A step's output, by reference where it is the recorded one; `no` in the derived run."""
 
     no: int
+    source: int
     known: bool
+    kept: bool = False
     ref: str = ""
     output: JSONValue = None
     status: StepStatus = StepStatus.OK
@@ -65,7 +68,7 @@ class Watch:
                     self._kept(self.graph.by_no[no], no + event.offset, payload)
             case Resolved():
                 self._resolved(event)
-            case Diverged() if any(lost in event.text for lost in (UNFOLLOWED, RESULT_KEPT)):
+            case Diverged() if any(lost in event.text for lost in _LOST):
                 raise Lost(event.text)
             case _:
                 pass
@@ -75,13 +78,23 @@ class Watch:
         final = self.output or self.answer
         if final is not None and not final.known:
             raise Missed("the last answer is made by code of the agent, which a replay does not run")
+        if self._is_cut_off():
+            raise Missed("no recorded data flow leads to the output step, so what it gives now is not known")
         value = None if final is None else payload(final.ref) if final.ref else final.output
         failed = None if self.last is None or not self.last.known else self.last.status in FAILED
         return Result(answer=answer_text(value), failed=failed, tools=tuple(self.tools))
 
+    def _is_cut_off(self) -> bool:
+        """Whether the output was kept only because nobody recorded what it is made from."""
+        if self.output is None or self.answer is None or not self.output.kept or self.answer.kept:
+            return False
+        return not self.graph.links.get(self.output.source)
+
     def _kept(self, node: Node, no: int, payload: Payload) -> None:
         self.coupling.made_again(node.signature)
-        self._note(node.type, _Said(no=no, known=True, ref=node.output_ref, status=node.status))
+        self._note(
+            node.type, _Said(no=no, source=node.no, known=True, kept=True, ref=node.output_ref, status=node.status)
+        )
         if node.type is StepType.TOOL:
             arguments = payload(node.input_ref) if self.arguments and node.input_ref else None
             self.tools.append(Used(tool=node.called, signature=node.signature, arguments=arguments))
@@ -98,7 +111,9 @@ class Watch:
             self.unknown.add(call.node.no if call.node is not None else call.no)
         self.coupling.made_again(call.signature)
         known = call.type in CALLED or not guessed
-        said = _Said(no=call.no, known=known, ref=answer.output_ref, output=answer.output, status=answer.status)
+        said = _Said(
+            no=call.no, source=call.no, known=known, ref=answer.output_ref, output=answer.output, status=answer.status
+        )
         self._note(call.type, said)
         if call.type is StepType.TOOL:
             self.tools.append(Used(tool=call.called, signature=call.signature, arguments=call.input))

@@ -61,6 +61,11 @@ def assumptions(told: Told, *, drawn: bool) -> list[str]:
         found.append("It holds for this run: answers that no change touches are the recorded ones, not new samples.")
     if drawn:
         found.append("A decisive probe drew a new answer from a model; another draw may differ.")
+    space = told.ladder.space
+    if not space.one and told.sets and space.enough(space.all) is False:
+        found.append(
+            "All listed changes together do not turn the base into the candidate: other things differ as well."
+        )
     if told.gate.base_n:
         found.append("The models answer today as they did when the runs were recorded.")
     return found

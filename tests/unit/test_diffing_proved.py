@@ -52,8 +52,8 @@ def evidence(about: DiffReport, **more: object) -> Evidence:
         "primary": [["a"]], "atoms": [atom("a"), atom("b", certificate=inert, sufficient=None, necessary=False)],
         "probes": [probe], "mediators": [], "noise": noise, "interactions": [Interaction(one="a", other="b", value=1)],
         "shares": "exact", "replays_cached": 4, "replays_live": 0, "steps_executed": 9, "live_calls": 0,
-        "cost_usd": 0.0, "features": ["the answer"], "scope": "over repeats", "repeats": 6, "assumptions": ["The clock."],
-        "stopped": "", "cheapest_experiment": None,
+        "cost_usd": 0.0, "features": ["the answer"], "scope": "over repeats", "repeats": 6,
+        "assumptions": ["The clock."], "stopped": "", "cheapest_experiment": None,
     }  # fmt: skip
     return Evidence.model_validate(given | more)
 
