@@ -20,7 +20,7 @@ FOUND = "Refunds above fifty euros need a supervisor."
 @contextmanager
 def store_of_documents() -> Iterator[str]:
     def respond(exchange: Exchange) -> None:
-        found = {"id": "limits", "content": FOUND, "score": 0.82, "metadata": {"asked": exchange.body["query"]}}
+        found = {"id": "limits", "content": FOUND, "score": 0.82, "metadata": {"asked": exchange.body.get("query")}}
         exchange.status(200, {"documents": [found]})
 
     with provider_server(respond) as running:
@@ -39,6 +39,7 @@ def test_a_retriever_is_tried_and_then_asked_by_a_fork(browser: Browser, tmp_pat
             session = Demo.finished(server.url)
             page = browser.new_context(reduced_motion="reduce").new_page()
             _try(page, server.url)
+            _call(page, server.url)
             _fork(page, server.url, session)
         finally:
             assert server.stop() == 0
@@ -64,6 +65,18 @@ def _try(page: Page, url: str) -> None:
         cockpit.show_in(viewport, scheme)
         assert cockpit.serious_accessibility_problems() == []
     cockpit.show_in(DESK, "light")
+
+
+def _call(page: Page, url: str) -> None:
+    page.goto(f"{url}/tools")
+    page.get_by_role("button", name="get_order").click()
+    dialog = page.get_by_role("dialog", name="get_order")
+    dialog.get_by_label("order_id").fill("A-1042")
+    expect(dialog.get_by_role("button", name="Test call")).to_have_attribute("aria-disabled", "true")
+    dialog.get_by_label("Run it all the same").check()
+    dialog.get_by_role("button", name="Test call").click()
+    expect(dialog.get_by_role("region", name="Result")).to_contain_text("answered")
+    expect(dialog).to_contain_text("by local without a review")
 
 
 def _fork(page: Page, url: str, session: dict[str, Any]) -> None:
