@@ -74,7 +74,7 @@ def rebuilt_slots(messages: Sequence[JSONValue], prefix: Slots | None, incoming:
         elif rest:
             put = partial(_content, group=group)
             slots[index] = [replaced_at(message, rest, put) for message in slots[index]]
-        else:
+        elif index >= len(taken):  # what is taken over holds it already, with all that was said on the way to it
             slots[index] = [_message(messages[index], group[-1][1])]
     return slots
 

@@ -171,6 +171,8 @@ def test_what_a_hook_says_stands_in_the_next_request_and_in_the_step(
     assert server.seen[0].body["messages"][-1] == {"role": "system", "content": "Be brief."}
     asked = next(step for step in steps(view) if step.type == "model" and step.sequence_no > tool(view).sequence_no)
     assert asked.detail["hooks"] == [{"name": "brief", "action": "system_message", "text": "Be brief."}]
+    later = [message["role"] for message in server.seen[1].body["messages"]]
+    assert later == ["system", "user", "assistant", "tool", "system", "assistant", "user"]  # the conversation keeps it
 
 
 def test_stop_ends_the_loop_and_says_so(server: ProviderServer, settings: Settings) -> None:
