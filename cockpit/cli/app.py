@@ -119,6 +119,41 @@ def replay(
 
 
 @app.command()
+def gate(
+    base: Annotated[str, typer.Argument(metavar="BASE", help=RUN)],
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)],
+    min_ars: Annotated[float | None, typer.Option(min=0, max=1, help="The least regression score.")] = None,
+    min_similarity: Annotated[float | None, typer.Option(min=0, max=1, help="Of the answers.")] = None,
+    min_tool_accuracy: Annotated[float | None, typer.Option(min=0, max=1)] = None,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Fail with 5 when a run is not near enough to another one. [without options: --min-ars 0.9]"""
+    from cockpit.cli import gating
+
+    least = {"ars": min_ars, "output_similarity": min_similarity, "tool_accuracy": min_tool_accuracy}
+    if all(bound is None for bound in least.values()):
+        least["ars"] = 0.9
+    _finish(gating.gate(base, candidate, least=least, json=json, url=url, token=token))
+
+
+@app.command()
+def tools(
+    given: Annotated[
+        Path | None, typer.Option("--import", metavar="FILE", help="Take over a side_effects.yaml.")
+    ] = None,
+    target: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Print the review of all tools as side_effects.yaml, with suggestions where nobody has decided."""
+    from cockpit.cli import gating
+
+    gating.tools(target, given=given, url=url, token=token)
+
+
+@app.command()
 def calibrate(
     base: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
     candidate: Annotated[str, typer.Argument(metavar="RUN", help="Another recording of the same work.")],

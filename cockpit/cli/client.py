@@ -36,6 +36,10 @@ class Api:
     def post(self, path: str, body: Any = None, **query: Any) -> Any:
         return self._json("POST", path, json={} if body is None else body, params=_said(query))
 
+    def put(self, path: str, body: bytes) -> None:
+        """Send a file."""
+        self._checked(self._send("PUT", path, content=body))
+
     def delete(self, path: str) -> None:
         self._checked(self._send("DELETE", path))
 

@@ -34,7 +34,7 @@ class Said:
 
 
 # Starting Python and Django takes longer than most commands: one process runs them one after the other.
-_LOOP = """
+COMMAND_LOOP = """
 import contextlib, io, json, sys
 from cockpit.cli import main
 for line in sys.stdin:
@@ -58,7 +58,7 @@ class Warm:
     def __init__(self, shell: "Shell") -> None:
         self.shell = shell
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _LOOP],
+            [sys.executable, "-c", COMMAND_LOOP],
             env=shell.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -477,3 +477,20 @@ def test_a_calibration_names_what_differs_and_accepts_it(forkpoint: Warm, tmp_pa
     found = forkpoint("calibrate", *runs, "--accept", "recommended", "--json").json
     assert found["accepted"]["version"] == 1
     assert {rule["pointer"] for rule in found["accepted"]["rules"]} >= {"/trace_id"}
+
+
+def test_a_gate_fails_where_a_score_is_too_low(forkpoint: Warm, failed: str, fork: Any) -> None:
+    derived = fork["run"]["id"]
+    assert forkpoint("gate", failed, failed).code == 0
+    strict = forkpoint("gate", failed, derived, "--min-ars", "1", "--min-tool-accuracy", "0", "--json")
+    assert (strict.code, strict.json["passed"]) == (5, False)
+    assert [check["passed"] for check in strict.json["checks"]] == [False, True]
+    assert forkpoint("gate", failed, derived, "--min-tool-accuracy", "0").code == 0
+
+
+def test_the_review_of_tools_is_a_file_out_and_in(forkpoint: Warm, tmp_path: Path) -> None:
+    path = tmp_path / "side_effects.yaml"
+    assert forkpoint("tools", "-o", path).code == 0
+    assert "issue_refund: false" in path.read_text()
+    path.write_text("tools: {issue_refund: 'false'}\ndone: true\n")
+    assert forkpoint("tools", "--import", path).code == 2  # a text is no decision

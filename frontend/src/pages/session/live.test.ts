@@ -25,7 +25,6 @@ function session(changes: Partial<SessionView> = {}): SessionView {
     replay_type: "A",
     determinism: { score: null, factors: {}, threshold: 0.8, critical_changes: [], other_changes: [] },
     divergences: [],
-    takeovers: [],
     unused_calls: [],
     question: null,
     error_code: "",
