@@ -41,7 +41,7 @@ class EgressRefused(Exception):
         self.host = host
 
 
-class Compressed(Exception):
+class Compressed(httpx2.DecodingError):
     """An answer is compressed, which nobody asked for."""
 
     def __init__(self, encoding: str) -> None:

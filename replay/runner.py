@@ -90,7 +90,8 @@ def _run(session_id: UUID, owner: str) -> bool:
     except OperatorNeeded:
         logger.info("session_waits_for_operator", session_id=str(session_id))
     except HandedBack:
-        ownership.give_back(session_id, owner)
+        if ownership.give_back(session_id, owner):
+            log.say(session_id, "session")
     except CancelRequested:
         _end(session_id, owner, "cancelled")
     except Stopped as stopped:

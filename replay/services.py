@@ -97,8 +97,8 @@ def take_over(observer: ownership.Observer) -> None:
         deadly = ReplaySession.objects.filter(id=lost.session_id, lost_workers__gte=_MOST_LOST_WORKERS)
         if deadly.exists():
             runner.give_up(lost)
-        else:
-            ownership.release(lost)
+        elif ownership.release(lost):
+            log.say(lost.session_id, "session")
 
 
 def requeue_unfinished(queued: int = 0) -> int:
