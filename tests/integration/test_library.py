@@ -1,14 +1,16 @@
 """Override profiles and policies that are stored, named and used again."""
 
 from typing import Any
+from uuid import UUID
 
 import jsonschema_rs
 import pytest
 from django.test import Client
 
-from replay import tasks
+from replay import runner, tasks
 from replay.models import OverrideProfile
 from tests.replay_runs import order_desk
+from tests.unit.test_replay_retrieval import library
 from traces.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -144,3 +146,37 @@ def test_the_published_schemas_say_what_is_accepted(client: Client) -> None:
         validator = jsonschema_rs.Draft202012Validator(answer.json())
         assert [validator.is_valid(document) for document in (*good, *bad)] == [True] * len(good) + [False] * len(bad)
     assert client.get("/api/v1/schemas/nothing.json").status_code == 404
+
+
+EVERY_CATEGORY: list[tuple[dict[str, Any], str]] = [
+    (
+        {"match": {"type": "prompt"}, "prompt": {"template": "Be {mood}.", "template_id": "t9", "version": "2"}},
+        "prompt",
+    ),
+    ({"match": {"type": "prompt"}, "prompt": {"variables": {"rules": "none", "role": "a poet"}}}, "prompt"),
+    (
+        {"match": {"type": "retrieval"}, "retrieval": {"documents": [{"id": "n", "content": "A new rule."}]}},
+        "retrieval",
+    ),
+    ({"match": {"type": "model"}, "messages": [{"op": "replace", "index": 0, "content": "Hello?"}]}, "model"),
+    ({"match": {"type": "model"}, "model": {"temperature": 0.3, "stop": []}}, "model"),
+    ({"match": {"type": "model"}, "prompt": {"system": "Be brief."}}, "model"),
+    ({"match": {"type": "model"}, "output": "What if."}, "model"),
+]
+
+
+@pytest.mark.parametrize(("entry", "kind"), EVERY_CATEGORY)
+def test_every_category_works_from_a_stored_profile(client: Client, entry: dict[str, Any], kind: str) -> None:
+    run = str(record(library()).run_id)
+    save(client, "one", {"overrides": [entry]})
+    plan = post(client, "/replays/preview", {"run": run, "overrides": "one"}).json()
+    assert plan["refusals"] == []
+    session = post(client, "/replays", {"run": run, "overrides": "one"}).json()
+    runner.execute(UUID(session["id"]))
+    after = client.get(f"/api/v1/replays/{session['id']}").json()
+    assert after["status"].startswith("completed")
+    steps = client.get(f"/api/v1/runs/{after['run']}/steps").json()["steps"]
+    changed = next(step for step in steps if step["label"] == "simulated")
+    assert changed["type"] == kind
+    planned = {step["sequence_no"]: step["label"] for step in plan["steps"]}
+    assert {step["sequence_no"]: step["label"] for step in steps} == planned

@@ -15,6 +15,7 @@ systems contradict themselves or each other; each one drives the function that t
     replays, retrievals           24   following answers: test_replay_walk; exit codes: test_cli
     states of sessions             9   in test_replay_cases, on a database
     comparing                     19   in test_cases_comparing; reports: test_diffing_verdict
+    hooks                         28   in test_cases_hooks; in walks: test_hooks_walk; telemetry, Langfuse: test_hooks
     formats, spans, transcripts    -   test_importers_formats, test_importers_hostile
     checkpoints, resuming          -   test_replay_killed_worker; a crashed turn is rolled back, never the source
     tiers of a subscription        -   not applicable: nothing here is paid for
