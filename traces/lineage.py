@@ -96,7 +96,7 @@ def edges_of(run: Run, steps: Sequence[Step]) -> list[EdgeFact]:
     An edge of the source holds where both of its ends were taken over with their payloads, and a link of the
     recording wherever its ends are. Edges into every other step are found anew.
     """
-    taken, unchanged = _taken_over(run, steps)
+    taken, unchanged, told = _taken_over(run, steps)
     inherited: list[EdgeFact] = []
     stale: set[int] = set()
     producers: set[int] = set()  # of what was consumed by the source's steps, as far as they are here
@@ -104,25 +104,27 @@ def edges_of(run: Run, steps: Sequence[Step]) -> list[EdgeFact]:
         producer, consumer = taken.get(edge.producer), taken.get(edge.consumer)
         if consumer is None:
             continue
-        if producer is not None and (edge.kind is EdgeKind.LINK or {producer, consumer} <= unchanged):
+        if producer is not None and (edge.kind is EdgeKind.LINK or (producer in unchanged and consumer in told)):
             inherited.append(replace(edge, producer=producer, consumer=consumer))
         else:
             stale.add(consumer)
             producers.update(() if producer is None else (producer,))
-    wanted = {step.sequence_no for step in steps} - (unchanged - stale)
+    wanted = {step.sequence_no for step in steps} - (told - stale)
     if not wanted:
         return inherited
-    return _merged(inherited, _found(_near(steps, wanted, producers), wanted))
+    return _merged(inherited, _found(_until(steps, wanted), _near(steps, wanted, producers), wanted))
 
 
-def _taken_over(run: Run, steps: Sequence[Step]) -> tuple[dict[int, int], set[int]]:
-    """The numbers of steps by those of the source's steps that they replay, and those whose payloads are the same."""
+def _taken_over(run: Run, steps: Sequence[Step]) -> tuple[dict[int, int], set[int], set[int]]:
+    """The numbers of steps by those of the source's steps that they replay, those whose payloads are the same, and
+    those that were told the same, whatever they said: into them the same edges lead."""
     if run.source_run_id is None:
-        return {}, set()
+        return {}, set(), set()
     columns = ("id", "sequence_no", "input_ref", "output_ref")
     source = {key: rest for key, *rest in Step.objects.filter(run_id=run.source_run_id).values_list(*columns)}
     taken: dict[int, int] = {}
     unchanged: set[int] = set()
+    told: set[int] = set()
     for step in steps:
         if step.source_step not in source:
             continue
@@ -130,7 +132,9 @@ def _taken_over(run: Run, steps: Sequence[Step]) -> tuple[dict[int, int], set[in
         taken[number] = step.sequence_no
         if refs == [step.input_ref, step.output_ref]:
             unchanged.add(step.sequence_no)
-    return taken, unchanged
+        if refs[0] == step.input_ref and (refs[0] or refs[1] == step.output_ref):
+            told.add(step.sequence_no)
+    return taken, unchanged, told
 
 
 def _source_edges(run: Run) -> Iterator[EdgeFact]:
@@ -146,11 +150,14 @@ def _source_edges(run: Run) -> Iterator[EdgeFact]:
         )  # fmt: skip
 
 
-def _found(steps: Sequence[Step], wanted: Container[int]) -> list[EdgeFact]:
-    values = store.available(ref for step in steps for ref in (step.input_ref, step.output_ref) if ref)
+def _found(steps: Sequence[Step], near: Container[int], wanted: Container[int]) -> list[EdgeFact]:
+    """Edges into the wanted steps; of the steps that are not near only what they said or found is looked at."""
+    refs = (ref for step in steps for ref in (step.output_ref, step.input_ref if step.sequence_no in near else ""))
+    values = store.available(ref for ref in refs if ref)
     facts = [
         StepFacts(
-            no=step.sequence_no, type=StepType(step.type), input=values.get(step.input_ref),
+            no=step.sequence_no, type=StepType(step.type),
+            input=values.get(step.input_ref) if step.sequence_no in near else None,
             output=values.get(step.output_ref), input_ref=step.input_ref, output_ref=step.output_ref,
             call_id=step.call_id,
         )
@@ -159,20 +166,24 @@ def _found(steps: Sequence[Step], wanted: Container[int]) -> list[EdgeFact]:
     return find_edges(facts, Splitter(), wanted=lambda no: no in wanted)
 
 
-def _near(steps: Sequence[Step], wanted: set[int], producers: set[int]) -> Sequence[Step]:
-    """Where edges into the wanted steps may come from.
+def _near(steps: Sequence[Step], wanted: set[int], producers: set[int]) -> set[int]:
+    """The steps whose requests are read, too, to find edges into the wanted ones.
 
     All steps of a short run; of a long one those shortly before a wanted step, and those that the source's step
-    had consumed, for reading the payloads of ten thousand steps to find the edges of one takes seconds.
+    had consumed, for reading ten thousand requests to find the edges of one takes seconds.
     """
     if len(steps) <= _SHORT:
-        return steps
-    places = wanted | producers
-    near = [False] * (steps[-1].sequence_no + 1)
+        return {step.sequence_no for step in steps}
+    near = wanted | producers
     for number in wanted:
-        for at in range(max(0, number - _BEFORE), number + 1):
-            near[at] = True
-    return [step for step in steps if near[step.sequence_no] or step.sequence_no in places]
+        near.update(range(max(1, number - _BEFORE), number))
+    return near
+
+
+def _until(steps: Sequence[Step], wanted: set[int]) -> Sequence[Step]:
+    """What comes after the last wanted step is no producer of it."""
+    last = max(wanted)
+    return [step for step in steps if step.sequence_no <= last]
 
 
 def _merged(inherited: Iterable[EdgeFact], found: Iterable[EdgeFact]) -> list[EdgeFact]:

@@ -1,18 +1,21 @@
 """Writing runs: whole recordings at once, and derived runs step by step. Everything else is read-only."""
 
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
+import orjson
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, TextField
+from django.db.models.functions import Cast
 
 from traces import bulk, lineage, live, rows, store, summaries, tool_calls
 from traces.ids import new_id
-from traces.json_types import JSONObject
+from traces.json_types import JSONObject, JSONValue
 from traces.models import Edge, RetentionPass, Run, RunTag, Step
 from traces.preparing import Identity, Prepared, prepare
 from traces.problems import NotFound, Pinned, ProblemError, RunConflict, RunSealed
@@ -138,8 +141,7 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
         if run.sealed_at is not None:
             return
         copied = lineage.is_copy(run)
-        columns = rows.SAID if copied else rows.COLUMNS
-        steps = list(Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list(*columns, named=True))
+        steps = _steps(run_id, rows.SAID if copied else rows.COLUMNS)
         if copied:
             lineage.copy_edges(run)
         else:
@@ -240,6 +242,20 @@ def _edge(run_id: UUID, edge: EdgeFact) -> tuple[object, ...]:
 
 def _tags(run_id: UUID, tags: Iterable[str]) -> list[tuple[UUID, str]]:
     return [(run_id, tag) for tag in dict.fromkeys(tag[:100] for tag in tags)]
+
+
+def _steps(run_id: UUID, columns: Sequence[str]) -> list[Any]:
+    """The steps of a run in order; details, of which most are the same text, are read once each."""
+    plain = [name for name in columns if name != "detail"]
+    stored = Step.objects.filter(run_id=run_id).order_by("sequence_no").annotate(text=Cast("detail", TextField()))
+    row: Any = namedtuple("row", [*plain, "detail"])  # type: ignore[misc]  # its fields are those asked for
+    known: dict[str, JSONValue] = {}
+    found = []
+    for *values, text in stored.values_list(*plain, "text"):
+        if text not in known:
+            known[text] = orjson.loads(text)
+        found.append(row(*values, known[text]))
+    return found
 
 
 def _require_open(run_id: UUID) -> None:

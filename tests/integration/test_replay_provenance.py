@@ -1,0 +1,29 @@
+"""Where the inputs of a derived run came from, in runs too long to be read as a whole."""
+
+from typing import Any
+
+import pytest
+
+from replay import preflight, queries, runner, services, tasks
+from tests.bench.recordings import desk
+from traces.models import Edge
+from traces.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_words_from_long_before_are_traced_to_the_step_that_said_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    for task in (tasks.execute, tasks.compare):
+        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    run, last = record(desk(220, "long")).run_id, 660
+    said = "A colleague was told: Your order A-000001 is shipped. What about mine, which is late as well?"
+    edit = {"op": "insert", "index": 2, "content": said}
+    body: Any = {
+        "run": str(run), "fork_step": last, "policy": {"allow": []},
+        "overrides": {"overrides": [{"match": {"step": last}, "messages": [edit]}]},
+    }  # fmt: skip
+    session = services.launch(preflight.parse(body))
+    runner.execute(session.id)
+    view = queries.session_view(session.id)
+    edges = Edge.objects.filter(run_id=view.run, consumer_no=last, consumer_path="/messages/2/content")
+    assert set(edges.values_list("producer_no", "kind")) == {(6, "text")}
