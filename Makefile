@@ -103,6 +103,7 @@ test-semantic: .make/semantic .make/engines
 
 bench: .make/dev ## measure against the bars of the design; FULL=--full with the longest runs
 	$(BIN)/python -m tests.bench $(FULL)
+	@if [ -x $(SEMANTIC)/bin/python ]; then $(SEMANTIC)/bin/python -m tests.bench embedded; fi
 	$(BIN)/python -m tests.bench.attribution --jobs 2 $(if $(FULL),--size full)
 
 # ---- checks

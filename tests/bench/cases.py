@@ -13,14 +13,16 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.test import Client
 
+from diffing import embeddings, queries
 from diffing import services as diffing
+from diffing.models import DiffReport
 from replay import cache, providers, runner
 from replay import services as replays
 from replay.models import ReplaySession
 from replay.overrides import Match, ModelOverride, Override, OverrideProfile, ToolOverride
 from replay.policy import Policy
 from replay.schemas import ReplayRequest
-from tests.bench.recordings import desk, questions, search_text, searches
+from tests.bench.recordings import answers_in_prose, desk, questions, search_text, searches
 from tests.faults.__main__ import kill_workers
 from tests.provider_server import openai_text, provider_server
 from tests.recordings import conversation
@@ -39,6 +41,7 @@ class Case:
     unit: str
     measure: Callable[[], float]
     takes_minutes: bool = False
+    embeds: bool = False
 
 
 def _record(customers: int, external_id: str, changed_every: int = 0) -> UUID:
@@ -199,6 +202,18 @@ def _diff_seconds(customers: int) -> float:
     return _seconds(lambda: diffing.diff(base_id=base, candidate_id=candidate))
 
 
+def embedded_diff_seconds() -> float:
+    """Two runs of 1,000 steps of which 200 say something in other words, once the model is loaded."""
+    base = services.record(answers_in_prose(1_000, "prose")).run_id
+    candidate = services.record(answers_in_prose(1_000, "prose-otherwise", changed_every=5)).run_id
+    embeddings.encode(["The model is loaded at the first text."])
+    found: list[DiffReport] = []
+    elapsed = _seconds(lambda: found.append(diffing.diff(base_id=base, candidate_id=candidate)))
+    items = queries.report(found[0].id).sections.model.items
+    assert {item.text.method for item in items if item.text} == {"embeddings"}
+    return elapsed
+
+
 CASES = (
     Case("small runs recorded", None, "at_least", "runs/s", small_runs_per_second),
     Case("recording against a plain bulk insert", 0.3, "at_least", "x", recorded_against_plain_insert),
@@ -212,5 +227,6 @@ CASES = (
     Case("live answers, intent and outcome stored", None, "at_least", "calls/s", live_calls_per_second),
     Case("workers killed without a loss", 100, "at_least", "kills", kills_without_a_loss, True),
     Case("diff of two 10,000-step runs", 1, "at_most", "s", lambda: _diff_seconds(3334)),
+    Case("embedded diff of two 1,000-step runs", 5, "at_most", "s", embedded_diff_seconds, embeds=True),
     Case("diff of two 100,000-step runs", 12, "at_most", "s", lambda: _diff_seconds(33_334), True),
 )

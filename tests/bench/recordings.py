@@ -60,3 +60,27 @@ def questions(count: int, external_id: str) -> RecordedRun:
         for number in range(count)
     ]
     return RecordedRun(external_id=external_id, name="Questions", app="bench", format="bench", steps=tuple(steps))
+
+
+_SAID = (
+    "Your order left our warehouse on {day} and is on its way with the northern parcel service. It usually takes three "
+    "working days, and you get a message in the morning before it arrives. If nobody is at home, the driver leaves it "
+    "with a neighbour or at the parcel shop in your street, where it is kept for a week."
+)
+_SAID_OTHERWISE = (
+    "We handed your parcel to the carrier on {day}. Expect it within three working days; the carrier tells you on the "
+    "day of delivery. Should you be out, look for it at a neighbour's or at the nearest parcel shop, which keeps it "
+    "for seven days before it goes back to us."
+)
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
+
+
+def answers_in_prose(count: int, external_id: str, *, changed_every: int = 0) -> RecordedRun:
+    """Model steps that answer in a paragraph each; every `changed_every`th says it in other words."""
+    steps = []
+    for number in range(count):
+        changed = changed_every and number % changed_every == 0
+        text = (_SAID_OTHERWISE if changed else _SAID).format(day=f"{_DAYS[number % 5]} of week {number}")
+        asked: list[JSONValue] = [SYSTEM, user(f"Where is order A-{number:06}?")]
+        steps.append(model_step(f"tell-{number}", asked, says(text)))
+    return RecordedRun(external_id=external_id, name="A day in prose", app="bench", format="bench", steps=tuple(steps))

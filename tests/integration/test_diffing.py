@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import jsonschema_rs
 import pytest
-from django.core.cache import cache
+from django.core.cache import cache, caches
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -418,6 +418,13 @@ class TestShareLinks:
         first = Client().delete(f"/api/v1/shares/{link}").json()["revoked_at"]
         assert Client().delete(f"/api/v1/shares/{link}").json()["revoked_at"] == first
         assert Client().delete(f"/api/v1/shares/{new_id()}").status_code == 404
+
+    def test_openings_are_counted_by_all_processes_together(self, diff: DiffReport, settings: Settings) -> None:
+        """On Redis another process finds the same window; a single process needs no Redis."""
+        Client().get("/api/v1/share/fps_nothing")
+        elsewhere = caches.create_connection("default")
+        assert elsewhere.get("share-window:127.0.0.1") == 1
+        assert ("redis" in settings.CACHES["default"]["BACKEND"]) is not settings.EMBEDDED
 
     def test_guessing_is_slowed_down(self, diff: DiffReport) -> None:
         token, _ = shared(diff.id)
