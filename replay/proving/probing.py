@@ -235,11 +235,20 @@ class Laboratory:
                 watch.see(event, self.payloads)
             return self._seen(watch.result(self.payloads), executed=watch.executed, cached=watch.cached)
         except _Unanswered as unanswered:
-            return unanswered.call
+            return self._missed(watch, unanswered.call)
         except Missed as missed:
             return missed.call if missed.call is not None else Seen(outcome="needs_live", missing=str(missed))
         except (Lost, MissingPart) as lost:
             return Seen(outcome="failed", missing=str(lost))
+
+    @staticmethod
+    def _missed(watch: Watch, call: Call) -> Seen | Call:
+        """The call that nobody recorded, unless it may not come at all."""
+        try:
+            watch.refuse_undecided(call.type, f"step {call.no} ({call.type} {call.called})")
+        except Missed as missed:
+            return Seen(outcome="needs_live", missing=str(missed))
+        return call
 
     def _seen(
         self, result: Result, *, executed: int, cached: int, live: int = 0, cost: float | None = 0.0,
@@ -343,6 +352,7 @@ class Laboratory:
         changed: dict[str, Any] = {
             "budget": SessionBudget.model_validate({**budget.model_dump(), **limits}),
             "order": "reexecute" if ask.repeat else "reuse", "fallback": "simulate", "strict": False,
+            "semantic_threshold": 1.0,
         }  # fmt: skip
         return self.policy.model_copy(update=changed)
 

@@ -11,9 +11,10 @@ from replay.proving.outcomes import Result, Used
 from replay.wording import CUT_SHORT, RESULT_KEPT, UNFOLLOWED
 from replay.world import LIVE_REASONS, Call, Diverged, Event, Kept, Resolved
 from traces.json_types import JSONValue
-from traces.vocabulary import Reason, StepStatus, StepType
+from traces.vocabulary import Label, Reason, StepStatus, StepType
 
 CALLED: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
+_DECIDING: Final = frozenset({StepType.VALIDATOR, StepType.SAFETY})
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 _LOST: Final = (UNFOLLOWED, RESULT_KEPT, CUT_SHORT)
 _GUESSED: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED})
@@ -57,6 +58,7 @@ class Watch:
     live: int = 0
     tools: list[Used] = field(default_factory=list)
     unknown: set[int] = field(default_factory=set)  # source steps that only the agent's own code can compute
+    undecided: int | None = None  # the first check whose outcome is not known
     output: _Said | None = None
     answer: _Said | None = None
     last: _Said | None = None
@@ -92,9 +94,9 @@ class Watch:
 
     def _kept(self, node: Node, no: int, payload: Payload) -> None:
         self.coupling.made_again(node.signature)
-        self._note(
-            node.type, _Said(no=no, source=node.no, known=True, kept=True, ref=node.output_ref, status=node.status)
-        )
+        self.refuse_undecided(node.type, f"step {no} ({node.type} {node.called})")
+        said = _Said(no=no, source=node.no, known=True, kept=True, ref=node.output_ref, status=node.status)
+        self._note(node.type, said)
         if node.type is StepType.TOOL:
             arguments = payload(node.input_ref) if self.arguments and node.input_ref else None
             self.tools.append(Used(tool=node.called, signature=node.signature, arguments=arguments))
@@ -109,21 +111,30 @@ class Watch:
             self._refuse(call, answer.note if guessed else "")
         elif guessed:
             self.unknown.add(call.node.no if call.node is not None else call.no)
+            self.undecided = self.undecided or (call.no if call.type in _DECIDING else None)
         self.coupling.made_again(call.signature)
         known = call.type in CALLED or not guessed
         said = _Said(
-            no=call.no, source=call.no, known=known, ref=answer.output_ref, output=answer.output, status=answer.status
-        )
+            no=call.no, source=call.no, known=known, kept=answer.label is Label.EXACT, ref=answer.output_ref,
+            output=answer.output, status=answer.status,
+        )  # fmt: skip
         self._note(call.type, said)
         if call.type is StepType.TOOL:
             self.tools.append(Used(tool=call.called, signature=call.signature, arguments=call.input))
 
     def _refuse(self, call: Call, guessed: str) -> None:
         what = f"step {call.no} ({call.type} {call.called})"
+        self.refuse_undecided(call.type, what)
         if guessed:
             raise Missed(f"{what}: {guessed[:1].lower()}{guessed[1:]}", call)
         if unknown := self.unknown & set(call.because):
             raise Missed(f"{what} is given what step {min(unknown)} made, which only the agent's own code can compute")
+
+    def refuse_undecided(self, type: StepType, what: str) -> None:
+        """What comes after a check whose outcome is not known may not come at all."""
+        if self.undecided is not None and type in CALLED:
+            why = f"comes after the check at step {self.undecided}, which only the agent's own code can decide"
+            raise Missed(f"{what} {why}")
 
     def _note(self, type: StepType, said: _Said) -> None:
         """Remember the last of each kind; calls in parallel come in any order."""
