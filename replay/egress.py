@@ -59,7 +59,7 @@ class _Limits:
     look: Callable[[], None]
     left: int
     until: float
-    failure: list[BaseException] = field(default_factory=list)
+    failure: list[Exception] = field(default_factory=list)
 
     def wait(self, sock: socket.socket, timeout: float | None) -> None:
         """Return once there is something to read; a timeout is left to the read itself."""
@@ -80,10 +80,11 @@ class _Limits:
             self._fail(Endless("it does not end"))
         try:
             self.look()
-        except BaseException as given_up:
-            self._fail(given_up)
+        except Exception as given_up:
+            self.failure.append(given_up)
+            raise
 
-    def _fail(self, error: BaseException) -> None:
+    def _fail(self, error: Exception) -> None:
         self.failure.append(error)
         raise error
 

@@ -1,6 +1,7 @@
 """A real HTTP server on loopback that speaks both provider protocols, and fails in every way it is told to."""
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,9 +52,18 @@ class ProviderServer:
     seen: list[Exchange] = field(default_factory=list)
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that went away: those that ask are killed, and cancel."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
 @contextmanager
 def provider_server(respond: Respond) -> Iterator[ProviderServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server = _Server(("127.0.0.1", 0), BaseHTTPRequestHandler)
     served = ProviderServer(base_url=f"http://127.0.0.1:{server.server_port}", respond=respond)
 
     class Handler(BaseHTTPRequestHandler):
@@ -70,7 +80,6 @@ def provider_server(respond: Respond) -> Iterator[ProviderServer]:
             """Say nothing: the test reads `seen`."""
 
     server.RequestHandlerClass = Handler
-    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
