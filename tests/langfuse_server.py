@@ -121,7 +121,7 @@ def _is(kind: Any, value: Any) -> bool:
     if value is None:
         return True
     if isinstance(kind, set):
-        return value in kind
+        return bool(value in kind)
     match kind:
         case "time":
             return isinstance(value, str) and bool(_TIME.fullmatch(value)) and bool(datetime.fromisoformat(value))
@@ -135,4 +135,4 @@ def _is(kind: Any, value: Any) -> bool:
             return all(isinstance(item, int) for item in value.values())
         case "costs":
             return all(isinstance(item, int | float) for item in value.values())
-    return isinstance(value, kind)
+    return bool(isinstance(value, kind))
