@@ -201,7 +201,7 @@ def ask(command: str, env: Mapping[str, str]) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def until(happens: Callable[[], object], seconds: float = 20, step: float = 0.01) -> None:
+def until(happens: Callable[[], object], seconds: float = 40, step: float = 0.01) -> None:
     limit = time.monotonic() + seconds
     while not happens():
         if time.monotonic() > limit:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-START_LIMIT_S = 20
+START_LIMIT_S = 60
 
 
 class CannotStart(Exception):
