@@ -129,9 +129,8 @@ def _is(kind: Any, value: Any) -> bool:
             return all(isinstance(item, str | int | float | bool | list | None) for item in value.values())
         case "usage":
             if "prompt_tokens" in value:
-                return (
-                    value.keys() <= _OPENAI and {"prompt_tokens", "completion_tokens", "total_tokens"} <= value.keys()
-                )
+                given = set(value)
+                return given <= _OPENAI and {"prompt_tokens", "completion_tokens", "total_tokens"} <= given
             return all(isinstance(item, int) for item in value.values())
         case "costs":
             return all(isinstance(item, int | float) for item in value.values())
