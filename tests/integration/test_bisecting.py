@@ -23,6 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LIMIT_S = 60
 TURNS = 8
 CHECK = [{"kind": "contains", "text": "all is well"}]
+QUICK: dict[str, Any] = {"checks": CHECK, "reproduce": 1, "samples": 1, "confirm": 1}
 
 
 def conversation(bad: int | None) -> list[tuple[str, tuple[Says, ...]]]:
@@ -110,10 +111,10 @@ def test_a_worker_finds_the_step_where_the_run_committed_itself(
 
 def test_the_price_is_said_first_and_holds(client: Client, desk: list[Exchange], queue: list[str]) -> None:
     run = failing(5)
-    plan = post(client, "/bisections/preview", {"run": run, "checks": CHECK}).json()
+    plan = post(client, "/bisections/preview", {"run": run, **QUICK}).json()
     assert (len(plan["forks"]), plan["refusals"]) == (TURNS, [])
     assert desk == []
-    started = post(client, f"/runs/{run}/bisect", {"checks": CHECK}).json()
+    started = post(client, f"/runs/{run}/bisect", QUICK).json()
     work_off(queue)
     found = client.get(f"/api/v1/bisections/{started['id']}").json()
     assert found["result"]["commit"]["step"]["sequence_no"] == model_step(5)
@@ -124,7 +125,7 @@ def test_the_price_is_said_first_and_holds(client: Client, desk: list[Exchange],
 def test_only_what_comes_after_the_fork_is_answered_afresh(
     client: Client, desk: list[Exchange], queue: list[str]
 ) -> None:
-    post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK, "parallel": 1})
+    post(client, f"/runs/{failing(3)}/bisect", {**QUICK, "parallel": 1})
     work_off(queue)
     for probe in BisectionProbe.objects.select_related("session"):
         assert probe.session.live_calls == TURNS - probe.place
@@ -145,7 +146,7 @@ def test_a_budget_that_runs_out_leaves_what_was_found(client: Client, desk: list
 def test_a_worker_that_ends_between_two_probes_is_made_up_for(
     client: Client, desk: list[Exchange], queue: list[str]
 ) -> None:
-    started = post(client, f"/runs/{failing(2)}/bisect", {"checks": CHECK}).json()
+    started = post(client, f"/runs/{failing(2)}/bisect", QUICK).json()
     while queue:
         runner.execute(UUID(queue.pop(0)))  # and the process ends before it looks what comes next
         if not queue:
