@@ -1,10 +1,17 @@
-"""Where a policy contradicts itself, or a budget its plan. Pure."""
+"""Where a policy contradicts itself, a profile or a plan. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from replay.edits import AppliedProfile, pointer
+from replay.graph import Graph, Node
+from replay.overrides import Override
 from replay.policy import Policy
 from replay.schemas import PlannedStep, PlanRefusal
+from replay.world import Call
+from traces.vocabulary import Label, StepType
+
+Provider = Callable[[str, str, str | None], str | None]
 
 
 def of_policy(policy: Policy) -> Iterator[PlanRefusal]:
@@ -12,6 +19,35 @@ def of_policy(policy: Policy) -> Iterator[PlanRefusal]:
     if policy.order == "reexecute" and not policy.allow:
         yield _refused("/policy/order", "`order: reexecute` asks for live calls, and `allow` lists none")
     yield from _of_tools(policy)
+
+
+def of_profile(graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider) -> Iterator[PlanRefusal]:
+    """What the profile asks for and the policy forbids; each entry is looked at once."""
+    seen: set[int] = set()
+    for node in graph.nodes:
+        for index in profile.of(node).entries:
+            if index not in seen and node.type is StepType.MODEL:
+                seen.add(index)
+                yield from _of_entry(index, profile.profile.overrides[index], node, policy, provider)
+
+
+def unreviewed(calls: Sequence[Call]) -> Iterator[PlanRefusal]:
+    """Nothing goes live before every tool that the plan would run was reviewed."""
+    if not calls:
+        return
+    tools = list(dict.fromkeys(call.called for call in calls))
+    named = ", ".join(map(repr, tools))
+    detail = f"the policy lets tools run live, and nobody has reviewed {named}: decide on the Tools page first"
+    step = next((call.node.no for call in calls if call.node is not None), None)
+    yield PlanRefusal(code="tool_review_required", detail=detail, where="/policy/allow", step=step)
+
+
+def strict(policy: Policy, steps: Sequence[PlannedStep]) -> Iterator[PlanRefusal]:
+    """A step that would be simulated, under a policy that wants none."""
+    simulated = next((step for step in steps if step.label is Label.SIMULATED), None) if policy.strict else None
+    if simulated is not None:
+        detail = f"the policy is strict, and step {simulated.sequence_no} would be simulated ({simulated.reason})"
+        yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=simulated.sequence_no)
 
 
 def of_budget(policy: Policy, fork: int, live: Sequence[PlannedStep]) -> Iterator[PlanRefusal]:
@@ -33,6 +69,17 @@ def budget_warnings(policy: Policy, live: Sequence[PlannedStep], cost: float | N
         yield f"The budget allows {_calls(calls)}: the replay stops at step {live[calls].sequence_no}, the next one."
     if most and cost is not None and cost > most:
         yield f"The budget allows ${most:g}, and the live calls are expected to cost ${cost:.4f}: it may not suffice."
+
+
+def _of_entry(index: int, entry: Override, node: Node, policy: Policy, provider: Provider) -> Iterator[PlanRefusal]:
+    asks = [name for name in entry.sets if name in {"model", "messages", "prompt"}]
+    if asks and "model" not in policy.allow and policy.fallback == "fail":
+        detail = f"`{asks[0]}` needs a live model call, and the policy neither allows one nor a placeholder"
+        yield PlanRefusal(code="policy_conflict", detail=detail, where=pointer(index, asks[0]), step=node.no)
+    model = entry.model
+    if model and model.provider and provider(node.provider, model.model or node.model, model.provider) is None:
+        where, detail = pointer(index, "model", "provider"), f"provider {model.provider!r} is not configured"
+        yield PlanRefusal(code="policy_conflict", detail=detail, where=where, step=node.no)
 
 
 def _of_tools(policy: Policy) -> Iterator[PlanRefusal]:

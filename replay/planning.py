@@ -130,14 +130,15 @@ def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources
         refusals += _bad_indexes(graph, profile, world)
         walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring)
         events = list(walk.run())
-        refusals += _unreviewed(walk.resolvers.unreviewed)
+        refusals += conflicts.unreviewed(walk.resolvers.unreviewed)
         refusals += _unserved(events, profile.profile, policy, world)
     except MissingPart as missing:
         refusals.append(_missing(graph, missing))
         events = []
-    refusals += _conflicts(graph, profile, policy, world)
+    refusals += conflicts.of_policy(policy)
+    refusals += conflicts.of_profile(graph, profile, policy, sources.provider)
     steps = _planned(graph, events, world.costs, brief=brief)
-    refusals += _strict(policy, steps)
+    refusals += conflicts.strict(policy, steps)
     refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
     determinism = _determinism(graph, profile, policy, world)
     counted = _Counted(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
@@ -367,48 +368,6 @@ def _bad_indexes(graph: Graph, profile: AppliedProfile, world: PlanWorld) -> Ite
                 break
 
 
-def _conflicts(graph: Graph, profile: AppliedProfile, policy: Policy, world: PlanWorld) -> Iterable[PlanRefusal]:
-    """What the profile asks for and the policy forbids."""
-    yield from conflicts.of_policy(policy)
-    seen: set[int] = set()
-    for node in graph.nodes:
-        edits = profile.of(node)
-        for index in edits.entries:
-            if index in seen or node.type is not StepType.MODEL:
-                continue
-            seen.add(index)
-            yield from _conflict(index, profile.profile, node, policy, world)
-
-
-def _conflict(
-    index: int, profile: OverrideProfile, node: Node, policy: Policy, world: PlanWorld
-) -> Iterable[PlanRefusal]:
-    entry = profile.overrides[index]
-    asks = [name for name in entry.sets if name in {"model", "messages", "prompt"}]
-    if asks and "model" not in policy.allow and policy.fallback == "fail":
-        detail = f"`{asks[0]}` needs a live model call, and the policy neither allows one nor a placeholder"
-        yield PlanRefusal(code="policy_conflict", detail=detail, where=pointer(index, asks[0]), step=node.no)
-    provider = entry.model.provider if entry.model is not None else None
-    if (
-        provider
-        and world.provider(node.provider, entry.model.model or node.model if entry.model else "", provider) is None
-    ):
-        detail = f"provider {provider!r} is not configured"
-        where = pointer(index, "model", "provider")
-        yield PlanRefusal(code="policy_conflict", detail=detail, where=where, step=node.no)
-
-
-def _unreviewed(calls: Sequence[Call]) -> Iterable[PlanRefusal]:
-    """Nothing goes live before every tool that the plan would run was reviewed."""
-    if not calls:
-        return
-    tools = list(dict.fromkeys(call.called for call in calls))
-    named = ", ".join(map(repr, tools))
-    detail = f"the policy lets tools run live, and nobody has reviewed {named}: decide on the Tools page first"
-    step = next((call.node.no for call in calls if call.node is not None), None)
-    yield PlanRefusal(code="tool_review_required", detail=detail, where="/policy/allow", step=step)
-
-
 def _unserved(
     events: Sequence[Event], profile: OverrideProfile, policy: Policy, world: PlanWorld
 ) -> Iterable[PlanRefusal]:
@@ -426,10 +385,3 @@ def _unserved(
             code="policy_conflict", detail=f"step {call.no} ({call.called!r}) needs a search, and {why}",
             where=pointer(index, "retrieval"), step=call.no,
         )  # fmt: skip
-
-
-def _strict(policy: Policy, steps: list[PlannedStep]) -> Iterable[PlanRefusal]:
-    simulated = next((step for step in steps if step.label is Label.SIMULATED), None) if policy.strict else None
-    if simulated is not None:
-        detail = f"the policy is strict, and step {simulated.sequence_no} would be simulated ({simulated.reason})"
-        yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=simulated.sequence_no)
