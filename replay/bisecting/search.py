@@ -92,7 +92,7 @@ def wanted(found: Findings, settings: Settings) -> Want | None:
         return Want(place=None if settings.changed else 0, samples=settings.reproduce, any_pass=False)
     if not repeats.clear:
         return None  # nothing works: the rest would not either
-    return _first(_search(found, settings))
+    return next(_search(found, settings), None)
 
 
 def state(tally: Tally, samples: int) -> State:
@@ -214,10 +214,6 @@ def _open(states: Sequence[State], settings: Settings) -> Iterator[Want]:
 
 def _states(found: Findings, settings: Settings) -> list[State]:
     return [state(found.at(place), settings.samples) for place in range(found.count)]
-
-
-def _first(wants: Iterator[Want]) -> Want | None:
-    return next(wants, None)
 
 
 def _least_rate(tally: Tally) -> float:
