@@ -10,8 +10,10 @@ from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.problems import Stopped
 from replay.proving.lab import Side
-from replay.proving.probing import MISSED, Setup, coupled, hit
+from replay.proving.probing import MISSED
+from replay.proving.setups import Setup, coupled
 from replay.proving.watching import Lost, Missed, Watch
+from replay.proving.worlds import hit
 from replay.walk import Walk
 from replay.world import Call, Event, Hit
 from traces.parts import MissingPart

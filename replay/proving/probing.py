@@ -4,7 +4,7 @@ What nobody recorded is never guessed. Where the request allows it, such a probe
 coupled by the same recordings; the proof then waits for it.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -19,22 +19,22 @@ from replay.experiments.aggregation import COMPLETED, ENDED
 from replay.graph import Graph
 from replay.loading import Payloads, load_graph
 from replay.models import Proof, ProofProbe, ReplaySession
-from replay.overrides import Match, Override, OverrideProfile, ToolOverride
+from replay.overrides import OverrideProfile
 from replay.policy import Budget as SessionBudget
 from replay.policy import Policy
 from replay.proving import outcomes, recordings
-from replay.proving.coupling import Coupling, Recording
+from replay.proving.coupling import Recording
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Seen, Side, Stage
 from replay.proving.outcomes import Result, Unknown
+from replay.proving.setups import Setup, clamp, coupled
 from replay.proving.stages import clamped, stages
 from replay.proving.subject import Subject, live_price
 from replay.proving.watching import Lost, Missed, Watch
-from replay.schemas import ReplayRequest
+from replay.proving.worlds import RecordedWorld, Unanswered
 from replay.walk import Walk
-from replay.world import Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from replay.world import Call
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
-from traces.models import Run
 from traces.parts import MissingPart
 from traces.vocabulary import StepType
 
@@ -51,82 +51,6 @@ class Waits(Exception):
     def __init__(self, *sessions: UUID) -> None:
         super().__init__(f"{len(sessions)} replay sessions have not ended")
         self.sessions = sessions
-
-
-class _Unanswered(Exception):
-    """The walk comes to a call that nobody recorded."""
-
-    def __init__(self, call: Call) -> None:
-        super().__init__(f"step {call.no} ({call.type} {call.called}) is a call that nobody recorded")
-        self.call = call
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setup:
-    """What one ask comes to: a run, a fork and overrides."""
-
-    run: Run
-    fork: int
-    overrides: OverrideProfile
-    side: Side
-
-    def request(self, policy: Policy) -> ReplayRequest:
-        return ReplayRequest(run=str(self.run.id), fork_step=self.fork, overrides=self.overrides, policy=policy)
-
-
-@dataclass
-class RecordedWorld:
-    """A world in which only what was recorded can be answered."""
-
-    coupling: Coupling
-    payloads: Payloads
-    planning: bool = False
-
-    def payload(self, ref: str) -> JSONValue:
-        return self.payloads(ref)
-
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
-        return hit(self.coupling, signature, self.payloads)
-
-    def similar(self, call: Call, threshold: float) -> Hit | None:
-        return None
-
-    def provider(self, provider: str, model: str, override: str | None) -> str | None:
-        return "recorded"
-
-    def live(self, call: Call, provider: str) -> Answer:
-        raise _Unanswered(call)
-
-    def tool(self, name: str) -> Standing:
-        return Standing(safe=True)  # so that the chain comes to its end, where a missing answer shows
-
-    def live_tool(self, call: Call, executor: str) -> Answer | None:
-        raise _Unanswered(call)
-
-    def retriever(self, call: Call) -> Serving:
-        return Serving(name="recorded")
-
-    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
-        raise _Unanswered(call)
-
-    def ask(self, call: Call) -> OperatorAnswer | None:
-        return None
-
-    def resumed(self, no: int) -> Answer | None:
-        return None
-
-
-def hit(coupling: Coupling, signature: str, payloads: Payloads) -> Hit | None:
-    """The recorded answer to a call, as the resolver chain takes it."""
-    found = coupling.answer(signature)
-    if found is None:
-        return None
-    try:
-        output = payloads(found.output_ref) if found.output_ref else None
-    except MissingPart:
-        return None
-    where: JSONObject = {"run": str(found.run), "step": found.step}
-    return Hit(output_ref=found.output_ref, output=output, status=found.status, where=where)
 
 
 @dataclass
@@ -198,7 +122,7 @@ class Laboratory:
     def setup(self, ask: Ask) -> Setup:
         """The run, the fork and the overrides of an ask."""
         if ask.clamp is not None:
-            override = _clamp(clamped(self.subject, ask.clamp), self.payloads)
+            override = clamp(clamped(self.subject, ask.clamp), self.payloads)
             profile = OverrideProfile(overrides=[override])
             return Setup(run=self.subject.candidate, fork=ask.clamp, overrides=profile, side="candidate")
         place = self.subject.places[ask.side]
@@ -234,7 +158,7 @@ class Laboratory:
             for event in Walk(graph, profile, _RECORDED, world).run():
                 watch.see(event, self.payloads)
             return self._seen(watch.result(self.payloads), executed=watch.executed, cached=watch.cached)
-        except _Unanswered as unanswered:
+        except Unanswered as unanswered:
             return self._missed(watch, unanswered.call)
         except Missed as missed:
             return missed.call if missed.call is not None else Seen(outcome="needs_live", missing=str(missed))
@@ -336,7 +260,7 @@ class Laboratory:
             return self._kept(ask, setup, Seen(outcome="needs_live", missing=prepared.plan.refusals[0].detail))
         try:
             with transaction.atomic():
-                session = sessions.create(prepared)
+                session = sessions.create(prepared, is_probe=True)
                 self._row(ask, setup, session=session)
                 log.say(session.id, "session")
         except IntegrityError:  # another worker began it meanwhile
@@ -401,40 +325,12 @@ class Laboratory:
 
     def _created(self, ask: Ask, setup: Setup, session: ReplaySession | None) -> tuple[ProofProbe, bool]:
         given: dict[str, Any] = {
-            "number": len(self.rows) + 1, "ask": dumped_ask(ask), "configuration": _configuration(setup),
+            "number": len(self.rows) + 1, "ask": dumped_ask(ask), "configuration": setup.configuration,
             "repeat": ask.repeat, "session": session,
         }  # fmt: skip
         if session is not None:
             return ProofProbe.objects.create(proof=self.proof, key=_key(ask), **given), True
         return ProofProbe.objects.get_or_create(proof=self.proof, key=_key(ask), defaults=given)
-
-
-def _drawn(ask: Ask, setup: Setup) -> ProofProbe | None:
-    """The same fresh sample, drawn for another proof."""
-    stored = ProofProbe.objects.filter(configuration=_configuration(setup), repeat=ask.repeat, repeat__gt=0)
-    return stored.filter(session__status__in=COMPLETED).select_related("session").order_by("id").first()
-
-
-def _shared(allowance: Allowance, count: int) -> Allowance:
-    """What each of several probes may spend, so that together they keep to the allowance."""
-    return Allowance(
-        live_calls=None if allowance.live_calls is None else allowance.live_calls // count,
-        cost_usd=None if allowance.cost_usd is None else allowance.cost_usd / count,
-    )
-
-
-def coupled(
-    proof: Proof, setup: Setup, recording: Callable[[UUID], Recording] = recordings.recording
-) -> Coupling:  # fmt: skip
-    """The recordings for a replay: its side's first, then the other side's, then those of earlier probes."""
-    base, candidate = proof.diff.base_id, proof.diff.candidate_id
-    own = [base, candidate] if setup.side == "base" else [candidate, base]
-    probes = ProofProbe.objects.filter(proof__diff=proof.diff_id, repeat=0, session__status__in=COMPLETED)
-    earlier = probes.order_by("session__created_at", "id").values_list("session__run_id", flat=True)
-    return recordings.coupling(
-        [*own, setup.run.id, *(run for run in earlier if run is not None)], replayed=setup.run.id, fork=setup.fork,
-        recording=recording,
-    )  # fmt: skip
 
 
 def dumped_ask(ask: Ask) -> JSONObject:
@@ -443,10 +339,6 @@ def dumped_ask(ask: Ask) -> JSONObject:
 
 def _key(ask: Ask) -> str:
     return digest(dumped_ask(ask))
-
-
-def _configuration(setup: Setup) -> str:
-    return digest([str(setup.run.id), setup.fork, setup.overrides.digest])
 
 
 def _dumped(seen: Seen) -> JSONObject:
@@ -458,14 +350,18 @@ def _loaded(stored: dict[str, Any]) -> dict[str, Any]:
     return {**known, "run": None if stored["run"] is None else UUID(stored["run"])}
 
 
-def _clamp(pair: tuple[int, StepType, str, str], payloads: Payloads) -> Override:
-    """The candidate's step answers what its counterpart in the base did."""
-    number, type, output_ref, status = pair
-    output = payloads(output_ref) if output_ref else None
-    match = Match(step=number)
-    if type is StepType.TOOL:
-        return Override(match=match, tool=ToolOverride.model_validate({"output": output, "status": status}))
-    return Override(match=match, output=output)
+def _drawn(ask: Ask, setup: Setup) -> ProofProbe | None:
+    """The same fresh sample, drawn for another proof."""
+    stored = ProofProbe.objects.filter(configuration=setup.configuration, repeat=ask.repeat, repeat__gt=0)
+    return stored.filter(session__status__in=COMPLETED).select_related("session").order_by("id").first()
+
+
+def _shared(allowance: Allowance, count: int) -> Allowance:
+    """What each of several probes may spend, so that together they keep to the allowance."""
+    return Allowance(
+        live_calls=None if allowance.live_calls is None else allowance.live_calls // count,
+        cost_usd=None if allowance.cost_usd is None else allowance.cost_usd / count,
+    )
 
 
 def _least(one: float | None, other: float | None) -> float | None:

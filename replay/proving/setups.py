@@ -1,0 +1,60 @@
+"""What an ask comes to: the run that is replayed, from where, with which overrides, coupled by which recordings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from replay.experiments.aggregation import COMPLETED
+from replay.loading import Payloads
+from replay.models import Proof, ProofProbe
+from replay.overrides import Match, Override, OverrideProfile, ToolOverride
+from replay.policy import Policy
+from replay.proving import recordings
+from replay.proving.coupling import Coupling, Recording
+from replay.proving.lab import Side
+from replay.schemas import ReplayRequest
+from traces.canonical import digest
+from traces.models import Run
+from traces.vocabulary import StepType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What one ask comes to: a run, a fork and overrides."""
+
+    run: Run
+    fork: int
+    overrides: OverrideProfile
+    side: Side
+
+    @property
+    def configuration(self) -> str:
+        """Names what is replayed, whoever asks for it."""
+        return digest([str(self.run.id), self.fork, self.overrides.digest])
+
+    def request(self, policy: Policy) -> ReplayRequest:
+        return ReplayRequest(run=str(self.run.id), fork_step=self.fork, overrides=self.overrides, policy=policy)
+
+
+def coupled(
+    proof: Proof, setup: Setup, recording: Callable[[UUID], Recording] = recordings.recording
+) -> Coupling:  # fmt: skip
+    """The recordings for a replay: its side's first, then the other side's, then those of earlier probes."""
+    base, candidate = proof.diff.base_id, proof.diff.candidate_id
+    own = [base, candidate] if setup.side == "base" else [candidate, base]
+    probes = ProofProbe.objects.filter(proof__diff=proof.diff_id, repeat=0, session__status__in=COMPLETED)
+    earlier = probes.order_by("session__created_at", "id").values_list("session__run_id", flat=True)
+    return recordings.coupling(
+        [*own, setup.run.id, *(run for run in earlier if run is not None)], replayed=setup.run.id, fork=setup.fork,
+        recording=recording,
+    )  # fmt: skip
+
+
+def clamp(pair: tuple[int, StepType, str, str], payloads: Payloads) -> Override:
+    """The candidate's step answers what its counterpart in the base did."""
+    number, type, output_ref, status = pair
+    output = payloads(output_ref) if output_ref else None
+    match = Match(step=number)
+    if type is StepType.TOOL:
+        return Override(match=match, tool=ToolOverride.model_validate({"output": output, "status": status}))
+    return Override(match=match, output=output)
