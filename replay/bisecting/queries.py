@@ -37,7 +37,8 @@ def view(bisection: Bisection) -> BisectionView:
     forks = findings.forks_of(bisection)
     result = conclude(findings.told_of(bisection, probes))
     return BisectionView(
-        **dict(_summary(bisection, probes, result)), fork_steps=[fork.sequence_no for fork in forks], seq=bisection.last_seq, request=findings.request_of(bisection),
+        **dict(_summary(bisection, probes, result)), seq=bisection.last_seq,
+        fork_steps=[fork.sequence_no for fork in forks], request=findings.request_of(bisection),
         recorded=[CheckResult.model_validate(each) for each in bisection.recorded], result=result,
         results=[_probe(probe, forks) for probe in probes],
     )  # fmt: skip

@@ -19,7 +19,7 @@ export function runTitle(run: TreeRun): string {
   return run.changes.length > 0 ? run.changes.join(", ") : "nothing changed";
 }
 
-export interface Segment {
+interface Segment {
   mark: Mark;
   from: number;
   to: number;
