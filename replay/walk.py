@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from replay.agenda import Agenda
+from replay.callids import aligned, asked
 from replay.closing import Closings
 from replay.edits import NO_EDITS, AppliedProfile, Edits, edit_slots, edited_parameters, with_system_slots
 from replay.follow import Follower
@@ -18,7 +19,7 @@ from replay.hooks.points import Points, said_in, with_added
 from replay.hooks.types import NO_HOOKS, Hooks
 from replay.loops import Recognition, recognise
 from replay.policy import Policy
-from replay.rebuild import Change, Slots, answer_of, calls_of, flat, rebuilt_slots, rebuilt_value, replaced_in
+from replay.rebuild import Change, Slots, answer_of, flat, rebuilt_slots, rebuilt_value, replaced_in
 from replay.resolvers import Resolvers
 from replay.subagents import RAN, SubAgents
 from replay.wording import UNFOLLOWED
@@ -384,41 +385,9 @@ class Walk:
         change = self.changes.get(node.no)
         if change is None or not answer.known:
             return False
-        return _asked(answer_of(change.recorded)) != _asked(answer_of(change.current))
+        return asked(answer_of(change.recorded)) != asked(answer_of(change.current))
 
 
 _CALLS = "/message/tool_calls/"
 _CALLED = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 _LIVE_KINDS = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}
-
-
-def aligned(answer: Answer, recorded: JSONObject) -> Answer:
-    """`answer` with recorded ids on the calls that repeat recorded ones, in order."""
-    output = answer.output
-    message = answer_of(output)
-    calls = calls_of(message)
-    if not answer.known or not calls or not isinstance(output, dict):
-        return answer
-    waiting = calls_of(recorded)
-    renamed: JSONObject = {}
-    kept: list[JSONValue] = []
-    for call in calls:
-        match = next((old for old in waiting if _call_key(old) == _call_key(call)), None)
-        if match is not None:
-            waiting.remove(match)
-            if match.get("id") != call.get("id"):
-                renamed[str(call.get("id"))] = match.get("id")
-                call = {**call, "id": match.get("id")}
-        kept.append(call)
-    if not renamed:
-        return answer
-    new: JSONObject = {**output, "message": {**message, "tool_calls": kept}}
-    return replace(answer, output=new, output_ref="", detail={**answer.detail, "call_ids": renamed})
-
-
-def _asked(message: JSONObject) -> list[str]:
-    return [_call_key(call) for call in calls_of(message)]
-
-
-def _call_key(call: JSONObject) -> str:
-    return digest([call.get("name"), call.get("arguments")])

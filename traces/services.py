@@ -1,10 +1,11 @@
 """Writing runs: whole recordings at once, and derived runs step by step. Everything else is read-only."""
 
 from collections import namedtuple
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -248,7 +249,7 @@ def _steps(run_id: UUID, columns: Sequence[str]) -> list[Any]:
     """The steps of a run in order; details, of which most are the same text, are read once each."""
     plain = [name for name in columns if name != "detail"]
     stored = Step.objects.filter(run_id=run_id).order_by("sequence_no").annotate(text=Cast("detail", TextField()))
-    row: Any = namedtuple("row", [*plain, "detail"])  # type: ignore[misc]  # its fields are those asked for
+    row = _row_type((*plain, "detail"))
     known: dict[str, JSONValue] = {}
     found = []
     for *values, text in stored.values_list(*plain, "text"):
@@ -256,6 +257,11 @@ def _steps(run_id: UUID, columns: Sequence[str]) -> list[Any]:
             known[text] = orjson.loads(text)
         found.append(row(*values, known[text]))
     return found
+
+
+@lru_cache
+def _row_type(columns: tuple[str, ...]) -> Callable[..., Any]:
+    return namedtuple("Row", columns)
 
 
 def _require_open(run_id: UUID) -> None:

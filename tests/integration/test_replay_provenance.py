@@ -25,5 +25,6 @@ def test_words_from_long_before_are_traced_to_the_step_that_said_them(monkeypatc
     session = services.launch(preflight.parse(body))
     runner.execute(session.id)
     view = queries.session_view(session.id)
+    assert view.run is not None
     edges = Edge.objects.filter(run_id=view.run, consumer_no=last, consumer_path="/messages/2/content")
     assert set(edges.values_list("producer_no", "kind")) == {(6, "text")}
