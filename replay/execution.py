@@ -61,7 +61,7 @@ from traces import services as traces
 from traces.json_types import JSONValue
 from traces.models import Step
 from traces.rows import StepRow
-from traces.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
+from traces.vocabulary import Label, Reason, RunSource, RunStatus, StepStatus, StepType
 
 _BATCH: Final = 2500  # kept steps in one transaction: short enough that other writers need not wait
 _BUFFERED: Final = 200
@@ -111,6 +111,7 @@ class Execution:
                     name=session.source_run.name, app=session.source_run.app, source_run=session.source_run,
                     fork_sequence_no=session.fork_sequence_no, session_id=session.id,
                     environment=session.source_run.environment, metadata=derived.metadata(session),
+                    source=RunSource.PROBE if session.is_probe else RunSource.REPLAY,
                 )  # fmt: skip
                 session.run = run
                 self._update(run=run)

@@ -24,7 +24,7 @@ _FILTERS = [
     query("app", f"Runs of these apps. {_MANY}"),
     query("environment", _MANY),
     query("status", f"`running`, `completed`, `failed`. {_MANY}"),
-    query("source", f"`live`, `import`, `replay`, `bundle`. {_MANY}"),
+    query("source", f"`live`, `import`, `replay`, `bundle`, `probe`. {_MANY} Probes are left out unless named."),
     query("tag", f"Runs with any of these tags. {_MANY}"),
     query("label", f"Runs with a step of any of these labels. {_MANY}"),
     query("since", "Runs that started at this time or later."),

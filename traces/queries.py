@@ -13,7 +13,7 @@ from traces.parts import MissingPart
 from traces.presenting import STEP_COLUMNS, StepDict, listed_steps, run_summary, step_dicts
 from traces.problems import Ambiguous, NotFound
 from traces.schemas import RunDetail
-from traces.vocabulary import EdgeKind
+from traces.vocabulary import EdgeKind, RunSource
 
 MAX_STEPS: Final = 20_000  # of one answer
 MAX_EDGES_INTO: Final = 2_000  # steps of one answer; a step has some dozens of edges at most
@@ -28,7 +28,7 @@ _EDGE_COLUMNS: Final = ("kind", "evidence", "consumer_path", "producer_path")
 def find_run(ref: str) -> Run:
     """The run of an id, a unique beginning of one, an external id, or `last`; raises `NotFound`, `Ambiguous`."""
     if ref == "last":
-        run = Run.objects.order_by("-id").first()
+        run = Run.objects.exclude(source=RunSource.PROBE).order_by("-id").first()
         if run is None:
             raise NotFound("there is no run yet")
         return run
@@ -88,7 +88,7 @@ def edges_at(run_id: UUID, sequence_no: int) -> Sequence[Edge]:
 
 def run_detail(run: Run) -> RunDetail:
     """A run with its lineage."""
-    derived = Run.objects.filter(source_run=run).order_by("-id")[:_DERIVED]
+    derived = Run.objects.filter(source_run=run).exclude(source=RunSource.PROBE).order_by("-id")[:_DERIVED]
     source = Run.objects.only("name").get(id=run.source_run_id) if run.source_run_id else None
     return RunDetail.model_construct(
         **dict(run_summary(run)),

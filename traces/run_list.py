@@ -52,6 +52,8 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
     where = Q()
     if apps := _values(query, "app"):
         where &= Q(app__in=apps)
+    if not _values(query, "source"):
+        where &= ~Q(source=RunSource.PROBE)
     for name, allowed in _CHOICES.items():
         if values := _values(query, name):
             where &= Q(**{f"{name}__in": _allowed(name, values, allowed)})
@@ -84,8 +86,10 @@ def facets() -> RunFacets:
     columns = ("app", "environment", "status", "source")
     counts: dict[str, Counter[str]] = {name: Counter() for name in columns}
     for *values, count in Run.objects.values_list(*columns).annotate(count=Count("*")):
+        *_, source = values
         for name, value in zip(columns, values, strict=True):
-            counts[name][value] += count
+            if name == "source" or source != RunSource.PROBE:  # the list leaves probes out unless asked for them
+                counts[name][value] += count
     tags = RunTag.objects.values_list("tag").annotate(count=Count("*")).order_by("-count", "tag")[:_TAGS]
     return RunFacets(
         apps=_facet(counts["app"]), environments=_facet(counts["environment"]), statuses=_facet(counts["status"]),

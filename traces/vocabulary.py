@@ -4,11 +4,12 @@ from enum import StrEnum
 
 
 class RunSource(StrEnum):
-    """Where a run came from."""
+    """Where a run came from. A probe is a replay that nobody asked for on its own: one of many in a search."""
 
     LIVE = "live"
     IMPORT = "import"
     REPLAY = "replay"
+    PROBE = "probe"
     BUNDLE = "bundle"
 
 

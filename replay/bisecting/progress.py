@@ -99,7 +99,7 @@ def _begin(seen: Bisection, following: _Next, planned: Sequence[preflight.Prepar
 def _probe(bisection: Bisection, following: _Next, prepared: preflight.Prepared) -> UUID:
     number = BisectionProbe.objects.filter(bisection=bisection).count() + 1
     here = BisectionProbe.objects.filter(bisection=bisection, place=following.place, changed=following.changed)
-    session = sessions.create(prepared)
+    session = sessions.create(prepared, is_probe=True)
     BisectionProbe.objects.create(
         bisection=bisection, number=number, place=following.place, changed=following.changed,
         sample=here.count() + 1, session=session,

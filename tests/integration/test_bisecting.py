@@ -109,6 +109,21 @@ def test_a_worker_finds_the_step_where_the_run_committed_itself(
     assert client.get("/api/v1/bisections", {"run": run}).json()["bisections"][0]["sentence"] == result["sentence"]
 
 
+def test_probes_are_in_no_list_unless_asked_for(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    run = failing(5)
+    post(client, f"/runs/{run}/bisect", QUICK)
+    work_off(queue)
+    assert [listed["id"] for listed in client.get("/api/v1/runs").json()["runs"]] == [run]
+    probes = client.get("/api/v1/runs", {"source": "probe"}).json()["runs"]
+    assert {probe["source_run"] for probe in probes} == {run}
+    assert client.get("/api/v1/runs/last").json()["id"] == run
+    assert client.get(f"/api/v1/runs/{run}").json()["derived"] == []
+    assert client.get("/api/v1/replays").json()["sessions"] == []
+    facets = client.get("/api/v1/runs/facets").json()
+    assert [app["count"] for app in facets["apps"]] == [1]
+    assert {source["value"]: source["count"] for source in facets["sources"]}["probe"] == len(probes)
+
+
 def test_the_price_is_said_first_and_holds(client: Client, desk: list[Exchange], queue: list[str]) -> None:
     run = failing(5)
     plan = post(client, "/bisections/preview", {"run": run, **QUICK}).json()

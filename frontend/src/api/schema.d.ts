@@ -4110,10 +4110,10 @@ export interface components {
         };
         /**
          * RunSource
-         * @description Where a run came from.
+         * @description Where a run came from. A probe is a replay that nobody asked for on its own: one of many in a search.
          * @enum {string}
          */
-        RunSource: "live" | "import" | "replay" | "bundle";
+        RunSource: "live" | "import" | "replay" | "probe" | "bundle";
         /**
          * RunStatus
          * @enum {string}
@@ -7381,7 +7381,7 @@ export interface operations {
                 q?: string;
                 /** @description Runs that started at this time or later. */
                 since?: string;
-                /** @description `live`, `import`, `replay`, `bundle`. Several values are joined by commas. */
+                /** @description `live`, `import`, `replay`, `bundle`, `probe`. Several values are joined by commas. Probes are left out unless named. */
                 source?: string;
                 /** @description `running`, `completed`, `failed`. Several values are joined by commas. */
                 status?: string;

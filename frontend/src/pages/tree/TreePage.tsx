@@ -8,10 +8,10 @@ import { useLive } from "@/api/live";
 import type { RunTree } from "@/api/schema";
 import { treeQuery } from "@/api/tree";
 import { ErrorState } from "@/components/ErrorState";
-import { count, counted } from "@/components/format";
+import { counted } from "@/components/format";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
-import { chooseRun, keptRuns, ORIGIN, type Kept } from "./tree";
+import { chooseRun, isProbe, keptRuns, ORIGIN, type Kept } from "./tree";
 import { TreeDrawing } from "./TreeDrawing";
 import { TreeTable } from "./TreeTable";
 import classes from "./Tree.module.css";
@@ -31,7 +31,7 @@ export function TreePage(): ReactElement {
 }
 
 function Tree({ tree }: { tree: RunTree }): ReactElement {
-  const [kept, keep] = useState<Kept>("all");
+  const [kept, keep] = useState<Kept>("asked");
   const [chosen, choose] = useState<string[]>([]);
   const runs = keptRuns(tree.runs, kept);
   const onChoose = (id: string) => choose((now) => chooseRun(now, id));
@@ -67,6 +67,7 @@ function Header(props: {
   useShortcuts("Fork tree", [
     ...(comparison ? [{ keys: "d", does: "Diff the two chosen runs", run: () => void navigate(comparison) }] : []),
   ]);
+  const probes = tree.runs.filter(isProbe).length;
   const origins = [...new Set(tree.runs.map(({ origin }) => origin))].filter((origin) => origin !== "recorded");
   return (
     <header className={classes.header}>
@@ -76,18 +77,23 @@ function Header(props: {
         </nav>
         <h1>Forks of {root?.name}</h1>
         <p className={classes.note}>
-          {count(tree.runs.length - 1)} {tree.runs.length === 2 ? "fork" : "forks"}, each with its scores against the
-          run that it was forked from.
+          {counted(tree.runs.length - 1, "fork")}
+          {probes > 0 && ` (${counted(probes, "probe")} of proofs and bisections among them)`}, each with its scores
+          against the run that it was forked from.
         </p>
       </div>
       <div className={classes.actions}>
-        {origins.length > 1 && (
+        {(origins.length > 1 || probes > 0) && (
           <Select
             aria-label="Show forks of"
-            data={[{ value: "all", label: "All forks" }, ...origins.map((value) => ({ value, label: ORIGIN[value] }))]}
+            data={[
+              { value: "asked", label: "Forks without probes" },
+              { value: "all", label: "All forks" },
+              ...origins.map((value) => ({ value, label: ORIGIN[value] })),
+            ]}
             value={kept}
             allowDeselect={false}
-            onChange={(value) => props.onKeep(value ?? "all")}
+            onChange={(value) => props.onKeep(value ?? "asked")}
           />
         )}
         {comparison ? (

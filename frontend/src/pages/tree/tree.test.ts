@@ -65,6 +65,12 @@ describe("the list", () => {
     expect(keptRuns(runs, "all")).toHaveLength(4);
   });
 
+  it("leaves out probes, but not what was forked from one", () => {
+    const probe = fork("p", "r", { origin: "proof" });
+    const runs = [root, fork("a", "r"), probe, fork("b", "p"), fork("q", "r", { origin: "bisection" })];
+    expect(keptRuns(runs, "asked").map(({ id }) => id)).toEqual(["r", "a", "p", "b"]);
+  });
+
   it("names a fork by what it changed or was made for", () => {
     expect(runTitle(root)).toBe("refund");
     expect(runTitle(fork("a", "r", { changes: ["model m2", "temperature 0"] }))).toBe("model m2, temperature 0");

@@ -73,7 +73,12 @@ export function lastStep(runs: readonly TreeRun[]): number {
   return runs.reduce((most, { steps }) => Math.max(most, steps), 1) + 1;
 }
 
-export type Kept = TreeRun["origin"] | "all";
+/** `asked` leaves out the probes: the many replays that a proof or a bisection makes. */
+export type Kept = TreeRun["origin"] | "all" | "asked";
+
+export function isProbe({ origin }: TreeRun): boolean {
+  return origin === "proof" || origin === "bisection";
+}
 
 /** The runs of one origin, with everything above them, so that the tree stays whole. */
 export function keptRuns(runs: readonly TreeRun[], kept: Kept): TreeRun[] {
@@ -81,7 +86,7 @@ export function keptRuns(runs: readonly TreeRun[], kept: Kept): TreeRun[] {
   const byId = new Map(runs.map((run) => [run.id, run]));
   const shown = new Set<string>();
   for (const run of runs) {
-    if (run.origin !== kept) continue;
+    if (kept === "asked" ? isProbe(run) : run.origin !== kept) continue;
     let at: TreeRun | undefined = run;
     while (at && !shown.has(at.id)) {
       shown.add(at.id);
