@@ -35,7 +35,7 @@ def ended(session_id: UUID) -> None:
     result = session.error or _result(session)
     payload = {"result": result, "status": session.status}
     hooks.fire(HookEvent.AGENT_STOP, payload, step=session.checkpoint_no)  # type: ignore[arg-type]  # a JSON object
-    telemetry.flush()
+    telemetry.flush(telemetry.SESSION_LIMIT_S)
 
 
 def _task(session: ReplaySession) -> str:

@@ -170,7 +170,7 @@ def emit(envelope: JSONObject) -> None:
         sender.put(envelope)
 
 
-def flush(limit_s: float = SESSION_LIMIT_S) -> bool:
+def flush(limit_s: float) -> bool:
     """Wait for the queues of this process, within a limit for all of them."""
     return _all(lambda sender, left: sender.flush(left), limit_s)
 

@@ -71,7 +71,7 @@ def answering(said: list[str]) -> Callable[[Call], JSONObject]:
     return lambda call: {"content": waiting.pop(0) if len(waiting) > 1 else waiting[0]}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(forks())
 def test_hooks_that_let_everything_pass_change_nothing(fork: Replay) -> None:
     heard = Listener()
@@ -81,7 +81,7 @@ def test_hooks_that_let_everything_pass_change_nothing(fork: Replay) -> None:
     assert balance["pre_tool_use"] == balance["post_tool_use"] + balance["post_tool_use_failure"]
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(forks(), st.randoms(use_true_random=False), st.lists(texts, min_size=1, max_size=4))
 def test_whatever_hooks_decide_every_source_step_is_accounted_for_once(
     fork: Replay, random: Any, said: list[str]
