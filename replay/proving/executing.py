@@ -39,6 +39,7 @@ class ProbeExecution(Execution):
         setup = Setup(run=session.source_run, fork=session.fork_sequence_no, overrides=profile, side=side)
         self._coupling = coupled(probe.proof, setup)
         self._payloads = payloads
+        self._fresh = probe.repeat > 0
         self._watch: Watch | None = None
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
@@ -49,7 +50,7 @@ class ProbeExecution(Execution):
 
     def handle(self, event: Event, walk: Walk) -> None:
         if self._watch is None:
-            self._watch = Watch(graph=walk.graph, coupling=self._coupling)
+            self._watch = Watch(graph=walk.graph, coupling=self._coupling, fresh=self._fresh)
         try:
             self._watch.see(event, self._payloads)
         except (Missed, Lost, MissingPart) as missed:

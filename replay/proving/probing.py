@@ -92,7 +92,7 @@ class Laboratory:
             return self._kept(ask, setup, missed)
         if not self._answerable(missed, allowance):
             unpaid = self._answerable(missed, Allowance(live_calls=None))
-            missing = Seen(outcome="needs_live", missing=self._why_not(missed, allowance))
+            missing = Seen(outcome="needs_live", missing=self._why_not(missed, unpaid=unpaid))
             return self._kept(ask, setup, missing, unpaid=unpaid)
         return self._begun(ask, setup, allowance)
 
@@ -104,9 +104,8 @@ class Laboratory:
         seen = self._walked(self.setup(ask))
         if isinstance(seen, Seen):
             return seen
-        unlimited = Allowance(live_calls=None)
-        answerable = self._answerable(seen, unlimited)
-        return Seen(outcome="needs_live", missing="" if answerable else self._why_not(seen, unlimited))
+        answerable = self._answerable(seen, Allowance(live_calls=None))
+        return Seen(outcome="needs_live", missing="" if answerable else self._why_not(seen, unpaid=False))
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return self.subject.changes.parts(atom)
@@ -208,12 +207,12 @@ class Laboratory:
             preflight.retriever(call).name
         )  # fmt: skip
 
-    def _why_not(self, call: Call, allowance: Allowance) -> str:
+    def _why_not(self, call: Call, *, unpaid: bool) -> str:
         what = f"step {call.no} ({call.type} {call.called})"
+        if unpaid:
+            return f"{what} would have to be asked anew, and no live call is left in the budget"
         if call.type is StepType.TOOL:
             return f"{what}: no recording has this call, and the tool is not reviewed, allowed and configured to run"
-        if call.type is StepType.MODEL and allowance.live_calls == 0:
-            return f"{what} would have to be asked anew, and no live call is left in the budget"
         return f"{what} would have to be asked anew, and nothing is allowed or configured to answer it"
 
     def _repeated(self, ask: Ask, setup: Setup, allowance: Allowance) -> Seen:

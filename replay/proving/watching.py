@@ -9,7 +9,7 @@ from replay.graph import CONTAINERS, Graph, Node
 from replay.proving.coupling import Coupling
 from replay.proving.outcomes import Result, Used
 from replay.wording import CUT_SHORT, RESULT_KEPT, UNFOLLOWED
-from replay.world import LIVE_REASONS, Call, Diverged, Event, Kept, Resolved
+from replay.world import LIVE_REASONS, Answer, Call, Diverged, Event, Kept, Resolved
 from traces.json_types import JSONValue
 from traces.vocabulary import Label, Reason, StepStatus, StepType
 
@@ -48,10 +48,14 @@ class _Said:
 
 @dataclass
 class Watch:
-    """Sees every event of a walk. Raises `Missed` or `Lost` at the first one that would be a guess."""
+    """Sees every event of a walk. Raises `Missed` or `Lost` at the first one that would be a guess.
+
+    In a `fresh` walk a recorded answer of a model would be one as well: it is no new sample.
+    """
 
     graph: Graph
     coupling: Coupling
+    fresh: bool = False
     arguments: bool = False  # whether the question wants the tools' arguments
     executed: int = 0
     cached: int = 0
@@ -109,6 +113,7 @@ class Watch:
         guessed = answer.label is None or answer.reason in _GUESSED
         if call.type in CALLED:
             self._refuse(call, answer.note if guessed else "")
+            self._refuse_stale(call, answer)
         elif guessed:
             self.unknown.add(call.node.no if call.node is not None else call.no)
             self.undecided = self.undecided or (call.no if call.type in _DECIDING else None)
@@ -129,6 +134,11 @@ class Watch:
             raise Missed(f"{what}: {guessed[:1].lower()}{guessed[1:]}", call)
         if unknown := self.unknown & set(call.because):
             raise Missed(f"{what} is given what step {min(unknown)} made, which only the agent's own code can compute")
+
+    def _refuse_stale(self, call: Call, answer: Answer) -> None:
+        drawn = answer.reason in LIVE_REASONS or answer.reason is Reason.OPERATOR_OVERRIDE
+        if self.fresh and call.type is StepType.MODEL and not drawn:
+            raise Missed(f"nothing is configured to ask {call.model or 'the model'} of step {call.no} anew")
 
     def refuse_undecided(self, type: StepType, what: str) -> None:
         """What comes after a check whose outcome is not known may not come at all."""

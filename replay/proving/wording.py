@@ -160,7 +160,10 @@ def _inconclusive(told: Told) -> str:
     whole = ladder.space.enough(ladder.space.all)
     if whole is False:
         return "All known changes together do not make the difference: something that was not recorded did."
-    missing = next((p.seen.missing for p in ladder.facts.probes.values() if p.seen.missing), "")
+    missed = [
+        (bool(ask.repeat), probe.seen.missing) for ask, probe in ladder.facts.probes.items() if probe.seen.missing
+    ]
+    missing = min(missed, default=(False, ""), key=lambda each: each[0])[1]  # what a probe missed says more
     why = f": {missing}" if missing else ""
     return f"The replays cannot say which change made the difference{why}."
 

@@ -348,6 +348,16 @@ def test_a_cancelled_proof_keeps_what_it_knows(ruled: Ruled) -> None:
     assert not ReplaySession.objects.filter(status__in=("pending", "running")).exists()
 
 
+def test_recorded_answers_are_no_repeats(ruled: Ruled, settings: Settings) -> None:
+    """Where nothing can ask the model again, chance stays open, whatever the recordings say."""
+    ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
+    diff = ruled.diff(system(HELPFUL))
+    settings.PROVIDERS = {}
+    found = ruled.prove(diff, **live())
+    assert (found["confidence"], found["noise"]["status"], found["live_calls"]) == ("low", "not_run", 0)
+    assert "nothing is configured to ask m1" in found["rule"]
+
+
 def test_the_budget_of_live_calls_holds_for_the_whole(ruled: Ruled) -> None:
     ruled.rule.append(lambda asked: "Refund!" if "refund" in asked.system and asked.model == "m2" else "It is lost.")
     diff = ruled.diff(system(HELPFUL), setting(model="m2"))
