@@ -53,7 +53,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """One run for each session."""
     sessions: dict[str, list[_Event]] = {}
     for given, where in source.objects():
-        if given.get("event_type") in _BESIDE:
+        if text(given.get("event_type")) in _BESIDE:
             continue
         try:
             event = _event(given, where)
