@@ -70,6 +70,7 @@ class TurnCalls:
 
     def answer(self, call: Call, at: Node) -> Answer:
         """Recorded calls in their order; then duplicates are suppressed; then the chain, the semantic cache in it."""
+        self._walk.subagents.refused = ""
         resumed = self._walk.world.resumed(call.no)
         if resumed is not None or call.node is not None or call.edits is not NO_EDITS:
             return resumed or self._walk.resolvers.resolve(call)
