@@ -1,10 +1,11 @@
 """Starting, stopping and answering replay sessions."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 from uuid import UUID
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from replay import log, ownership, preflight, queries, runner, sessions, tasks
@@ -19,6 +20,7 @@ from traces.canonical import digest
 from traces.vocabulary import RunStatus
 
 _FAILED_VALIDATION: Final = "failed_validation"
+_COMPARED_IN: Final = 4  # times the time after which a worker is taken for dead
 _MOST_LOST_WORKERS: Final = 10  # one after the other at the same checkpoint: it is the session that ends them
 
 
@@ -109,13 +111,21 @@ def requeue_unfinished(queued: int = 0) -> int:
     # A row of an experiment waits for its turn.
     turn = ReplaySession.objects.filter(status="pending").exclude(experiment_row__released=False)
     waiting = [(tasks.execute, session) for session in turn.values_list("id", flat=True)]
-    done = ReplaySession.objects.filter(status__in=COMPLETED, compared_at=None)
-    waiting += [(tasks.compare, session) for session in done.values_list("id", flat=True)]
+    waiting += [(tasks.compare, session) for session in _uncompared()]
     if len(waiting) <= queued:
         return 0
     for task, session in waiting:
         queueing.put(task, session)
     return len(waiting)
+
+
+def _uncompared() -> list[UUID]:
+    """Sessions that completed and were not compared in a time that is long for it; each once in such a time."""
+    late = datetime.now(UTC) - timedelta(seconds=_COMPARED_IN * settings.TAKEOVER_S)
+    done = ReplaySession.objects.filter(status__in=COMPLETED, compared_at=None, heartbeat_at__lte=late)
+    found = list(done.values_list("id", flat=True))
+    ReplaySession.objects.filter(id__in=found, compared_at=None).update(heartbeat_at=datetime.now(UTC))
+    return found
 
 
 def _known(key: str, asked: str) -> ReplaySession | None:

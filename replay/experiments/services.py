@@ -1,11 +1,12 @@
 """Planning, starting, stopping and resuming experiments. Every row is a replay session like any other."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from uuid import UUID
 
 import pydantic
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from replay import log, preflight, services, sessions, tasks
@@ -80,7 +81,9 @@ def requeue_unfinished(queued: int = 0) -> int:
     waiting = ExperimentRow.objects.filter(released=False, session__status="pending")
     for experiment in set(waiting.values_list("experiment_id", flat=True)):
         _queue_next(experiment)
-    unjudged = ExperimentRow.objects.filter(result=None, session__status__in=COMPLETED)
+    # Whoever compares a session judges it as well: what is compared long ago, its worker ended in between.
+    late = datetime.now(UTC) - timedelta(seconds=settings.TAKEOVER_S)
+    unjudged = ExperimentRow.objects.filter(result=None, session__status__in=COMPLETED, session__compared_at__lte=late)
     sessions = list(unjudged.values_list("session_id", flat=True))
     if len(sessions) <= queued:
         return 0
