@@ -84,6 +84,7 @@ function Wanted(props: { check: CheckDraft; number: number; onChange: (text: str
     "aria-label": `What check ${number} looks for`,
     placeholder: KINDS.find(({ value }) => value === check.kind)?.placeholder,
     value: check.text,
+    className: classes.wanted,
   };
   if (check.kind === "status") {
     return (
@@ -97,7 +98,7 @@ function Wanted(props: { check: CheckDraft; number: number; onChange: (text: str
         autosize
         minRows={2}
         maxRows={10}
-        className={classes.code}
+        className={`${classes.wanted} ${classes.code}`}
         onChange={(event) => onChange(event.currentTarget.value)}
       />
     );
