@@ -65,11 +65,12 @@ def told(evidence: Sequence[Evidence]) -> list[Told]:
 
 def _told(found: Evidence) -> Told:
     titles = {atom.id: atom.title for atom in found.atoms}
+    whole = {atom.id for atom in found.atoms if atom.testable and atom.parent is None}
     return Told(
         heading=_VERDICTS[found.verdict], conclusion=found.conclusion, confidence=found.confidence, rule=found.rule,
         question=found.question.text, noise=_noise(found.noise), counted=counted(found),
         atoms=[_atom(atom, found.shares) for atom in found.atoms[:_SHOWN]],
-        probes=[_probe(probe, titles) for probe in found.probes[:_SHOWN]],
+        probes=[_probe(probe, titles, whole) for probe in found.probes[:_SHOWN]],
         mediators=[_mediator(mediator) for mediator in found.mediators],
         interactions=[
             f"{titles.get(pair.one, pair.one)} and {titles.get(pair.other, pair.other)}: {pair.value:+.2g}"
@@ -90,22 +91,22 @@ def _atom(atom: AtomEvidence, shares: str) -> AtomRow:
     )  # fmt: skip
 
 
-def _probe(probe: ProbeEvidence, titles: dict[str, str]) -> ProbeRow:
+def _probe(probe: ProbeEvidence, titles: dict[str, str], whole: set[str]) -> ProbeRow:
     times = f"{probe.repeats} times " if probe.repeats > 1 else ""
     took = [f"{probe.executed_steps} steps"]
     took += [f"{probe.cached_calls} recorded answers"] if probe.cached_calls else []
     took += [f"{probe.live_calls} live calls"] if probe.live_calls else []
     return ProbeRow(
-        what=f"{times}{_what(probe, titles)}", outcome=_OUTCOMES[probe.outcome], said=probe.missing or probe.said,
-        took=", ".join(took),
+        what=f"{times}{_what(probe, titles, whole)}", outcome=_OUTCOMES[probe.outcome],
+        said=probe.missing or probe.said, took=", ".join(took),
     )  # fmt: skip
 
 
-def _what(probe: ProbeEvidence, titles: dict[str, str]) -> str:
+def _what(probe: ProbeEvidence, titles: dict[str, str], whole: set[str]) -> str:
     if probe.clamped is not None:
         return f"the candidate, with step {probe.clamped} answering as in the base"
-    if probe.repeats > 1 or probe.purpose == "repeat":
-        return f"the {probe.side} again" + (f" with {_named(probe.applied, titles)}" if probe.side == "base" else "")
+    if probe.purpose == "repeat" and set(probe.applied) == (whole if probe.side == "candidate" else set()):
+        return f"the {probe.side} again, unchanged"
     return f"the {probe.side} with {_named(probe.applied, titles)}"
 
 

@@ -9,6 +9,7 @@ from replay.proving.ladder import Ladder
 from replay.proving.noise import FIRST
 from replay.proving.probing import Laboratory
 from replay.proving.schemas import AtomPlan, ProofPlan, ProofRefusal, ProofRequest
+from replay.proving.subject import unserved
 
 _TRIED = 12  # changes whose probes are tried for the plan; of more the worst is assumed
 
@@ -30,7 +31,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
         sampled=case.sampled, probes=running.expected(ladder) if case.differs else 0, repeats=repeats,
         live_calls=replays * case.live_calls,
         cost_usd=None if case.live_cost_usd is None and replays else round(replays * (case.live_cost_usd or 0.0), 6),
-        missing=list(dict.fromkeys(seen.missing for _, both in tried for seen in both if seen.missing)),
+        missing=_missing(lab, [seen for _, both in tried for seen in both], repeats=bool(repeats)),
         refusals=[], warnings=_warnings(ladder, request),
     )  # fmt: skip
 
@@ -41,6 +42,12 @@ def refused(request: ProofRequest, refusals: Sequence[ProofRefusal]) -> ProofPla
         question=request.question, differs=False, base_outcome="", candidate_outcome="", atoms=[], sampled=False,
         probes=0, repeats=0, live_calls=0, cost_usd=0.0, missing=[], refusals=list(refusals), warnings=[],
     )  # fmt: skip
+
+
+def _missing(lab: Laboratory, seen: Sequence[Seen], *, repeats: bool) -> list[str]:
+    """What no budget could buy."""
+    unknown = [f"nothing is configured to ask {model} anew" for model in unserved(lab.subject)] if repeats else []
+    return list(dict.fromkeys([*unknown, *(each.missing for each in seen if each.missing)]))
 
 
 def _tried(ladder: Ladder, lab: Laboratory, atom: Atom) -> tuple[Seen, Seen]:

@@ -10,7 +10,7 @@ from diffing import queries as diffs
 from diffing.comparison import Pair
 from diffing.references import step_ref
 from diffing.report import Examined, examine
-from replay import pricing
+from replay import preflight, pricing
 from replay.edits import apply_profile
 from replay.graph import Graph
 from replay.loading import Payloads, load_graph
@@ -100,6 +100,16 @@ def live_price(subject: Subject) -> tuple[int, float | None]:
     costs = [pricing.price(node.provider, node.model, node.tokens_in, node.tokens_out, None, now) for node in nodes]
     known = [float(cost) for cost in costs if cost is not None]
     return len(nodes), sum(known) if len(known) == len(costs) else None
+
+
+def unserved(subject: Subject) -> list[str]:
+    """The models of both sides that nothing is configured to ask again."""
+    found: dict[str, None] = {}
+    for place in subject.places.values():
+        for node in load_graph(place.run.id, place.fork).nodes:
+            if node.type is StepType.MODEL and preflight.provider_name(node.provider, node.model, None) is None:
+                found[node.model or "a model without a name"] = None
+    return list(found)
 
 
 def _lattice(base: Run, candidate: Run) -> _Lattice | None:

@@ -353,6 +353,8 @@ def test_recorded_answers_are_no_repeats(ruled: Ruled, settings: Settings) -> No
     ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
     diff = ruled.diff(system(HELPFUL))
     settings.PROVIDERS = {}
+    plan = post(ruled.client, f"/diffs/{diff}/prove/preview").json()
+    assert plan["missing"] == ["nothing is configured to ask m1 anew"]
     found = ruled.prove(diff, **live())
     assert (found["confidence"], found["noise"]["status"], found["live_calls"]) == ("low", "not_run", 0)
     assert "nothing is configured to ask m1" in found["rule"]
