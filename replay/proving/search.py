@@ -32,6 +32,7 @@ def explain(space: Space) -> Steps[None]:
             yield from one_at_a_time(space, free=False)
     if not proved_single(space):
         yield from _sets(space)
+        yield from _shared(space)
         yield from _members(space)
 
 
@@ -129,6 +130,14 @@ def _sets(space: Space) -> Steps[None]:
             break
     if not space.smallest() and (yield from needed(space, space.all)):
         yield from minimal(space, space.all, lambda atoms: needed(space, atoms))
+
+
+def _shared(space: Space) -> Steps[None]:
+    """What several sets have in common may be enough, where a change more made it too little or too much."""
+    found = space.known_enough()
+    shared = frozenset[str]().union(*found).intersection(*found)
+    if len(found) > 1 and shared and (yield from enough(space, shared)):
+        yield from minimal(space, shared, lambda applied: enough(space, applied))
 
 
 def _dispensable(space: Space, found: Atoms) -> str:
