@@ -57,9 +57,11 @@ def test_two_recordings_of_the_same_work_show_what_signatures_may_leave_out(
 ) -> None:
     runs = [post_run(server, name, trace) for name, trace in (("first", "0b6e1c1e"), ("second", "9f0d2a34"))]
     found = demo.ask("/calibrations", {"base": runs[0], "candidate": runs[1]})
-    page = open_cockpit(f"/calibrations/{found['id']}").page
+    cockpit = open_cockpit(f"/calibrations/{found['id']}")
+    page = cockpit.page
     expect(page.get_by_role("heading", level=1)).to_contain_text("calibrating")
     expect(page.get_by_role("checkbox", name=re.compile("trace_id of tool find"))).to_be_checked()
+    assert cockpit.serious_accessibility_problems() == []
     page.get_by_role("button", name=re.compile("^Leave out \\d field")).click()
     current = page.get_by_role("region", name=re.compile("^Ignore list 1"))
     expect(current.get_by_text("holds")).to_be_visible()
