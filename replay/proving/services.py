@@ -14,18 +14,20 @@ from replay.experiments import checks
 from replay.models import Proof, ProofProbe
 from replay.problems import ReplayRefused, SessionConflict
 from replay.proving import planning, queries, running
+from replay.proving.outcomes import Unknown
 from replay.proving.schemas import ProofPlan, ProofRefusal, ProofRequest
 from replay.schemas import PlanRefusal
 from traces import queueing
 from traces.canonical import digest
 
+_CHECKED: Final = frozenset({"check", "score"})
 _PATIENCE: Final = timedelta(seconds=60)  # far more than a probe takes
 
 
 def preview(diff_id: UUID, request: ProofRequest) -> ProofPlan:
     """What it would do and cost; nothing runs. Refusals are in the plan."""
     diff = _ready(diff_id)
-    refusals = [*_refusals(request), *_unfit(diff)]
+    refusals = _refusals(diff, request)
     return planning.refused(request, refusals) if refusals else planning.plan(_unsaved(diff, request), request)
 
 
@@ -36,7 +38,7 @@ def start(diff_id: UUID, request: ProofRequest, idempotency_key: str | None = No
     asked = digest([str(diff_id), said])
     if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
         return known
-    for refusal in (*_refusals(request), *_unfit(diff)):
+    for refusal in _refusals(diff, request):
         raise ReplayRefused(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
     said |= {"checks": [check.model_dump(mode="json") for check in request.checks]}
     try:
@@ -80,11 +82,24 @@ def _ready(diff_id: UUID) -> DiffReport:
     return diff
 
 
-def _refusals(request: ProofRequest) -> list[ProofRefusal]:
+def _refusals(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]:
+    """What is wrong with the request, with the runs, or with asking this of them."""
     found = [(f"/checks/{at}", checks.problem(check)) for at, check in enumerate(request.checks)]
-    if request.question in {"check", "score"} and not request.checks:
+    if request.question in _CHECKED and not request.checks:
         found.append(("/checks", f"the question `{request.question}` needs checks"))
-    return [ProofRefusal(code="validation_error", detail=detail, where=where) for where, detail in found if detail]
+    wrong = [ProofRefusal(code="validation_error", detail=detail, where=where) for where, detail in found if detail]
+    return wrong or _unfit(diff) or _unanswerable(diff, request)
+
+
+def _unanswerable(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]:
+    """Whether one of the runs itself does not hold what the question is about."""
+    if request.question != "status" and request.question not in _CHECKED:
+        return []
+    try:
+        running.laboratory(_unsaved(diff, request))
+    except Unknown as unknown:
+        return [ProofRefusal(code="validation_error", detail=str(unknown), where="/question")]
+    return []
 
 
 def _unfit(diff: DiffReport) -> list[ProofRefusal]:

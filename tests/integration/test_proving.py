@@ -283,6 +283,8 @@ def test_a_tool_that_nobody_reviewed_is_never_run_and_is_named(
     told = f"{prompt}\n\nNever refund an order yourself. Open a ticket instead."
     diff = forked(client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": told}})
     found = prove(client, no_queue, diff)
+    refused = post(client, f"/diffs/{diff}/prove", {"question": "status"})
+    assert (refused.status_code, refused.json()["where"]) == (422, "/question")
     assert found["confidence"] == "low"
     assert "create_ticket" in " ".join([*(probe["missing"] for probe in found["probes"]), found["conclusion"]])
     made_up = [atom for atom in found["atoms"] if not atom["testable"]]
