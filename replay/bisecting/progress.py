@@ -149,7 +149,7 @@ def _afforded(bisection: Bisection, request: BisectRequest, wanted: _Next, probe
             return _Next(
                 over=True,
                 stopped=f"{left} live calls of {budget.max_live_calls} are left, and the next probe takes {needed}.",
-            )  # noqa: E501
+            )
         calls = left // count
     if budget.max_cost_usd is not None:
         free = budget.max_cost_usd - sum(map(_cost, probes))
@@ -159,7 +159,7 @@ def _afforded(bisection: Bisection, request: BisectRequest, wanted: _Next, probe
             return _Next(
                 over=True,
                 stopped=f"${free:.4f} of ${budget.max_cost_usd:g} are left, and the next probe takes ${price:.4f}.",
-            )  # noqa: E501
+            )
         cost = free / count
     return _Next(place=wanted.place, changed=wanted.changed, count=count, calls=calls, cost_usd=cost)
 

@@ -134,6 +134,9 @@ def _prepare(run: Run, request: BisectRequest) -> _Prepared:
     elif not refusals and not live:
         detail = "no step of this run can be answered afresh: no configured provider answers for its models"
         refusals.append(PlanRefusal(code="policy_conflict", detail=detail, where="/policy/allow"))
+    if request.budget.max_cost_usd is not None and any(step.cost_usd is None for step in live):
+        detail = "the price of some live calls is not known, so no limit in dollars can hold: limit the live calls"
+        refusals.append(PlanRefusal(code="policy_conflict", detail=detail, where="/budget/max_cost_usd"))
     return _Prepared(
         run=run, costs=tuple(step.cost_usd for step in live), recorded=tuple(recorded), refusals=tuple(refusals),
         forks=tuple(ForkStep(sequence_no=step.sequence_no, type=step.type, name=step.name) for step in live),
