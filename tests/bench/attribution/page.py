@@ -12,9 +12,10 @@ Forkpoint says which change made two runs differ, and how sure it is. This page 
 
     python -m tests.bench.attribution --size full --data FOLDER --page docs/benchmark.md
 
-on {machine}, {at} UTC, seed {seed}. `make test` runs a slice of it and fails when `high` is right in less than 95 %
-or `medium` in less than 75 % of the cases, when anything is blamed although nothing had an effect, or when the
-aligner's F1 is under 0.98.
+on {machine}, {at} UTC, seed {seed}.
+
+`make test` runs a slice of it and fails when `high` is right in less than 95 % or `medium` in less than 75 % of the
+cases, when anything is blamed although nothing had an effect, or when the aligner's F1 is under 0.98.
 
 **Track A, known causes.** Six pipelines (an answer from documents, an order desk with tools, planner and workers,
 map and reduce, a retry loop, a guarded offer) are recorded, changed in 1 to 12 places at once, and recorded again.
@@ -34,11 +35,14 @@ table says how often.
 **Track B, chance.** The same with a model that breaks a rule of its prompt with the probability eps. A/A pairs are
 two recordings that differ although only words were changed that mean nothing.
 
-**Track C, real recordings.** Repeating a configuration means to look up its next recording. No task has four and
-four recordings, so a single pair must stay undecided; over tasks each repeat is another task.
+**Track C, real recordings.** Repeating a configuration means to look up its next recording. No task of this data
+has four and four recordings of a configuration, so where the outcomes of one task differ the ladder can neither
+call it noise nor blame anything: it stays at `low` and says what is missing. Over tasks each repeat is another
+task; ten of them are too few to tell these configurations apart.
 
 **Track D, labelled failures.** People's labels are no counterfactual causes, and the reference runs come from other
-agents: secondary, beside its floors.
+agents with other prompts: secondary, beside its floors. What a diff names first is then the other prompt, which is
+true and says nothing about the step. Without runs to replay, no method here is better than its floors.
 
 **Track E, the aligner.** Transcripts are edited (insert, delete, swap, loop, other ids, another argument, a
 paraphrase; up to six at once), and the aligner has to find every step again.

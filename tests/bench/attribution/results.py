@@ -52,7 +52,7 @@ class Results:
 
     def targets(self) -> Iterator[Target]:
         yield from targets.of_causes(self.a) if self.a else ()
-        yield from targets.unaided(self.u) if self.u else ()
+        yield from (*targets.unaided(self.u), targets.unrecorded(self.u)) if self.u else ()
         yield from targets.of_chance(self.b) if self.b else ()
         yield from targets.of_edits(self.e, self.speed) if self.e else ()
         if self.c:
@@ -60,8 +60,11 @@ class Results:
             yield Target(
                 what="C: `high` without 4 + 4 repeats", bar=0, kind="at_most", measured=_number(above), unit=""
             )
-            yield Target(what="C: same configuration over tasks, called noise", bar=95, kind="at_least",
-                         measured=_percent(_noise(self.c)))  # fmt: skip
+            for scope, what in (("task", "one task, outcomes differ"), ("tasks", "over tasks")):
+                yield Target(
+                    what=f"C: same configuration, {what}: called noise", bar=95, kind="at_least",
+                    measured=_percent(_noise(self.c, scope)),
+                )  # fmt: skip
         if self.repeated:
             yield Target(what="E: repeats of one configuration, cause claimed above low", bar=0, kind="at_most",
                          measured=_number(self.repeated["above_low"]), unit="")  # fmt: skip
@@ -125,8 +128,8 @@ def machine() -> str:
     return f"{platform.machine()}, {cpu_count()} cores, Python {platform.python_version()}"
 
 
-def _noise(rows: Sequence[track_c.RealRow]) -> float | None:
-    return scoring.share(row.verdict == "noise" for row in rows if (row.scope, row.kind) == ("tasks", "same"))
+def _noise(rows: Sequence[track_c.RealRow], scope: str) -> float | None:
+    return scoring.share(row.verdict == "noise" for row in rows if (row.scope, row.kind) == (scope, "same"))
 
 
 def _percent(share: float | None) -> float | None:

@@ -52,13 +52,20 @@ def of_causes(rows: Sequence[Row]) -> Iterator[Target]:
 
 
 def unaided(rows: Sequence[UnaidedRow]) -> Iterator[Target]:
-    """Track A without being told what changed."""
+    """Track A without being told what changed, where everything that matters is recorded."""
     known = [row for row in rows if not row.hidden]
     high = [row.right for row in known if row.confidence == "high"]
     yield _at_least("A unaided: a named change belongs to a true cause", 97, scoring.share(row.top for row in known))
     yield _at_least("A unaided: precision of `high`", 98, scoring.share(high))
     blamed = scoring.share(row.blamed for row in rows if row.top is None)
     yield Target(what="A unaided: blame where nothing had an effect", bar=0, kind="at_most", measured=_percent(blamed))
+
+
+def unrecorded(rows: Sequence[UnaidedRow]) -> Target:
+    """The same with the cases that no recording could tell."""
+    high = [row.right for row in rows if row.confidence == "high"]
+    what = "A unaided, with causes that neither run recorded: precision of `high`"
+    return _at_least(what, 100 * HIGH, scoring.share(high))
 
 
 def of_chance(rows: Sequence[ChanceRow]) -> Iterator[Target]:
