@@ -276,6 +276,7 @@ class Laboratory:
             "budget": SessionBudget.model_validate({**budget.model_dump(), **limits}),
             "order": "reexecute" if ask.repeat else "reuse", "fallback": "simulate", "strict": False,
             "semantic_threshold": 1.0,
+            "tools": self.policy.tools.model_copy(update={"ask": []}),  # nobody is there to answer
         }  # fmt: skip
         return self.policy.model_copy(update=changed)
 

@@ -133,8 +133,9 @@ def test_nothing_is_told_beyond_a_check_that_only_code_can_decide() -> None:
         key="check", type=StepType.VALIDATOR, name="fits", input={"answer": "You get a refund.", "order": LOST},
         output={"decision": "pass"},
     )  # fmt: skip
+    own: JSONValue = {"messages": [{"role": "user", "content": "Sum up."}]}
     retry = RecordedStep(
-        key="again", type=StepType.MODEL, name="desk", provider="desk", model="m1", input={"messages": [{"role": "user", "content": "Sum up."}]},
+        key="again", type=StepType.MODEL, name="desk", provider="desk", model="m1", input=own,
         output={"message": {"role": "assistant", "content": "Sorry."}},
     )  # fmt: skip
     checked = replace(base, steps=(*base.steps[:-1], check, base.steps[-1]))
