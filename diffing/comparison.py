@@ -107,6 +107,7 @@ class Comparison:
         found = [
             (self.places[0][sides[0][i].sequence_no], self.places[1][sides[1][j].sequence_no])
             for i, j in unique_pairs(*requests)
+            if sides[0][i].output_ref != sides[1][j].output_ref
         ]
         return frozenset(place for pair in found if pair[0] != pair[1] for place in pair)
 
