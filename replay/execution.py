@@ -27,8 +27,8 @@ from replay import (
     stopping,
     tool_queries,
     tools,
-    wording,
 )
+from replay.deviations import Deviations
 from replay.graph import Graph
 from replay.hooks import lifecycle
 from replay.hooks.types import NO_HOOKS, Hooks
@@ -61,12 +61,11 @@ from traces import services as traces
 from traces.json_types import JSONValue
 from traces.models import Step
 from traces.rows import StepRow
-from traces.vocabulary import Label, Reason, RunSource, RunStatus, StepStatus, StepType
+from traces.vocabulary import Label, Reason, RunSource, RunStatus, StepStatus
 
 _BATCH: Final = 2500  # kept steps in one transaction: short enough that other writers need not wait
 _BUFFERED: Final = 200
 _PATIENCE_S: Final = 0.05  # how long resolved steps may wait for company before they are committed
-_SHOWN_DIVERGENCES: Final = 200
 
 
 class Execution:
@@ -86,15 +85,12 @@ class Execution:
         self.checkpoint = session.checkpoint_no
         self.counts = {Label.EXACT: session.exact_count, Label.CACHED: session.cached_count,
                        Label.SIMULATED: session.simulated_count}  # fmt: skip
-        self.divergences: list[str] = []
-        self.unused: list[int] = []
+        self.deviations = Deviations(session.planned)
         self.buffer: list[StepRow] = []
         self.buffered_at = 0.0
         self.closed: list[Closed] = []
-        self.holding: dict[int, tuple[str, str]] = {}  # what steps that hold others became, until they are closed
         self.touched: set[int | None] = set()  # the parents of what is not as recorded
         self.gone: set[int] = set()
-        self.unreached: list[int] = []  # by the plan they would have been reached
         self.committed: dict[int, Step] = {}
         self.failed_source_kept = False
         self.hooks: Hooks = NO_HOOKS
@@ -204,7 +200,7 @@ class Execution:
             case Gone():
                 self._left_out(event, walk)
             case Diverged():
-                self._diverged(event.text)
+                self.deviations.say(event.text)
             case Closed():
                 self._will_close(event)
         if self.buffer and (len(self.buffer) >= _BUFFERED or time.monotonic() - self.buffered_at > _PATIENCE_S):
@@ -213,18 +209,14 @@ class Execution:
 
     def _left_out(self, event: Gone, walk: Walk) -> None:
         self.gone.add(event.node.no)
-        if event.node.type is StepType.TOOL:
-            self.unused.append(event.node.no)
         if event.node.parent not in self.gone:
             self.touched.add(walk.parent_of(event.node.parent))
-        if not event.told and self._planned(event.node.no) != "unreached":
-            self.unreached.append(event.node.no)
+        self.deviations.left_out(event.node, told=event.told)
 
     def _will_close(self, event: Closed) -> None:
         self.closed.append(event)
         if not event.inherited:
-            self.holding.pop(event.node.no, None)
-            self._compare(event.node.no, event.label, event.reason)
+            self.deviations.closed(event.node.no, event.label, event.reason)
 
     def keep_everything(self) -> None:
         """A replay that changes nothing keeps every step."""
@@ -254,8 +246,7 @@ class Execution:
         """The end state, and the sealed run, in one transaction."""
         self.flush()
         self.check_cancelled()
-        for no in sorted(self.holding):
-            self._compare(no, *self.holding[no])
+        self.deviations.finish()
         with transaction.atomic():
             for event in self.closed:
                 self._close(event)
@@ -351,26 +342,7 @@ class Execution:
         self.calls.check_deadline(written + 1)
 
     def _became(self, no: int, graph: Graph, label: str, reason: str) -> None:
-        """Compare a step with the plan; one that holds others when it is closed, or at the end."""
-        if no in graph.children:
-            self.holding[no] = (label, reason)
-        else:
-            self._compare(no, label, reason)
-
-    def _compare(self, no: int, label: str, reason: str) -> None:
-        """Say where execution differs from the plan."""
-        planned = self._planned(no)
-        if planned != label and (label or planned != "blocked"):
-            self._diverged(wording.otherwise(no, planned, reason))
-
-    def _planned(self, no: int) -> str:
-        """The label that the plan gave to a source step, or its action where that has none."""
-        action, label, _ = self.session.planned.get(str(no), ["reuse", Label.EXACT, ""])
-        return str(label or action)
-
-    def _diverged(self, text: str) -> None:
-        if len(self.divergences) < _SHOWN_DIVERGENCES:
-            self.divergences.append(text)
+        self.deviations.became(no, label, reason, holds_others=no in graph.children)
 
     def _close(self, event: Closed) -> None:
         step = Step.objects.filter(run_id=self.run_id, sequence_no=event.no)
@@ -402,11 +374,11 @@ class Execution:
         log.say(self.session.id, StepsResolved(seq=0, first=first, last=last), "session")
         live.touch("runs")
 
-    def _columns(self) -> dict[str, JSONValue]:
+    def _columns(self) -> dict[str, object]:
         return {
             "resolved_steps": sum(self.counts.values()), "exact_count": self.counts[Label.EXACT],
             "cached_count": self.counts[Label.CACHED], "simulated_count": self.counts[Label.SIMULATED],
-            "divergences": [*self.divergences, *wording.unreached(self.unreached)], "unused_calls": list(self.unused),
+            "divergences": self.deviations.said, "unused_calls": list(self.deviations.unused),
         }  # fmt: skip
 
     def _update(self, **columns: object) -> None:

@@ -1,0 +1,175 @@
+"""Work that takes many replays, and what is known of it so far: experiments, bisections, proofs, calibrations."""
+
+from django.db import models
+
+from diffing.models import DiffReport
+from replay.models.sessions import ReplaySession
+from traces.ids import new_id
+from traces.models import Run
+
+
+class Experiment(models.Model):
+    """A matrix of forks of one run. What its rows do and cost is on their sessions."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.CharField(max_length=200)
+    source_run = models.ForeignKey(Run, models.PROTECT, related_name="experiments")
+    fork_sequence_no = models.PositiveIntegerField()
+    request = models.JSONField(help_text="as it was asked")
+    parallel = models.PositiveSmallIntegerField(help_text="how many sessions run at once")
+    max_cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True)
+    max_live_calls = models.PositiveIntegerField(null=True)
+    live_calls = models.PositiveIntegerField(default=0, help_text="of all rows, against the budget")
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=8, default=0, help_text="what is known of it")
+    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
+    request_digest = models.CharField(max_length=64)
+    last_seq = models.PositiveIntegerField(default=0, help_text="of its changes")
+    cancelled_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["-created_at"], name="experiment_newest"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ExperimentRow(models.Model):
+    """One sample of one cell: a session, its turn, and what it was worth."""
+
+    experiment = models.ForeignKey(Experiment, models.CASCADE, related_name="rows")
+    number = models.PositiveIntegerField(help_text="from 1, in the order in which they run")
+    cell = models.PositiveIntegerField()
+    sample = models.PositiveIntegerField()
+    session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="experiment_row")
+    released = models.BooleanField(default=False, help_text="its turn has come")
+    result = models.JSONField(null=True, help_text="scores, checks and the answer, once it was compared")
+    seq = models.PositiveIntegerField(help_text="of its last change")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["experiment", "number"], name="experiment_row_identity"),)
+
+    def __str__(self) -> str:
+        return f"row {self.number} of {self.experiment_id}"
+
+
+class Bisection(models.Model):
+    """A search for the step where a failing run committed itself. What is known is in its probes."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    run = models.ForeignKey(Run, models.PROTECT, related_name="bisections")
+    diff_id = models.UUIDField(null=True, help_text="the report from which it was asked for")
+    request = models.JSONField(help_text="as it was asked")
+    forks = models.JSONField(help_text="[sequence_no, type, name, cost of its answer or null], in order")
+    recorded = models.JSONField(help_text="what the checks say of the run itself")
+    status = models.CharField(max_length=9, default="running")
+    error = models.TextField(blank=True, help_text="why it failed, or stopped before its end")
+    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
+    request_digest = models.CharField(max_length=64)
+    last_seq = models.PositiveIntegerField(default=1, help_text="of its changes")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=["-created_at"], name="bisection_newest"),
+            models.Index(fields=["status"], name="bisection_running", condition=models.Q(status="running")),
+        )
+
+    def __str__(self) -> str:
+        return f"bisection {self.id} of {self.run_id}"
+
+
+class BisectionProbe(models.Model):
+    """One fork that answers afresh from one step on, and what the checks say of it."""
+
+    bisection = models.ForeignKey(Bisection, models.CASCADE, related_name="probes")
+    number = models.PositiveIntegerField(help_text="from 1, in the order in which they began")
+    place = models.PositiveIntegerField(help_text="index of the fork")
+    changed = models.BooleanField(help_text="carries the overrides")
+    sample = models.PositiveIntegerField()
+    session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="bisection_probe")
+    verdict = models.CharField(max_length=7, blank=True, help_text="empty: it has not ended, or was not judged yet")
+    detail = models.JSONField(default=dict, help_text="checks, the answer, placeholders, and why it is unclear")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["bisection", "number"], name="bisection_probe_identity"),)
+
+    def __str__(self) -> str:
+        return f"probe {self.number} of {self.bisection_id}"
+
+
+class Proof(models.Model):
+    """A search for the changes that made a difference. What is known is in its probes; anybody can go on with them."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="proofs")
+    request = models.JSONField(help_text="as it was asked")
+    status = models.CharField(max_length=9, default="running")
+    progress = models.JSONField(default=dict)
+    findings = models.JSONField(null=True, help_text="so far")
+    evidence_id = models.UUIDField(null=True, help_text="the findings as they were attached to the report")
+    error = models.TextField(blank=True)
+    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
+    request_digest = models.CharField(max_length=64)
+    worked_at = models.DateTimeField(help_text="when a worker last got on with it")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=["diff", "-created_at"], name="proof_of_diff"),
+            models.Index(fields=["status"], name="proof_running", condition=models.Q(status="running")),
+        )
+
+    def __str__(self) -> str:
+        return f"proof {self.id} of {self.diff_id}"
+
+
+class ProofProbe(models.Model):
+    """One counterfactual replay of a proof, and what came of it. Only those that had to ask somebody have a session."""
+
+    proof = models.ForeignKey(Proof, models.CASCADE, related_name="probes")
+    number = models.PositiveIntegerField(help_text="from 1, in the order in which they began")
+    key = models.CharField(max_length=64, help_text="digest of what was asked")
+    ask = models.JSONField()
+    configuration = models.CharField(max_length=64, help_text="digest of the run, the fork and the overrides")
+    repeat = models.PositiveSmallIntegerField(default=0)
+    seen = models.JSONField(null=True, help_text="null: its session has not ended")
+    session = models.ForeignKey(ReplaySession, models.CASCADE, null=True, related_name="proof_probes")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["proof", "key"], name="proof_probe_identity"),)
+        # repeats of a configuration serve every proof that needs them
+        indexes = (models.Index(fields=["configuration", "repeat"], name="proof_probe_repeats"),)
+
+    def __str__(self) -> str:
+        return f"probe {self.number} of {self.proof_id}"
+
+
+class UnchangedReplay(models.Model):
+    """The replay of a diff's base without the candidate's changes."""
+
+    diff = models.OneToOneField(DiffReport, models.CASCADE, related_name="unchanged_replay")
+    session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="unchanged_replay")
+    how = models.TextField(help_text="what is asked again, in words")
+    attached = models.BooleanField(default=False, help_text="it stands beside the report")
+
+    def __str__(self) -> str:
+        return f"unchanged replay of {self.diff_id}"
+
+
+class Calibration(models.Model):
+    """Two recordings of the same work, and which fields of their calls differ without meaning."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    base = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    candidate = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    found = models.JSONField(help_text="proposals and what speaks for them")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["base", "candidate"], name="calibration_of_two_runs"),)
+
+    def __str__(self) -> str:
+        return f"{self.base_id} with {self.candidate_id}"
