@@ -58,7 +58,6 @@ from replay.world import (
 )
 from traces import ignore_lists, live
 from traces import services as traces
-from traces.json_types import JSONValue
 from traces.models import Step
 from traces.rows import StepRow
 from traces.vocabulary import Label, Reason, RunSource, RunStatus, StepStatus

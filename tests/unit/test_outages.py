@@ -50,7 +50,7 @@ def test_outages_are_told_from_mistakes(error: Exception, expected: bool) -> Non
 
 def test_work_is_done_again_until_the_database_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(outages.time, "sleep", slept.append)
+    monkeypatch.setattr("time.sleep", slept.append)
     left = [_raised(OperationalError), _raised(InterfaceError)]
 
     def work() -> str:

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffing.evidence_schemas import Certificate, EvidenceQuestion, Findings
+from diffing.evidence_schemas import Certificate, EvidenceQuestion, Findings, ProbeOutcome
 from replay.proving.findings import findings, prove
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
 from replay.proving.ladder import Ladder
@@ -42,8 +41,8 @@ class TrueLab:
         return ()
 
     @staticmethod
-    def seen(outcome: str, live_calls: int = 0) -> Seen:
-        return Seen(outcome=cast("str", outcome), live_calls=live_calls, executed_steps=1)  # type: ignore[arg-type]  # one of the outcomes
+    def seen(outcome: ProbeOutcome, live_calls: int = 0) -> Seen:
+        return Seen(outcome=outcome, live_calls=live_calls, executed_steps=1)
 
 
 def atoms(count: int) -> list[Atom]:
