@@ -13,7 +13,7 @@ from replay.proving.findings import findings, prove
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
 from replay.proving.ladder import Ladder
 
-Truth = Callable[[Atoms], str]
+Truth = Callable[[Atoms], ProbeOutcome]
 QUESTION = EvidenceQuestion(kind="answer", text="the final answer")
 LEVELS = {"noise": 0, "low": 0, "medium": 1, "high": 2}
 
@@ -86,7 +86,8 @@ def monotone(draw: st.DrawFn) -> tuple[Truth, int]:
 def arbitrary(draw: st.DrawFn) -> tuple[Truth, int]:
     """Any function at all, but that nothing gives the base's outcome and everything the candidate's."""
     count = draw(st.integers(1, 6))
-    table = {one: draw(st.sampled_from(["base", "candidate", "other"])) for one in every(count)}
+    outcomes: list[ProbeOutcome] = ["base", "candidate", "other"]
+    table = {one: draw(st.sampled_from(outcomes)) for one in every(count)}
     table[frozenset()], table[every(count)[-1]] = "base", "candidate"
     return table.__getitem__, count
 
@@ -172,7 +173,7 @@ def test_the_same_question_from_the_other_side_names_the_same_changes(given: tup
     """A change that is enough one way is needed the other way; a single cause is the same both ways."""
     truth, count = given
     whole = frozenset(atom.id for atom in atoms(count))
-    swapped = {"base": "candidate", "candidate": "base", "other": "other"}
+    swapped: dict[ProbeOutcome, ProbeOutcome] = {"base": "candidate", "candidate": "base", "other": "other"}
     there, back = proved(truth, count), proved(lambda applied: swapped[truth(whole - applied)], count)
     assert (there.verdict == "single") == (back.verdict == "single")
     if there.verdict == "single":
