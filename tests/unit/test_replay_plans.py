@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from replay.policy import Policy
 from replay.rebuild import answer_of
-from replay.world import Call, Event, Gone, Kept, Resolved
+from replay.world import Call, Diverged, Event, Gone, Kept, Resolved
 from tests.agent_runs import Asks, Says, Turn, agent_run
 from tests.unit.test_replay_walk import Replay, labels, planned
 from traces.json_types import JSONObject, JSONValue
@@ -119,7 +119,15 @@ def test_without_live_answers_every_step_is_labelled_as_planned(fork: Replay) ->
 @many
 @given(forks())
 def test_live_answers_that_ask_for_the_same_leave_every_label_as_planned(fork: Replay) -> None:
-    assert labels(fork.execute(alike(fork))) == planned(fork.plan(live=True))
+    events = list(fork.execute(alike(fork)))
+    # Where an answer given by hand used up what a later one asks for, the replay leaves the recording, and says so.
+    said = next((at for at, event in enumerate(events) if isinstance(event, Diverged)), None)
+    expected = planned(fork.plan(live=True))
+    if said is None:
+        assert labels(events) == expected
+    else:
+        before = {no: label for no, label in labels(events[:said]).items() if no not in fork.graph.children}
+        assert before.items() <= expected.items()  # what holds others has its label only at the end
 
 
 @many
