@@ -41,6 +41,10 @@ class Coupling:
                 return answers[turn]
         return None
 
+    def is_borrowed(self, signature: str) -> bool:
+        """Whether the side that is replayed did not record the call as it is made next."""
+        return not self.recordings or len(self.recordings[0].get(signature, ())) <= self.made[signature]
+
     def made_again(self, signature: str) -> None:
         if signature:
             self.made[signature] += 1

@@ -130,6 +130,7 @@ def _grounds(ladder: Ladder, found: Verdict) -> Grounds:
         verdict=found.kind, gate=ladder.noise(), left_by_certificates=found.certified,
         enough=space.enough(cause) if cause else None, needed=space.needed(cause) if cause else None,
         drawn=bool(cause) and ladder.drawn(cause), finished=searched,
+        borrowed=bool(cause) and not ladder.case.one_space and ladder.borrowed(cause),
         confirmed=gate.confirmed(space, cause) if cause else None, apart=bool(cause) and gate.apart(space, cause),
     )  # fmt: skip
 

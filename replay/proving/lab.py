@@ -75,13 +75,18 @@ class Allowance:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What came of a probe. `missing` names what had to run and could not, for `needs_live` and `failed`."""
+    """What came of a probe. `missing` names what had to run and could not, for `needs_live` and `failed`.
+
+    `borrowed` counts the answers of tools and retrievers that only another run than the replayed side recorded: a
+    model answers the same request alike, but the world of the other run may be another one.
+    """
 
     outcome: ProbeOutcome
     said: str = ""
     missing: str = ""
     executed_steps: int = 0
     cached_calls: int = 0
+    borrowed: int = 0
     live_calls: int = 0
     cost_usd: float | None = 0.0
     run: UUID | None = None

@@ -163,8 +163,15 @@ class Ladder:
 
     def drawn(self, cause: Atoms) -> bool:
         """Whether a probe that decides about this cause needed a new answer."""
+        return any(seen.live_calls for seen in self._deciding(cause))
+
+    def borrowed(self, cause: Atoms) -> bool:
+        """Whether a probe that decides about this cause took a tool's answer from another run."""
+        return any(seen.borrowed for seen in self._deciding(cause))
+
+    def _deciding(self, cause: Atoms) -> list[Seen]:
         asks = self.space.ask(cause, "base"), self.space.ask(self.space.all - cause, "candidate")
-        return any(seen is not None and seen.live_calls for seen in map(self.facts.seen, asks))
+        return [seen for ask in asks if (seen := self.facts.seen(ask)) is not None]
 
     def open(self) -> list[str]:
         """The changes that no certificate rules out."""

@@ -156,7 +156,8 @@ class Laboratory:
         try:
             for event in Walk(graph, profile, _RECORDED, world).run():
                 watch.see(event, self.payloads)
-            return self._seen(watch.result(self.payloads), executed=watch.executed, cached=watch.cached)
+            came = watch.result(self.payloads)
+            return self._seen(came, executed=watch.executed, cached=watch.cached, borrowed=watch.borrowed)
         except Unanswered as unanswered:
             return self._missed(watch, unanswered.call)
         except Missed as missed:
@@ -174,7 +175,7 @@ class Laboratory:
         return call
 
     def _seen(
-        self, result: Result, *, executed: int, cached: int, live: int = 0, cost: float | None = 0.0,
+        self, result: Result, *, executed: int, cached: int, borrowed: int = 0, live: int = 0, cost: float | None = 0.0,
         run: UUID | None = None,
     ) -> Seen:  # fmt: skip
         try:
@@ -184,7 +185,7 @@ class Laboratory:
         outcome = outcomes.classify(value, base=self.values["base"], candidate=self.values["candidate"])
         return Seen(
             outcome=outcome, said=outcomes.said(self.question, result), executed_steps=executed, cached_calls=cached,
-            live_calls=live, cost_usd=cost, run=run,
+            borrowed=borrowed, live_calls=live, cost_usd=cost, run=run,
         )  # fmt: skip
 
     # Probes that have to ask somebody
@@ -295,8 +296,10 @@ class Laboratory:
             return self._stored(row, Seen(outcome="needs_live", missing=guess, **spent))
         result = recordings.result(session.run_id, setup.fork, self.payloads, arguments=self.arguments)
         executed = session.cached_count + session.simulated_count
-        seen = self._seen(result, executed=executed, cached=session.cached_count, live=session.live_calls, cost=cost,
-                          run=session.run_id)  # fmt: skip
+        seen = self._seen(
+            result, executed=executed, cached=session.cached_count, live=session.live_calls, cost=cost,
+            borrowed=recordings.borrowed_in(session.run_id, setup.fork), run=session.run_id,
+        )  # fmt: skip
         return self._stored(row, seen)
 
     # What is stored

@@ -65,6 +65,12 @@ def guess_in(run_id: UUID, fork: int) -> str:
     return ""
 
 
+def borrowed_in(run_id: UUID, fork: int) -> int:
+    """How many answers of tools and retrievers the run took from other runs."""
+    steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, label=Label.CACHED)
+    return steps.filter(type__in=(StepType.TOOL, StepType.RETRIEVAL)).count()
+
+
 def _is_real(type: str, output_ref: str, status: str, label: str, reason: str, detail: Any) -> bool:
     if type == StepType.MODEL and (status != StepStatus.OK or not output_ref):
         return False

@@ -14,6 +14,7 @@ from traces.json_types import JSONValue
 from traces.vocabulary import Label, Reason, StepStatus, StepType
 
 CALLED: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
+_WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 _DECIDING: Final = frozenset({StepType.VALIDATOR, StepType.SAFETY})
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 _LOST: Final = (UNFOLLOWED, RESULT_KEPT, CUT_SHORT)
@@ -60,6 +61,7 @@ class Watch:
     executed: int = 0
     cached: int = 0
     live: int = 0
+    borrowed: int = 0  # answers of tools and retrievers that the replayed side did not record
     tools: list[Used] = field(default_factory=list)
     unknown: set[int] = field(default_factory=set)  # source steps that only the agent's own code can compute
     undecided: int | None = None  # the first check whose outcome is not known
@@ -117,6 +119,8 @@ class Watch:
         elif guessed:
             self.unknown.add(call.node.no if call.node is not None else call.no)
             self.undecided = self.undecided or (call.no if call.type in _DECIDING else None)
+        if answer.action == "cache" and call.type in _WORLD:
+            self.borrowed += self.coupling.is_borrowed(call.signature)
         self.coupling.made_again(call.signature)
         known = call.type in CALLED or not guessed
         said = _Said(

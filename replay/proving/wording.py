@@ -62,6 +62,8 @@ def assumptions(told: Told, *, drawn: bool) -> list[str]:
     if drawn:
         found.append("A decisive probe drew a new answer from a model; another draw may differ.")
     space = told.ladder.space
+    if told.sets and told.ladder.borrowed(told.sets[0]):
+        found.append("A tool call that only one of the runs made is taken to be answered the same in the other.")
     if not space.one and told.sets and space.enough(space.all) is False:
         found.append(
             "All listed changes together do not turn the base into the candidate: other things differ as well."

@@ -1,6 +1,7 @@
 """Mediators, confidence by the table, and what is said."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -91,6 +92,7 @@ FREE, SURE, LIKELY, OPEN = gate.NOT_NEEDED, gated(0.008), gated(0.03), gated(Non
         ("single", SURE, True, True, {"drawn": True, "confirmed": 0.004, "apart": True}, "high"),
         ("single", SURE, True, True, {"drawn": True, "confirmed": 0.004}, "medium"),
         ("single", SURE, True, True, {"drawn": True, "confirmed": 0.02, "apart": True}, "medium"),
+        ("single", SURE, True, True, {"borrowed": True}, "medium"),
         ("single", LIKELY, True, True, {}, "medium"),
         ("single", FREE, True, None, {}, "medium"),
         ("single", FREE, None, True, {}, "medium"),
@@ -111,3 +113,23 @@ def test_confidence_follows_the_table(
     grounds = Grounds(verdict=kind, gate=given, enough=enough, needed=needed, **more)  # type: ignore[arg-type]  # fields of the grounds
     assert level(grounds).confidence == expected
     assert level(grounds).rule
+
+
+class Borrowing(Chain):
+    """One cause; every probe of the base takes a tool's answer that only the candidate recorded."""
+
+    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        seen = super().probe(ask, allowance)
+        return replace(seen, borrowed=1) if ask.side == "base" else seen
+
+
+@pytest.mark.parametrize(("fork", "expected"), [(True, "high"), (False, "medium")])
+def test_a_tools_answer_of_another_recording_is_no_full_proof(*, fork: bool, expected: Confidence) -> None:
+    """A fork has the world of its source; of two separate recordings each has a world of its own."""
+    case = Case(
+        question=EvidenceQuestion(kind="answer", text=""), one_space=fork,
+        atoms=[Atom(id="a", category="prompt", title="The prompt")],
+    )  # fmt: skip
+    found = prove(case, Borrowing(0, set()), Budget())
+    assert (found.verdict, found.confidence) == ("single", expected)
+    assert any("taken to be answered the same" in line for line in found.assumptions)

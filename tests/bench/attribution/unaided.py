@@ -101,8 +101,9 @@ class UnaidedLab:
         except (Missed, Lost) as lost:
             return Seen(outcome="needs_live", missing=str(lost))
         return Seen(
-            outcome=self._outcome(answer), said=answer, executed_steps=watch.executed, cached_calls=watch.cached
-        )
+            outcome=self._outcome(answer), said=answer, executed_steps=watch.executed, cached_calls=watch.cached,
+            borrowed=watch.borrowed,
+        )  # fmt: skip
 
     def _outcome(self, answer: str) -> Any:
         if answer == self.bench.candidate.answer:
