@@ -16,8 +16,8 @@ SEMANTIC := .make/semantic-env
 
 export UV_NO_PROGRESS := 1
 
-.PHONY: help setup run test check bench lock api fix clean \
-	check-python check-frontend check-interface test-unit test-attribution test-integration test-browser test-semantic
+.PHONY: help setup run test first-lane second-lane check bench lock api fix clean check-python check-frontend check-interface \
+	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-semantic
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -79,7 +79,17 @@ run: setup ## serve Forkpoint on this machine, with the demo
 		echo "Similarity is lexical. For embeddings (1.5 GB): $(BIN)/pip install -e '.[semantic]'"
 	exec $(BIN)/forkpoint serve
 
-test: check test-unit test-attribution test-integration test-browser test-semantic ## everything: checks, unit, causes, both databases, browser, embeddings
+# Tests wait for processes and timers about as much as they work, so two lanes side by side take little longer than one.
+test: .make/dev .make/engines .make/chromium .make/frontend .make/semantic ## everything: checks, unit, causes, both databases, browser, embeddings
+	@echo "Two lanes side by side; what the second one says comes at the end."
+	@PYTEST_ADDOPTS="-o cache_dir=.make/pytest-second $$PYTEST_ADDOPTS" $(MAKE) second-lane > .make/second-lane.log 2>&1 & \
+	second=$$!; status=0; \
+	$(MAKE) first-lane || status=$$?; \
+	wait $$second || status=$$?; cat .make/second-lane.log; exit $$status
+
+first-lane: test-embedded test-browser
+
+second-lane: check test-unit test-attribution test-distributed test-semantic
 
 test-unit: .make/dev
 	$(BIN)/pytest tests/unit -q
@@ -88,12 +98,13 @@ test-unit: .make/dev
 test-attribution: .make/dev
 	$(BIN)/pytest tests/bench -q
 
-# Both shapes wait for processes and timers more than they work: side by side they take little longer than one.
-test-integration: .make/dev .make/engines
-	@$(BIN)/pytest tests/integration -q --shape=distributed -o cache_dir=.make/pytest-distributed > .make/distributed.log 2>&1 & \
-	other=$$!; status=0; \
-	$(BIN)/pytest tests/integration -q --shape=embedded || status=$$?; \
-	wait $$other || status=$$?; cat .make/distributed.log; exit $$status
+test-integration: test-embedded test-distributed
+
+test-embedded: .make/dev .make/engines
+	$(BIN)/pytest tests/integration -q --shape=embedded
+
+test-distributed: .make/dev .make/engines
+	$(BIN)/pytest tests/integration -q --shape=distributed
 
 test-browser: .make/chromium .make/frontend
 	$(BIN)/pytest tests/browser -q
