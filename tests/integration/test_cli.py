@@ -1,11 +1,7 @@
 """The command line as a script sees it: one JSON document on standard output, and an exit code."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,98 +9,13 @@ import pytest
 
 from cockpit.demo.record import RECORDINGS
 from cockpit.demo.scenarios import REFUND
+from tests.command_line import Shell, Warm
 from tests.langfuse_server import KEYS, langfuse_server
 
 pytestmark = pytest.mark.own_store
 FAILED = RECORDINGS / f"{REFUND}.jsonl"
 MENDED = "You are the order desk. Today is 2026-11-20. Totals are in cents. Answer in one sentence."
 OVERRIDES = {"overrides": [{"match": {"type": "model"}, "prompt": {"system": MENDED}}]}
-COMMAND = [sys.executable, "-c", "from cockpit.cli import main; main()"]
-
-
-@dataclass(frozen=True)
-class Said:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-# Starting Python and Django takes longer than most commands: one process runs them one after the other.
-COMMAND_LOOP = """
-import contextlib, io, json, sys
-from cockpit.cli import main
-for line in sys.stdin:
-    asked = json.loads(line)
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    sys.argv, given = ["forkpoint", *asked["arguments"]], sys.stdin
-    sys.stdin = io.StringIO(asked["input"])
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main()
-        except SystemExit as left:
-            code = int(left.code or 0)
-    sys.stdin = given
-    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
-"""
-
-
-class Warm:
-    """A process that runs the command line again and again, each time as a fresh command."""
-
-    def __init__(self, shell: "Shell") -> None:
-        self.shell = shell
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND_LOOP],
-            env=shell.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def __call__(self, *arguments: str | Path, input: str = "", **environment: str) -> "Said":
-        if environment:
-            return self.shell(*arguments, input=input, **environment)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        asked = {"arguments": [str(each) for each in arguments], "input": input}
-        self._process.stdin.write(json.dumps(asked) + "\n")
-        self._process.stdin.flush()
-        return Said(*json.loads(self._process.stdout.readline()))
-
-    def close(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-        self._process.wait(30)
-
-
-@dataclass(frozen=True)
-class Shell:
-    """Each command in a process of its own."""
-
-    home: Path
-
-    @property
-    def environment(self) -> dict[str, str]:
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("FORKPOINT_", "COVERAGE"))}
-        kept = {key: value for key, value in kept.items() if key not in {"DATABASE_URL", "REDIS_URL"}}
-        return {**kept, "FORKPOINT_HOME": str(self.home)}
-
-    def __call__(self, *arguments: str | Path, input: str | None = None, **environment: str) -> Said:
-        done = subprocess.run(
-            [*COMMAND, *map(str, arguments)],
-            env={**self.environment, **environment},
-            input=input,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        return Said(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module")
@@ -375,46 +286,6 @@ def test_bundles_carry_a_run_to_another_store(forkpoint: Warm, failed: str, tmp_
     exported = forkpoint("show", failed, "--json").json["steps"]
     imported = other("show", run["id"], "--json").json["steps"]
     assert [step["output"] for step in imported] == [step["output"] for step in exported]
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """A server of its own store, on a free port."""
-    shell = Shell(tmp_path / "server")
-    with subprocess.Popen(
-        [*COMMAND, "serve", "--port", "0", "--no-demo"], env=shell.environment, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert "running at http://127.0.0.1:" in line
-        yield line.split()[-1]
-        process.terminate()
-        assert process.wait(30) == 0
-
-
-def test_the_same_commands_work_against_a_server(server: str, tmp_path: Path) -> None:
-    forkpoint = Shell(tmp_path / "unused")
-    [run] = forkpoint("import", FAILED, "--url", server, "--json").json["runs"]
-    assert forkpoint("show", "last", "--json", FORKPOINT_URL=server).json["run"]["id"] == run["id"]
-    said = forkpoint("replay", run["id"], "--url", server, "--json")
-    assert said.json["session"]["status"] == "completed_exact"
-    report = forkpoint("diff", run["id"], said.json["run"]["id"], "--url", server, "--json").json
-    shared = forkpoint("share", report["id"], "--url", server, "--json").json
-    assert shared["url"].startswith(server)
-    assert forkpoint("check", "--url", server, "--json").json["ok"]
-    assert not (tmp_path / "unused").exists()
-
-
-def test_help_needs_nothing_of_the_server() -> None:
-    program = (
-        "import sys\nsys.argv = ['forkpoint', '--help']\nfrom cockpit.cli import main\n"
-        "try: main()\nexcept SystemExit: pass\n"
-        "heavy = {'django', 'httpx', 'celery', 'pydantic', 'openai'} & set(sys.modules)\n"
-        "sys.exit(f'imported {heavy}' if heavy else 0)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "replay" in done.stdout
 
 
 def test_tokens_are_made_on_this_machine(forkpoint: Warm) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.test_cli import COMMAND_LOOP, Said, Shell
+from tests.command_line import COMMAND_LOOP, Said, Shell
 
 pytestmark = pytest.mark.own_store
 ROOT = Path(__file__).parent.parent.parent

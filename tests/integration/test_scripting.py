@@ -9,7 +9,7 @@ import pytest
 
 from cockpit.demo.record import RECORDINGS
 from cockpit.demo.scenarios import REFUND
-from tests.integration.test_cli import Shell
+from tests.command_line import Shell
 
 pytestmark = pytest.mark.own_store
 PROGRAM = """
