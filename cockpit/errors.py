@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple, cast, get_args
 
 import pydantic
+import redis
 import structlog
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import OperationalError
@@ -85,6 +86,8 @@ def describe(error: Exception) -> Trouble:
             return Trouble("validation_error", 400, "The request is malformed.")
         case OperationalError():
             return Trouble("dependency_unavailable", 503, "The database did not answer.", "", retryable=True)
+        case redis.ConnectionError() | redis.TimeoutError():
+            return Trouble("dependency_unavailable", 503, "Redis did not answer.", "", retryable=True)
     return Trouble("internal_error", 500, "Something went wrong on the server; its log has this request's id.")
 
 

@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 import pytest
+import redis
 from django.core.exceptions import RequestDataTooBig
 from django.db import OperationalError
 from django.http import Http404
@@ -59,6 +60,8 @@ def test_a_pointer_escapes_what_json_pointers_escape() -> None:
         (Http404("no such run"), "not_found", 404, False),
         (RequestDataTooBig(), "payload_too_large", 413, False),
         (OperationalError("gone"), "dependency_unavailable", 503, True),
+        (redis.ConnectionError("gone"), "dependency_unavailable", 503, True),
+        (redis.TimeoutError("slow"), "dependency_unavailable", 503, True),
         (KeyError("secret inside"), "internal_error", 500, False),
     ],
 )
