@@ -1,15 +1,14 @@
-import { Button, Progress, Skeleton } from "@mantine/core";
+import { Progress, Skeleton } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
-import { notifications } from "@mantine/notifications";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { IconPlayerStop } from "@tabler/icons-react";
 import type { ReactElement, ReactNode } from "react";
 import { bisectionQuery, cancelBisection } from "@/api/bisections";
 import { useLive } from "@/api/live";
 import type { BisectionView } from "@/api/schema";
 import { ErrorState } from "@/components/ErrorState";
 import { count, counted, money } from "@/components/format";
+import { StopButton } from "@/components/StopButton";
 import type { Mark } from "@/components/labels";
 import { StateChip } from "@/components/StateChip";
 import { CONFIDENCE } from "@/pages/diff/words";
@@ -180,20 +179,14 @@ function Answer(props: { question: string; said: { title: string; mark: Mark }; 
 
 function Cancel({ id }: { id: string }): ReactElement {
   const client = useQueryClient();
-  const cancel = useMutation({
-    mutationFn: () => cancelBisection(id),
-    onSuccess: (view) => client.setQueryData(bisectionQuery(id).queryKey, view),
-    onError: (error) => notifications.show({ color: "red", title: "The search goes on", message: error.message }),
-  });
   return (
-    <Button
-      variant="default"
-      leftSection={<IconPlayerStop size={15} />}
-      onClick={() => cancel.mutate()}
-      loading={cancel.isPending}
+    <StopButton
+      stop={() => cancelBisection(id)}
+      onStopped={(view) => client.setQueryData(bisectionQuery(id).queryKey, view)}
+      goesOn="The search goes on"
     >
       Cancel
-    </Button>
+    </StopButton>
   );
 }
 

@@ -1,14 +1,14 @@
 import { Button, Progress, Skeleton } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
-import { notifications } from "@mantine/notifications";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { IconArrowsDiff, IconFlask, IconPlayerStop } from "@tabler/icons-react";
+import { IconArrowsDiff, IconFlask } from "@tabler/icons-react";
 import { lazy, Suspense, useState, type ReactElement } from "react";
 import { cancelExperiment, experimentQuery } from "@/api/experiments";
 import type { ExperimentView } from "@/api/schema";
 import { ErrorState } from "@/components/ErrorState";
 import { count, counted, money } from "@/components/format";
+import { StopButton } from "@/components/StopButton";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { CellsTable } from "./CellsTable";
@@ -113,20 +113,14 @@ function Actions({ view, chosen }: { view: ExperimentView; chosen: readonly numb
 
 function Cancel({ id }: { id: string }): ReactElement {
   const client = useQueryClient();
-  const cancel = useMutation({
-    mutationFn: () => cancelExperiment(id),
-    onSuccess: (view) => client.setQueryData(experimentQuery(id).queryKey, view),
-    onError: (error) => notifications.show({ color: "red", title: "The experiment goes on", message: error.message }),
-  });
   return (
-    <Button
-      variant="default"
-      leftSection={<IconPlayerStop size={15} />}
-      onClick={() => cancel.mutate()}
-      loading={cancel.isPending}
+    <StopButton
+      stop={() => cancelExperiment(id)}
+      onStopped={(view) => client.setQueryData(experimentQuery(id).queryKey, view)}
+      goesOn="The experiment goes on"
     >
       Cancel
-    </Button>
+    </StopButton>
   );
 }
 

@@ -1,11 +1,10 @@
-import { Button, Loader } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { IconPlayerStop } from "@tabler/icons-react";
+import { Loader } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { cancelProof, proofsQuery } from "@/api/proofs";
 import type { ProofView } from "@/api/schema";
 import { count, counted, money } from "@/components/format";
+import { StopButton } from "@/components/StopButton";
 import { FindingsView } from "./FindingsView";
 import { stageInWords } from "./words";
 import classes from "./ProofPanel.module.css";
@@ -45,20 +44,14 @@ export function ProofProgress({ proof }: { proof: ProofView }): ReactElement {
 
 function Stop({ proof }: { proof: ProofView }): ReactElement {
   const client = useQueryClient();
-  const stop = useMutation({
-    mutationFn: () => cancelProof(proof.id),
-    onSuccess: () => client.invalidateQueries({ queryKey: proofsQuery(proof.diff).queryKey }),
-    onError: (error) => notifications.show({ color: "red", title: "It goes on", message: error.message }),
-  });
   return (
-    <Button
-      variant="default"
-      leftSection={<IconPlayerStop size={14} />}
-      loading={stop.isPending}
-      onClick={() => stop.mutate()}
+    <StopButton
+      stop={() => cancelProof(proof.id)}
+      onStopped={() => client.invalidateQueries({ queryKey: proofsQuery(proof.diff).queryKey })}
+      goesOn="The proof goes on"
     >
       Stop
-    </Button>
+    </StopButton>
   );
 }
 

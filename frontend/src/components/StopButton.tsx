@@ -1,0 +1,24 @@
+import { Button } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation } from "@tanstack/react-query";
+import { IconPlayerStop } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+
+/** Ends long work; `goesOn` is the title of what is said when that fails. */
+export function StopButton<View>(props: {
+  stop: () => Promise<View>;
+  onStopped: (view: View) => unknown;
+  goesOn: string;
+  children: string;
+}): ReactElement {
+  const { mutate, isPending } = useMutation({
+    mutationFn: props.stop,
+    onSuccess: props.onStopped,
+    onError: (error) => notifications.show({ color: "red", title: props.goesOn, message: error.message }),
+  });
+  return (
+    <Button variant="default" leftSection={<IconPlayerStop size={15} />} onClick={() => mutate()} loading={isPending}>
+      {props.children}
+    </Button>
+  );
+}
