@@ -13,7 +13,9 @@ from diffing.schemas import SectionName
 from diffing.sides import SideStep
 from diffing.structure import opened
 from diffing.terms import Category
+from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
+from traces.signatures import DEFAULT_IGNORED
 from traces.vocabulary import StepType
 
 Payloads = Mapping[str, JSONValue]
@@ -51,18 +53,19 @@ class Missing(LookupError):
         super().__init__(f"the {what} of the {side} is recorded, but its artifact is missing")
 
 
-def facets(pair: Pair, payloads: Payloads) -> Iterator[Facet]:
-    """The facets of a pair that differs; raises `Missing`."""
+def facets(pair: Pair, payloads: Payloads, ignoring: Ignoring = NOTHING) -> Iterator[Facet]:
+    """The facets of a pair that differs, without what signatures leave out as well; raises `Missing`."""
     if pair.both is None:
         return
     base, candidate = pair.both
     reader = _READERS.get(StepType(base.type), _other)
     if base.input_ref and candidate.input_ref and base.input_ref != candidate.input_ref:
-        given = (
-            _load(base.input_ref, payloads, "input", "base"),
-            _load(candidate.input_ref, payloads, "input", "candidate"),
+        left, right = (
+            ignoring.reduced(StepType(step.type), step.tool_name or step.name, _load(ref, payloads, "input", side))
+            for step, ref, side in ((base, base.input_ref, "base"), (candidate, candidate.input_ref, "candidate"))
         )
-        yield from reader.given(pair, *given)
+        if left != right:
+            yield from reader.given(pair, left, right)
     yield from _settings(pair, base, candidate)
     if base.output_ref != candidate.output_ref:
         made = (
@@ -119,11 +122,11 @@ def _model_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[
             pair=pair, section="prompt", kind="tool schemas", part="input", category="prompt", form="values",
             base=_by_name(left.get("tools")), candidate=_by_name(right.get("tools")),
         )  # fmt: skip
-    settings = _rest(left, _MESSAGE_PARTS), _rest(right, _MESSAGE_PARTS)
+    settings = _settings_of(left), _settings_of(right)
     if settings[0] != settings[1]:
         yield Facet(
             pair=pair, section="model", kind="parameters", part="config", category="model", form="values",
-            base=_flat(settings[0]), candidate=_flat(settings[1]),
+            base=settings[0], candidate=settings[1],
         )  # fmt: skip
 
 
@@ -315,10 +318,12 @@ def _by_name(tools: JSONValue) -> JSONValue:
     return dict(named)
 
 
-def _flat(settings: JSONObject) -> JSONObject:
-    parameters = settings.get("parameters")
-    inner = parameters if isinstance(parameters, dict) else {}
-    return {**{key: value for key, value in settings.items() if key != "parameters"}, **inner}
+def _settings_of(request: JSONObject) -> JSONObject:
+    """What a model is asked with beside messages and tools, in one level, without what identifies the request."""
+    inner = request.get("parameters")
+    outer = _rest(request, {*_MESSAGE_PARTS, "parameters"})
+    flat = {**outer, **(inner if isinstance(inner, dict) else {})}
+    return {key: value for key, value in flat.items() if key not in DEFAULT_IGNORED}
 
 
 def _rest(value: JSONObject, names: frozenset[str] | set[str]) -> JSONObject:

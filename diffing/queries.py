@@ -41,7 +41,9 @@ def side(run: Run, *, links: bool, under: IgnoreList | None = None) -> Side:
     if under is not None:
         reduced = ignore_lists.reduced(under, (step.signature for step in steps))
         steps = [step._replace(signature=reduced.get(step.signature, step.signature)) for step in steps]
-    return Side(run=_facts(run), steps=steps, links=_links(run.id) if links else ())
+    return Side(
+        run=_facts(run), steps=steps, links=_links(run.id) if links else (), ignoring=ignore_lists.ignoring_of(under)
+    )
 
 
 def list_for(base: Run, candidate: Run) -> IgnoreList | None:

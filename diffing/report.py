@@ -16,6 +16,7 @@ from diffing.schemas import DiffOptions, DiffReport, SectionName, Unavailable
 from diffing.sides import Side
 from diffing.similarity import Measure
 from diffing.verdict import Case
+from traces.ignoring import Ignoring
 from traces.json_types import JSONValue
 from traces.vocabulary import StepStatus, StepType
 
@@ -83,7 +84,7 @@ def examine(base: Side, candidate: Side, load: Load) -> Examined:
     chosen = chosen_pairs(rough)
     probe = _first_model_pair(rough)
     payloads = load(_refs(chosen, probe, scores.interactions(rough)[: scores.INTERACTIONS]))
-    opened = _open(rough, chosen, payloads)
+    opened = _open(rough, chosen, payloads, base.ignoring)
     comparison = rough.refined({place: _changes(found) for place, found in opened.facets.items()})
     flow = Flow(comparison)
     found = attribution.reason(comparison, opened.facets, flow)
@@ -127,12 +128,12 @@ def _differing_refs(pair: Pair) -> Iterator[str]:
             yield step.output_ref
 
 
-def _open(comparison: Comparison, chosen: Collection[Pair], payloads: Payloads) -> Opened:
+def _open(comparison: Comparison, chosen: Collection[Pair], payloads: Payloads, ignoring: Ignoring) -> Opened:
     found: dict[int, list[Facet]] = {}
     gaps: list[tuple[SectionName, Unavailable]] = []
     for pair in chosen:
         try:
-            found[pair.place] = list(facets(pair, payloads))
+            found[pair.place] = list(facets(pair, payloads, ignoring))
         except Missing as problem:
             gaps.append((_home(pair), _gap(pair, str(problem))))
     unopened = [pair for pair in comparison.pairs if pair.both and pair.differs and not pair.holds_others]

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject
 from traces.vocabulary import StepType
 
@@ -95,8 +96,9 @@ class RunFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Side:
-    """A run and its steps by ascending sequence number."""
+    """A run and its steps by ascending sequence number; their signatures leave out what `ignoring` names."""
 
     run: RunFacts
     steps: Sequence[SideStep]
     links: Sequence[Link] = ()
+    ignoring: Ignoring = NOTHING

@@ -117,6 +117,15 @@ def test_a_diff_leaves_out_the_same(client: Client) -> None:
     assert after["scores"]["tool_accuracy"] == 1.0
 
 
+def test_a_diff_of_calls_that_differ_otherwise_shows_only_that(client: Client) -> None:
+    first, second = desk("a", ONE), desk("b", TWO)
+    accepted(client, first, second)
+    other = desk("c", THREE, order="A-2", answer="lost")
+    report = post(client, "/diffs", {"base": str(first.id), "candidate": str(other.id)}).json()
+    arguments = [item for item in report["sections"]["tool"]["items"] if item["kind"] == "arguments"]
+    assert [[change["path"] for change in item["values"]] for item in arguments] == [["/order_id"]]
+
+
 def test_a_list_can_be_taken_back(client: Client) -> None:
     accepted(client, desk("a", ONE), desk("b", TWO))
     emptied = post(client, "/ignore-lists", {"app": "desk", "rules": []}).json()

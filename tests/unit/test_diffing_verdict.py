@@ -367,3 +367,13 @@ def test_a_template_and_its_variables_are_one_prompt() -> None:
     assert "the prompt template" in found.primary.title
     only = diff_of(base, run("What is the weather like in {city} today?", "Oslo", "It snows up here."), derived=True)
     assert only.attribution.sentence.startswith("Changing the prompt's city from Bern to Oslo")
+
+
+def test_what_identifies_a_request_is_no_parameter() -> None:
+    def asked_by(user_id: str, temperature: float) -> list[Given]:
+        call = model([user("Hi")], said("Hello."), user=user_id, request_id=user_id, temperature=temperature)
+        return [agent(), call, output("Hello.")]
+
+    [changed] = diff_of(asked_by("ada", 0.0), asked_by("eve", 1.0)).sections.model.items
+    assert [change.path for change in changed.values] == ["/temperature"]
+    assert diff_of(asked_by("ada", 0.0), asked_by("eve", 0.0)).sections.model.items == []
