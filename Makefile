@@ -82,7 +82,7 @@ run: setup ## serve Forkpoint on this machine, with the demo
 # Tests wait for processes and timers about as much as they work, so two lanes side by side take little longer than one.
 test: .make/dev .make/engines .make/chromium .make/frontend .make/semantic ## everything: checks, unit, causes, both databases, browser, embeddings
 	@echo "Two lanes side by side; what the second one says comes at the end."
-	@PYTEST_ADDOPTS="-o cache_dir=.make/pytest-second $$PYTEST_ADDOPTS" $(MAKE) second-lane > .make/second-lane.log 2>&1 & \
+	@PYTEST_ADDOPTS="-o cache_dir=.make/pytest-second $${PYTEST_ADDOPTS:-}" $(MAKE) second-lane > .make/second-lane.log 2>&1 & \
 	second=$$!; status=0; \
 	$(MAKE) first-lane || status=$$?; \
 	wait $$second || status=$$?; cat .make/second-lane.log; exit $$status
