@@ -23,7 +23,7 @@ class Follower:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def end(self, seconds: float = 20) -> list[dict[str, Any]]:
+    def end(self, seconds: float = 60) -> list[dict[str, Any]]:
         """Everything that was read, once the end of the session was among it."""
         self._thread.join(seconds)
         self._done.set()
