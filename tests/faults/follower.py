@@ -23,7 +23,7 @@ class Follower:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def end(self, seconds: float = 60) -> list[dict[str, Any]]:
+    def end(self, seconds: float = 20) -> list[dict[str, Any]]:
         """Everything that was read, once the end of the session was among it."""
         self._thread.join(seconds)
         self._done.set()
@@ -44,7 +44,7 @@ class Follower:
             self.connections += 1
             count = 0
             while not self._ended() and not (self._drops and count >= self._drops):
-                self.messages.append(json.loads(socket.recv(timeout=15)))
+                self.messages.append(json.loads(socket.recv(timeout=5)))
                 count += 1
 
     def _ended(self) -> bool:
