@@ -44,7 +44,7 @@ class Follower:
             self.connections += 1
             count = 0
             while not self._ended() and not (self._drops and count >= self._drops):
-                self.messages.append(json.loads(socket.recv(timeout=5)))
+                self.messages.append(json.loads(socket.recv(timeout=15)))
                 count += 1
 
     def _ended(self) -> bool:
