@@ -6,13 +6,15 @@ from typing import Any
 
 from celery.worker import WorkController, state
 from channels.layers import InMemoryChannelLayer
+from kombu.transport import memory
 
 from cockpit.celery import app
 from replay import stopping
 
 START_LIMIT_S = 15
-# Celery's loop notices a stop within 2 s; a task that is still running after this is recovered at the next start.
+# A task that is still running after this is recovered at the next start.
 STOP_LIMIT_S = 6
+_GLANCE_S = 0.1
 
 
 class LoopBoundLayer(InMemoryChannelLayer):
@@ -36,6 +38,16 @@ class LoopBoundLayer(InMemoryChannelLayer):
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(send, self._loop))
         else:
             send.close()  # the server is going down: nobody is listening any more
+
+
+class QuickTransport(memory.Transport):
+    """The in-memory queue, which lets the worker look up between messages.
+
+    Celery waits for one 2 s at a time, and once more after it was asked to end.
+    """
+
+    def drain_events(self, connection: Any, **_: Any) -> None:
+        super().drain_events(connection, timeout=_GLANCE_S)
 
 
 class _Controller(WorkController):

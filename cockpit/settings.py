@@ -224,6 +224,7 @@ CHANNEL_LAYERS = {
 }
 
 CELERY_BROKER_URL = "memory://" if EMBEDDED else REDIS_URL
+CELERY_BROKER_TRANSPORT = "cockpit.embedded:QuickTransport" if EMBEDDED else None
 # The in-memory transport polls once a second unless told otherwise.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.02} if EMBEDDED else _REDIS_LIMITS
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
