@@ -46,7 +46,7 @@ class QuickTransport(memory.Transport):
     Celery waits for one 2 s at a time, and once more after it was asked to end.
     """
 
-    def drain_events(self, connection: Any, **_: Any) -> None:
+    def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
         super().drain_events(connection, timeout=_GLANCE_S)
 
 
