@@ -12,7 +12,7 @@ from diffing.evidence_schemas import NoiseGate
 from replay.proving import gate, mediators, shares
 from replay.proving.facts import NOTHING, Asked, Facts, Space
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Lab, ManyAtOnce, Seen, Stage
-from replay.proving.search import FACTORIAL, Steps, explain, factorial, proved_single
+from replay.proving.search import FACTORIAL, Steps, explain, factorial, others, proved_single
 
 StageName = Literal["noise", "search", "parts", "mediators", "shares", ""]
 _DEEPEST = 3  # levels of parts: a paragraph, its sentence, the words
@@ -185,6 +185,7 @@ class Ladder:
             yield from factorial(self.space, atoms)
         elif len(atoms) <= _SAMPLED:
             self.sampled_shares = yield from shares.sample(self.space, atoms, _SEED)
+            yield from others(self.space)
 
     def _parts(self) -> Steps[None]:
         cause = self.cause()

@@ -132,6 +132,22 @@ def _sets(space: Space) -> Steps[None]:
         yield from minimal(space, space.all, lambda atoms: needed(space, atoms))
 
 
+def others(space: Space) -> Steps[None]:
+    """Smallest sets inside of what turned out to be enough although it holds none of those found.
+
+    Where a change disturbs what another one does, no way from the whole downwards leads to them: the whole without a
+    member is not enough, and a part of it is.
+    """
+    while len(found := space.smallest()) < _SETS:
+        apart = (one for one in space.known_enough() if not any(known <= one for known in found))
+        if (other := next(apart, None)) is None:
+            break
+        yield from minimal(space, other, lambda applied: enough(space, applied))
+        if space.smallest() == found:
+            break
+    yield from _members(space)
+
+
 def _shared(space: Space) -> Steps[None]:
     """What several sets have in common may be enough, where a change more made it too little or too much."""
     found = space.known_enough()

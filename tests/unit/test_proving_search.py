@@ -245,6 +245,19 @@ def test_a_big_change_is_halved() -> None:
     assert (found.verdict, found.confidence, found.primary) == ("single", "high", [["atom 117"]])
 
 
+def test_a_second_cause_is_found_where_a_change_disturbs_it_in_the_whole() -> None:
+    """`a` with `b`, or with `c`; but without `b` the change `d` undoes what `c` does, so that `b` looks needed."""
+
+    def truth(applied: Atoms) -> ProbeOutcome:
+        hit = applied >= {"a", "b"} or (applied >= {"a", "c"} and "d" not in applied)
+        return "candidate" if hit else "base"
+
+    for count in (8, 12):
+        found = proved(truth, count)
+        assert (found.verdict, found.confidence) == ("over_determined", "medium")
+        assert {frozenset(one) for one in found.primary} == {frozenset("ab"), frozenset("ac")}
+
+
 def needs_names(*names: str) -> Truth:
     return lambda applied: "candidate" if applied.issuperset(names) else "base"
 
