@@ -98,28 +98,18 @@ def _read(state: _Import, file: NamedFile, format: str | None) -> Iterator[Recor
     sample = Sample(name=file.name, head=head, complete=len(head) < SIZE)
     if not head.strip() and sample.complete:
         raise BadFile("the file is empty", "byte 0")
-    importer = _importer(sample, stream, format)
+    if format is None and not sample.complete and not sample.values:  # a long document, which says nothing in part
+        sample = Sample(name=file.name, head=opening.whole(opening.rejoined(head, stream)), complete=True)
+    importer = registry.detect(sample) if format is None else registry.named(format)
     if importer.by_line(sample):
-        yield from _by_line(state, file.name, importer, opening.rejoined(head, stream))
+        yield from _by_line(state, file.name, importer, opening.rejoined(sample.head, stream))
         return
-    data = head if sample.complete else opening.whole(opening.rejoined(head, stream))
+    data = sample.head if sample.complete else opening.whole(opening.rejoined(sample.head, stream))
     source = Source(name=file.name, data=data)
     if importer.parse_together is not None:
         state.together.setdefault(importer.name, []).append(source)
         return
     yield from _of_one_file(state, importer, source)
-
-
-def _importer(sample: Sample, stream: IO[bytes], format: str | None) -> Importer:
-    """The importer of a file; a long document that the sample cuts off is looked at whole."""
-    if format is not None:
-        return registry.named(format)
-    if not sample.complete and not sample.values:
-        data = opening.whole(opening.rejoined(sample.head, stream))
-        sample.head, sample.complete = data, True
-        for name in ("source", "is_lines", "values", "_first_lines"):
-            sample.__dict__.pop(name, None)
-    return registry.detect(sample)
 
 
 def _by_line(state: _Import, name: str, importer: Importer, stream: io.BufferedReader) -> Iterator[RecordedRun | None]:

@@ -16,6 +16,7 @@ from django.db import connection
 
 from tests import importing_fixtures as fixtures
 from traces import bundles, importing, queries
+from traces.importers.sample import SIZE
 from traces.importing import NamedFile
 from traces.models import Artifact, Run
 from traces.schemas import ImportReport
@@ -57,6 +58,17 @@ def test_what_a_step_said_is_read_back_as_it_was() -> None:
     from traces import store
 
     assert store.payload(model.input_ref) == fixtures.steps(recorded, StepType.MODEL)[-1].input
+
+
+@pytest.mark.parametrize("layout", ["in one line", "in several lines"])
+def test_a_document_longer_than_what_detection_looks_at_is_read_whole(layout: str) -> None:
+    document = transcript(1, "Is Dune in stock? " * (SIZE // 16))
+    if layout == "in several lines":
+        brief = transcript(0).partition(b'"messages":')[2].removesuffix(b"}")
+        document = document.replace(b'{"run_id"', b'{"earlier":\n' + brief + b'\n,"run_id"', 1)
+    assert len(document) > SIZE
+    report = importing.import_files([in_memory("run.json", document)])
+    assert (report.skipped, [run.steps for run in report.runs]) == ([], [4])
 
 
 def test_good_lines_are_imported_and_bad_ones_reported_with_their_line() -> None:

@@ -49,6 +49,8 @@ class Sample:
         try:
             for line in opening.lines(io.BufferedReader(io.BytesIO(self.head))):
                 found += _value_of(line.data)
+                if not found and not self.complete:
+                    return []  # a document in lines of its own, of which a later one may well be a whole value
                 if line.number >= _LINES:
                     break
         except BadFile:
