@@ -8,13 +8,14 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Final
 
 from traces.canonical import digest, escape_pointer
 from traces.json_types import JSONValue
 
 _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?")
+_EVERY_DIGIT: Final = Context(prec=64)  # the default rounds after 28, and would take two long ids for one
 _TOKEN: Final = re.compile(r"\S+")
 _TRIM: Final = "\"'`.,;:!?()[]{}<>"
 _NEGATIONS: Final = frozenset({
@@ -72,7 +73,7 @@ def _rigid(value: JSONValue) -> JSONValue:
         return value
     text = str(value)
     if isinstance(value, int | float) or _NUMBER.fullmatch(text):
-        return f"number {Decimal(text).normalize():f}"
+        return f"number {Decimal(text).normalize(_EVERY_DIGIT):f}"
     return f"text {text}"
 
 
@@ -87,8 +88,12 @@ def _normalised(value: str) -> str:
 
 
 def fixed_tokens(text: str) -> Iterable[str]:
-    """What has to be the same in two alike texts: numbers, ids, addresses, paths, dates, quantities and negations."""
-    for token in sorted(match.group().strip(_TRIM) for match in _TOKEN.finditer(text)):
+    """What has to be the same in two alike texts: numbers, ids, addresses, paths, dates, quantities and negations.
+
+    In the order of the text: who pays whom is said by which number comes first.
+    """
+    for match in _TOKEN.finditer(text):
+        token = match.group().strip(_TRIM)
         word = token.replace("\u2019", "'")
         if word in _FIXED or word.endswith("n't") or _is_identifier(token):
             yield word

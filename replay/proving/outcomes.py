@@ -68,7 +68,7 @@ def value(asked: EvidenceQuestion, result: Result) -> str:
         case "answer_exact":
             return result.answer
         case "answer_facts":
-            return digest(list[JSONValue](fixed_tokens(_normalised(result.answer))))
+            return digest(list[JSONValue](sorted(fixed_tokens(_normalised(result.answer)))))
         case "tool_calls":
             return digest(list[JSONValue](sorted(used.signature for used in result.tools)))
         case "status":

@@ -44,6 +44,8 @@ def test_similar_calls(recorded: JSONValue, current: JSONValue, expected: float)
         ({"q": "I can return the parcel next week"}, {"q": "I can't return the parcel next week"}),
         ({"q": "call the customer back on monday please"}, {"q": "call the customer back on sunday please"}),
         ({"q": "ship two boxes to the customer"}, {"q": "ship six boxes to the customer"}),
+        ({"q": "move 5 boxes from shelf 3"}, {"q": "move 3 boxes from shelf 5"}),
+        ({"id": "1234567890123456789012345678901"}, {"id": "1234567890123456789012345678902"}),
         ({"q": "the same words"}, {"query": "the same words"}),
         ({"q": "the same words"}, {"q": "the same words", "limit": 1}),
         ({"q": ["one thing here", "x"]}, {"q": ["one thing here"]}),
