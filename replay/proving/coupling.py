@@ -1,11 +1,12 @@
 """Recorded answers for a counterfactual replay: what no change touches is the same, not a new sample. Pure.
 
-The key of an answer is its call, and the how many-th time in the run the call is made. The side that is replayed
-answers first, then the other one, then earlier probes.
+The key of an answer is its call, and the how many-th time in the run the call is made. Calls that differ only in what
+the app's ignore list leaves out are the same call. The side that is replayed answers first, then the other one, then
+earlier probes.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -23,6 +24,12 @@ class Recorded:
 
 
 Recording = Mapping[str, Sequence[Recorded]]  # by signature, in order
+Alike = Callable[[str], str]  # a signature as it is under the ignore list
+
+
+def as_signed(signature: str) -> str:
+    """A signature where no ignore list holds."""
+    return signature
 
 
 @dataclass
@@ -31,9 +38,11 @@ class Coupling:
 
     recordings: Sequence[Recording]
     made: Counter[str] = field(default_factory=Counter)
+    alike: Alike = as_signed
 
     def answer(self, signature: str) -> Recorded | None:
         """The recorded answer to the call as it is made next."""
+        signature = self.alike(signature)
         turn = self.made[signature]
         for recording in self.recordings:
             answers = recording.get(signature, ())
@@ -43,8 +52,9 @@ class Coupling:
 
     def is_borrowed(self, signature: str) -> bool:
         """Whether the side that is replayed did not record the call as it is made next."""
+        signature = self.alike(signature)
         return not self.recordings or len(self.recordings[0].get(signature, ())) <= self.made[signature]
 
     def made_again(self, signature: str) -> None:
         if signature:
-            self.made[signature] += 1
+            self.made[self.alike(signature)] += 1

@@ -11,6 +11,7 @@ from replay.policy import Policy
 from replay.problems import Stopped
 from replay.proving.lab import Side
 from replay.proving.probing import MISSED
+from replay.proving.recordings import Recordings, Signatures
 from replay.proving.setups import Setup, coupled
 from replay.proving.watching import Lost, Missed, Watch
 from replay.proving.worlds import hit
@@ -37,7 +38,8 @@ class ProbeExecution(Execution):
         profile = OverrideProfile.model_validate(session.profile.profile)
         side: Side = "base" if probe.ask["side"] == "base" else "candidate"
         setup = Setup(run=session.source_run, fork=session.fork_sequence_no, overrides=profile, side=side)
-        self._coupling = coupled(probe.proof, setup)
+        alike = Signatures(session.source_run.app, self.ignoring.version)
+        self._coupling = coupled(probe.proof, setup, Recordings(alike=alike))
         self._payloads = payloads
         self._fresh = probe.repeat > 0
         self._watch: Watch | None = None

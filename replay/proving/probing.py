@@ -23,9 +23,9 @@ from replay.overrides import OverrideProfile
 from replay.policy import Budget as SessionBudget
 from replay.policy import Policy
 from replay.proving import outcomes, recordings
-from replay.proving.coupling import Recording
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Seen, Side, Stage
 from replay.proving.outcomes import Result, Unknown
+from replay.proving.recordings import Recordings, Signatures
 from replay.proving.setups import Setup, clamp, coupled
 from replay.proving.stages import clamped, stages
 from replay.proving.subject import Subject, live_price
@@ -33,6 +33,7 @@ from replay.proving.watching import Lost, Missed, Watch
 from replay.proving.worlds import RecordedWorld, Unanswered
 from replay.walk import Walk
 from replay.world import Call
+from traces import ignore_lists
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import MissingPart
@@ -68,7 +69,9 @@ class Laboratory:
         self.rows = {row.key: row for row in ProofProbe.objects.filter(proof=self.proof).select_related("session")}
         self.expected: list[Ask] = []
         self._graphs: dict[tuple[UUID, int], Graph] = {}
-        self._recordings: dict[UUID, Recording] = {}
+        # As replays do: what the app has accepted to leave out makes no call another one.
+        self._ignoring = ignore_lists.current(self.subject.base.app)
+        self._recordings = Recordings(alike=Signatures(self.subject.base.app, self._ignoring.version))
         self.arguments = outcomes.wants_arguments(self.question)
         sides: tuple[Side, Side] = ("base", "candidate")
         self.recorded = {side: self._recorded(side) for side in sides}
@@ -130,7 +133,12 @@ class Laboratory:
 
     def _recorded(self, side: Side) -> Result:
         run, fork = self.subject.recorded(side)
-        return recordings.result(run, fork, self.payloads, arguments=self.arguments)
+        self._recordings(run)
+        return self._result(run, fork)
+
+    def _result(self, run: UUID, fork: int) -> Result:
+        alike = self._recordings.alike
+        return recordings.result(run, fork, self.payloads, arguments=self.arguments, alike=alike)
 
     def _graph(self, setup: Setup) -> Graph:
         key = (setup.run.id, setup.fork)
@@ -138,15 +146,10 @@ class Laboratory:
             self._graphs[key] = load_graph(*key)
         return self._graphs[key]
 
-    def _recording(self, run: UUID) -> Recording:
-        if run not in self._recordings:
-            self._recordings[run] = recordings.recording(run)
-        return self._recordings[run]
-
     def _walked(self, setup: Setup) -> Seen | Call:
         """The probe in memory; the call that nobody recorded, where it comes to one."""
         graph = self._graph(setup)
-        coupling = coupled(self.proof, setup, self._recording)
+        coupling = coupled(self.proof, setup, self._recordings)
         watch = Watch(graph=graph, coupling=coupling, arguments=self.arguments)
         world = RecordedWorld(coupling=coupling, payloads=self.payloads)
         profile = apply_profile(setup.overrides, graph)
@@ -154,7 +157,7 @@ class Laboratory:
             return Seen(outcome="failed", missing=profile.refusals[0].detail)
         preflight.expect(graph, profile, self.payloads)
         try:
-            for event in Walk(graph, profile, _RECORDED, world).run():
+            for event in Walk(graph, profile, _RECORDED, world, ignoring=self._ignoring).run():
                 watch.see(event, self.payloads)
             came = watch.result(self.payloads)
             return self._seen(came, executed=watch.executed, cached=watch.cached, borrowed=watch.borrowed)
@@ -294,7 +297,8 @@ class Laboratory:
             return self._stored(row, Seen(outcome="needs_live" if missed else "failed", missing=why, **spent))
         if guess := recordings.guess_in(session.run_id, setup.fork):
             return self._stored(row, Seen(outcome="needs_live", missing=guess, **spent))
-        result = recordings.result(session.run_id, setup.fork, self.payloads, arguments=self.arguments)
+        self._recordings(session.run_id)
+        result = self._result(session.run_id, setup.fork)
         executed = session.cached_count + session.simulated_count
         seen = self._seen(
             result, executed=executed, cached=session.cached_count, live=session.live_calls, cost=cost,

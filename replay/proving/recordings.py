@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
@@ -9,12 +10,13 @@ from django.db.models import QuerySet
 
 from diffing.facets import answer_text
 from replay.graph import CONTAINERS
-from replay.proving.coupling import Coupling, Recorded, Recording
+from replay.proving.coupling import Alike, Coupling, Recorded, Recording, as_signed
 from replay.proving.outcomes import Result, Used
 from replay.proving.watching import FAILED
 from replay.world import LIVE_REASONS
+from traces import ignore_lists
 from traces.json_types import JSONValue
-from traces.models import Step
+from traces.models import IgnoreList, Step
 from traces.vocabulary import Label, Reason, StepStatus, StepType
 
 _ASKED: Final = "asked"  # in the detail of an answer that the operator gave when he was asked
@@ -22,36 +24,64 @@ _COLUMNS: Final = ("sequence_no", "type", "signature", "output_ref", "status", "
 Payload = Callable[[str], JSONValue]
 
 
-def coupling(
-    runs: Iterable[UUID], *, replayed: UUID, fork: int, recording: Callable[[UUID], Recording]
-) -> Coupling:  # fmt: skip
+class Signatures:
+    """Recorded signatures under one version of an app's ignore list; 0 is the one that leaves out nothing."""
+
+    def __init__(self, app: str, version: int) -> None:
+        self._list = IgnoreList.objects.filter(app=app, version=version).first() if version else None
+        self._known: dict[str, str] = {}
+
+    def __call__(self, signature: str) -> str:
+        return self._known.get(signature, signature)
+
+    def learn(self, run_id: UUID) -> None:
+        """Look up the calls of a run."""
+        if self._list is not None:
+            made = Step.objects.filter(run_id=run_id).exclude(signature="").values_list("signature", flat=True)
+            self._known |= ignore_lists.reduced(self._list, made.distinct())
+
+
+@dataclass
+class Recordings:
+    """The recordings of runs, each read once, under one ignore list."""
+
+    alike: Signatures
+    _read: dict[UUID, Recording] = field(default_factory=dict)
+
+    def __call__(self, run_id: UUID) -> Recording:
+        if run_id not in self._read:
+            self.alike.learn(run_id)
+            self._read[run_id] = _recording(run_id, self.alike)
+        return self._read[run_id]
+
+
+def coupling(runs: Iterable[UUID], *, replayed: UUID, fork: int, recording: Recordings) -> Coupling:
     """The recordings in the order in which they answer, with the calls before the fork as made."""
+    found = [recording(run) for run in dict.fromkeys(runs)]
     before = Step.objects.filter(run_id=replayed, sequence_no__lt=fork).exclude(signature="")
-    return Coupling(
-        recordings=[recording(run) for run in dict.fromkeys(runs)],
-        made=Counter(before.values_list("signature", flat=True)),
-    )
+    made = Counter(map(recording.alike, before.values_list("signature", flat=True)))
+    return Coupling(recordings=found, made=made, alike=recording.alike)
 
 
-def recording(run_id: UUID) -> Recording:
+def _recording(run_id: UUID, alike: Alike) -> Recording:
     """The answers of a run that were really given: no placeholders, no blocked calls, nothing that was made up."""
     found: dict[str, list[Recorded]] = {}
     rows = Step.objects.filter(run_id=run_id).exclude(signature="").order_by("sequence_no")
     for no, type, signature, output_ref, status, label, reason, detail in rows.values_list(*_COLUMNS).iterator(2000):
         if _is_real(type, output_ref, status, label, reason, detail):
             answer = Recorded(run=run_id, step=no, output_ref=output_ref, status=StepStatus(status))
-            found.setdefault(signature, []).append(answer)
+            found.setdefault(alike(signature), []).append(answer)
     return found
 
 
-def result(run_id: UUID, fork: int, payload: Payload, *, arguments: bool) -> Result:
+def result(run_id: UUID, fork: int, payload: Payload, *, arguments: bool, alike: Alike = as_signed) -> Result:
     """What a run came to from the fork on."""
     steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no")
     acting = steps.exclude(type__in=[*CONTAINERS, StepType.OUTPUT])
     status, reason = acting.values_list("status", "reason").last() or ("", "")
     return Result(
         answer=_answer(steps, payload), failed=None if reason == Reason.POLICY_FALLBACK else status in FAILED,
-        tools=tuple(_used(row, payload if arguments else None) for row in _tools(steps)),
+        tools=tuple(_used(row, payload if arguments else None, alike) for row in _tools(steps)),
     )  # fmt: skip
 
 
@@ -93,7 +123,7 @@ def _tools(steps: QuerySet[Step]) -> Iterable[tuple[str, str, str, str]]:
     return steps.filter(type=StepType.TOOL).values_list("name", "tool_name", "signature", "input_ref").iterator(2000)
 
 
-def _used(row: tuple[str, str, str, str], payload: Payload | None) -> Used:
+def _used(row: tuple[str, str, str, str], payload: Payload | None, alike: Alike) -> Used:
     name, tool_name, signature, input_ref = row
     arguments = payload(input_ref) if payload is not None and input_ref else None
-    return Used(tool=tool_name or name, signature=signature, arguments=arguments)
+    return Used(tool=tool_name or name, signature=alike(signature), arguments=arguments)

@@ -1,8 +1,6 @@
 """What an ask comes to: the run that is replayed, from where, with which overrides, coupled by which recordings."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from uuid import UUID
 
 from replay.experiments.aggregation import COMPLETED
 from replay.loading import Payloads
@@ -10,7 +8,7 @@ from replay.models import Proof, ProofProbe
 from replay.overrides import Match, Override, OverrideProfile, ToolOverride
 from replay.policy import Policy
 from replay.proving import recordings
-from replay.proving.coupling import Coupling, Recording
+from replay.proving.coupling import Coupling
 from replay.proving.lab import Side
 from replay.schemas import ReplayRequest
 from traces.canonical import digest
@@ -36,9 +34,7 @@ class Setup:
         return ReplayRequest(run=str(self.run.id), fork_step=self.fork, overrides=self.overrides, policy=policy)
 
 
-def coupled(
-    proof: Proof, setup: Setup, recording: Callable[[UUID], Recording] = recordings.recording
-) -> Coupling:  # fmt: skip
+def coupled(proof: Proof, setup: Setup, recording: recordings.Recordings) -> Coupling:
     """The recordings for a replay: its side's first, then the other side's, then those of earlier probes."""
     base, candidate = proof.diff.base_id, proof.diff.candidate_id
     own = [base, candidate] if setup.side == "base" else [candidate, base]

@@ -105,7 +105,8 @@ class Watch:
         self._note(node.type, said)
         if node.type is StepType.TOOL:
             arguments = payload(node.input_ref) if self.arguments and node.input_ref else None
-            self.tools.append(Used(tool=node.called, signature=node.signature, arguments=arguments))
+            signature = self.coupling.alike(node.signature)
+            self.tools.append(Used(tool=node.called, signature=signature, arguments=arguments))
 
     def _resolved(self, event: Resolved) -> None:
         call, answer = event.call, event.answer
@@ -120,8 +121,8 @@ class Watch:
             self.unknown.add(call.node.no if call.node is not None else call.no)
             self.undecided = self.undecided or (call.no if call.type in _DECIDING else None)
         if answer.action == "cache" and call.type in _WORLD:
-            self.borrowed += self.coupling.is_borrowed(call.signature)
-        self.coupling.made_again(call.signature)
+            self.borrowed += self.coupling.is_borrowed(call.reduced or call.signature)
+        self.coupling.made_again(call.reduced or call.signature)
         known = call.type in CALLED or not guessed
         said = _Said(
             no=call.no, source=call.no, known=known, kept=answer.label is Label.EXACT, ref=answer.output_ref,
@@ -129,7 +130,8 @@ class Watch:
         )  # fmt: skip
         self._note(call.type, said)
         if call.type is StepType.TOOL:
-            self.tools.append(Used(tool=call.called, signature=call.signature, arguments=call.input))
+            signature = call.reduced or self.coupling.alike(call.signature)
+            self.tools.append(Used(tool=call.called, signature=signature, arguments=call.input))
 
     def _refuse(self, call: Call, guessed: str) -> None:
         what = f"step {call.no} ({call.type} {call.called})"

@@ -20,8 +20,10 @@ from replay.models import Proof, ProofProbe, ReplaySession
 from replay.proving import running, services
 from replay.proving.probing import Laboratory
 from tests.provider_server import Exchange, openai_chunk, provider_server
-from tests.replay_runs import Says, order_desk
+from tests.replay_runs import Asks, Says, order_desk
+from traces import ignore_lists
 from traces import queries as recorded
+from traces.ignoring import IgnoreRule
 from traces.models import Run
 from traces.services import record
 from traces.vocabulary import StepType
@@ -262,6 +264,29 @@ def test_separate_recordings_are_proved_by_making_one_the_other(ruled: Ruled) ->
     named = next(atom for atom in found["atoms"] if atom["id"] == found["primary"][0][0])
     assert named["title"] == "Switching the model from m1 to m2"
     assert len(found["atoms"]) == 2
+
+
+def request_ids(name: str, at: str, model: str, answer: str) -> UUID:
+    """Somebody asks about an order; the call of the tool has an id of its own in every run."""
+    asks = Asks("get_order", {"order_id": "A-1", "request_id": at}, {"status": answer})
+    run = order_desk([("Where is it?", (asks, Says(f"It is {answer}.")))], external_id=name, model=model)
+    return UUID(str(record(run).run_id))
+
+
+def test_what_the_app_leaves_out_of_its_signatures_makes_no_call_another_one(
+    client: Client, no_queue: list[tuple[str, str]]
+) -> None:
+    """The other recording's call differs only in an id that the accepted list leaves out: it answers the probe."""
+    base = request_ids("a", "0b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e", "m1", "lost")
+    other = request_ids("b", "1b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e", "m2", "sent")
+    diff = post(client, "/diffs", {"base": str(base), "candidate": str(other)}).json()["id"]
+    asked = {"question": "tool_calls"}
+    before = post(client, f"/diffs/{diff}/prove/preview", asked).json()
+    pointers = {"tool": "/request_id", "model": "/messages/*/tool_calls/*/arguments/request_id"}
+    rules = [IgnoreRule.model_validate({"type": type, "pointer": pointer}) for type, pointer in pointers.items()]
+    ignore_lists.sign(ignore_lists.set_rules(app="desk", rules=rules, by="somebody"))
+    after = post(client, f"/diffs/{diff}/prove/preview", asked).json()
+    assert (before["differs"], after["differs"]) == (True, False)
 
 
 def test_without_live_calls_chance_is_not_ruled_out_and_the_price_is_told(ruled: Ruled) -> None:
