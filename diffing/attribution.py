@@ -3,44 +3,28 @@
 Roots are changes that no earlier change explains. Those whose effect cannot have reached the final answer are
 discarded (inert, unreached or dominated: every way passes an answer that is the same in both runs). Of the rest
 only those count that precede the first changed answer; the order of the replay-fork-diff document (prompt,
-retrieval, tool, model) picks one. Recordings alone never give more than medium confidence.
+retrieval, tool, model) picks one. Where nobody changed anything, it was chance. Recordings alone never give more
+than medium confidence.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from diffing import chance
+from diffing.chance import Chance
 from diffing.comparison import Comparison, Pair
-from diffing.facets import SYSTEM_ROLES, Facet
+from diffing.facets import Facet
 from diffing.flow import Flow
-from diffing.messages import MessagePair
+from diffing.roots import Atom, Roots, roots
 from diffing.terms import Category
-from traces.canonical import digest
-from traces.summaries import one_line
 from traces.vocabulary import StepType
 
 # The document's four priorities, with what it does not name where it belongs: the user's words are part of the
 # request; a step that is new or gone explains more than an answer that differs for no recorded reason.
 PRIORITY: Final[tuple[Category, ...]] = ("prompt", "upstream", "retrieval", "tool", "model", "structure", "output")
 
-_STANDING: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
 Verdict = Literal["cause", "no_difference", "no_effect", "noise", "inconclusive"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Atom:
-    """One change that no earlier change explains. `places` are the pairs it acts on, the first one first.
-
-    `facet` is None for a step that only one side has; `sampled` marks a model that answered the same request
-    differently without anybody's doing.
-    """
-
-    category: Category
-    places: tuple[int, ...]
-    pair: Pair
-    facet: Facet | None = None
-    sampled: bool = False
-    overridden: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +38,7 @@ class Reasoning:
     later: tuple[Atom, ...] = ()
     connected: bool = True  # the recorded data flow leads from the cause to the final answer
     live: frozenset[int] = frozenset()  # changed pairs from which the final answer can have been reached
+    chance: Chance = field(default_factory=Chance)
 
 
 def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> Reasoning:
@@ -61,31 +46,45 @@ def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
     if not any(pair.differs for pair in comparison.acting):
         return Reasoning(verdict="no_difference")
     final = comparison.final
-    atoms = [atom for atom in _atoms(comparison, facets, flow) if not _restates(atom, final)]
+    found = roots(comparison, facets, flow)
+    found = replace(found, atoms=[atom for atom in found.atoms if not _restates(atom, final)])
     if final is None or not final.answers_differently:
-        return Reasoning(verdict="no_effect", discarded=tuple(atoms))
+        judged = chance.judged(comparison, found.atoms, found.reactions, range(len(comparison.pairs)))
+        return Reasoning(verdict="no_effect", discarded=tuple(found.atoms), chance=judged)
     live = frozenset(flow.before(final.place) | {final.place})
-    return _choose(comparison, flow, atoms, live)
+    return _choose(comparison, flow, found, live)
 
 
-def _choose(comparison: Comparison, flow: Flow, atoms: Sequence[Atom], live: frozenset[int]) -> Reasoning:
+def _choose(comparison: Comparison, flow: Flow, found: Roots, live: frozenset[int]) -> Reasoning:
+    atoms = found.atoms
     alive = [atom for atom in atoms if _acts(comparison, flow, atom, live)]
     discarded = tuple(atom for atom in atoms if atom not in alive)
     connected = bool(alive)
     if not connected:  # the links are incomplete: nothing is certified, so nothing may be discarded
         alive, discarded = list(atoms), ()
-    first = _first_answer(comparison, live if connected else range(len(comparison.pairs)))
+    places = live if connected else range(len(comparison.pairs))
+    first = _first_answer(comparison, places)
     early = [atom for atom in alive if atom.places[0] <= first] or alive
     later = tuple(atom for atom in alive if atom not in early)
+    judged = chance.judged(comparison, alive, found.reactions, places)
     undecided = Reasoning(
-        verdict="inconclusive", rivals=tuple(early), discarded=discarded, later=later, connected=connected, live=live
-    )
+        verdict="inconclusive", rivals=tuple(early), discarded=discarded, later=later, connected=connected, live=live,
+        chance=judged,
+    )  # fmt: skip
+    if judged.certain:
+        return _drawn(undecided, alive)
     best = min(early, key=_rank, default=None)
     rivals = tuple(atom for atom in early if atom is not best)
-    if best is None or any(_rank(atom) == _rank(best) for atom in rivals):
+    if best is None or best.sampled or any(_rank(atom) == _rank(best) for atom in rivals):
         return undecided
-    verdict: Verdict = "noise" if best.sampled and not rivals else "cause"
-    return replace(undecided, verdict=verdict, primary=best, rivals=rivals)
+    return replace(undecided, verdict="cause", primary=best, rivals=rivals)
+
+
+def _drawn(found: Reasoning, atoms: Sequence[Atom]) -> Reasoning:
+    """Chance did it; what was drawn first is named."""
+    first = min(atoms, key=lambda atom: atom.places[0])
+    others = tuple(atom for atom in atoms if atom is not first)
+    return replace(found, verdict="noise", primary=first, rivals=others, later=())
 
 
 def _restates(atom: Atom, final: Pair | None) -> bool:
@@ -107,126 +106,3 @@ def _first_answer(comparison: Comparison, places: Collection[int]) -> int:
 
 def _rank(atom: Atom) -> int:
     return PRIORITY.index(atom.category)
-
-
-def _atoms(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> list[Atom]:
-    """The roots, in order; one change that shows in many steps is one."""
-    changed = {pair.place for pair in comparison.acting if pair.answers_differently}
-    tainted = flow.after({pair.place for pair in comparison.acting if pair.differs})
-    found: dict[str, Atom] = {}
-    for pair in comparison.acting:
-        if not pair.differs:
-            continue
-        if pair.place in comparison.resampled:
-            own: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, sampled=True),)
-        else:
-            context = _Context(
-                tainted=pair.place in tainted, fed=_fed(pair, flow, changed), given=comparison.given
-            )  # fmt: skip
-            own = _own(pair, facets.get(pair.place, ()), context)
-        for atom in own:
-            key = _identity(atom)
-            known = found.get(key)
-            found[key] = replace(known, places=(*known.places, pair.place)) if known else atom
-    return _standing(comparison, list(found.values()))
-
-
-def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
-    """A prompt, tools or a model that changed stand behind every model call, also behind those of one run alone."""
-    alone = {p.place for p in comparison.acting if p.both is None and p.step.type == StepType.MODEL}
-    standing = [atom for atom in atoms if atom.facet is not None and atom.facet.kind in _STANDING]
-    if not alone or not standing:
-        return atoms
-    kept = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in alone]
-    return [replace(atom, places=tuple(sorted({*atom.places, *alone}))) if atom in standing else atom for atom in kept]
-
-
-def _identity(atom: Atom) -> str:
-    facet = atom.facet
-    if facet is None and atom.sampled:
-        return "sampled"  # what comes of another answer may be another answer again
-    if facet is None or facet.part == "output":
-        return f"{atom.pair.place} {facet.kind if facet else ''}"
-    if facet.messages:
-        return digest([list(facet.messages[0].key)])
-    return digest([facet.kind, facet.base, facet.candidate])
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Context:
-    """What an earlier change can have brought about at a pair.
-
-    `tainted`: something of it; `fed`: the messages that came from a changed step directly; `given`: what the runs were
-    given to begin with.
-    """
-
-    tainted: bool
-    fed: frozenset[str]
-    given: frozenset[str]
-
-
-def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterable[Atom]:
-    """What changed at this pair itself, rather than because of something before it."""
-    if pair.both is None:
-        if not context.tainted:
-            yield Atom(category="structure", places=(pair.place,), pair=pair)
-        return
-    given = [facet for facet in facets if facet.part != "output"]
-    # Template and variables of one prompt are one change: what they render to is what is used.
-    for facet in given[:1] if pair.step.type == StepType.PROMPT else given:
-        own = _own_part(facet, context)
-        if own:
-            yield Atom(category=_category(own), places=(pair.place,), pair=pair, facet=own)
-    made = [facet for facet in facets if facet.part == "output"]
-    if made and (pair.overridden or (not given and not context.tainted)):
-        yield _answered(pair, made[0])
-
-
-def _answered(pair: Pair, facet: Facet) -> Atom:
-    """Another answer to the same call: an operator's, the world's, or a model's that was sampled anew."""
-    sampled = pair.step.type == StepType.MODEL and not pair.overridden
-    return Atom(
-        category=facet.category,
-        places=(pair.place,),
-        pair=pair,
-        facet=facet,
-        sampled=sampled,
-        overridden=pair.overridden,
-    )
-
-
-def _own_part(facet: Facet, context: _Context) -> Facet | None:
-    """The facet, or the part of it, that no earlier step brought about."""
-    if facet.part == "config" or facet.kind in _STANDING:
-        return facet
-    if facet.form == "messages":
-        own = tuple(item for item in facet.messages if _is_own(item, context))
-        return replace(facet, messages=own) if own else None
-    return None if context.tainted else facet
-
-
-def _is_own(item: MessagePair, context: _Context) -> bool:
-    """After a changed answer the history differs, and what a user says may be a reaction to it.
-
-    But what the run was given before any answer is nobody's reaction.
-    """
-    if item.role in SYSTEM_ROLES:
-        return True
-    places = {f"/messages/{index}" for index in (item.base_index, item.candidate_index) if index is not None}
-    if not context.fed.isdisjoint(places):
-        return False
-    first = item.opening and not context.given.isdisjoint(map(one_line, (item.base, item.candidate)))
-    return first or not context.tainted
-
-
-def _fed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:
-    """Which messages of the request came from a changed step directly."""
-    paths = [travel.path for travel in flow.into.get(pair.place, ()) if travel.producer in changed]
-    return frozenset("/".join(path.split("/")[:3]) for path in paths)
-
-
-def _category(facet: Facet) -> Category:
-    """A changed message of the user is upstream of the run; an edited history is a changed prompt."""
-    if facet.form == "messages":
-        return "upstream" if facet.messages[0].role == "user" else "prompt"
-    return facet.category

@@ -30,6 +30,11 @@ def told(comparison: Comparison, facets: Facets, ahead: Sequence[Pair]) -> str:
     return f"meant that {outcome}, and {final.clause}" if outcome else final.predicate
 
 
+def ended(comparison: Comparison, facets: Facets) -> str:
+    """What became of the final answer, without saying what did it."""
+    return _final(comparison, facets).clause
+
+
 def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[str]:
     """Other arguments of a tool, or a tool that is called by one run only; the first one tells the story."""
     for pair in ahead:

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from diffing import effects, wording
-from diffing.attribution import Atom, Reasoning
+from diffing.attribution import Reasoning
 from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
 from diffing.flow import Flow, Travel
 from diffing.references import step_ref
+from diffing.repeats import Repeats
+from diffing.roots import Atom
 from diffing.schemas import Attribution, Cause, PathLink
 from diffing.terms import Confidence
 from diffing.text import shortened
@@ -89,20 +91,33 @@ class Case:
 
     def _undecided(self) -> str:
         rivals = [_inner(phrase(atom)) for atom in self.found.rivals[:_NAMED]]
+        doubts = list(self.found.chance.doubts) if any(atom.sampled for atom in self.found.rivals) else []
         if not rivals:
             return "The final answers differ, but nothing that was recorded before them does."
         more = len(self.found.rivals) - len(rivals)
-        named = "; ".join([*rivals, f"{more} more"] if more else rivals)
-        return f"The final answers differ, and the recordings alone cannot say which of these changes did it: {named}."
+        named = "; ".join([*rivals, *([f"{more} more"] if more else []), *doubts])
+        which = "which of these" if doubts else "which of these changes"
+        return f"The final answers differ, and the recordings alone cannot say {which} did it: {named}."
 
     def _sampled(self) -> str:
         assert self.found.primary is not None  # a verdict of noise names the step that answered anew
+        if self.found.chance.repeats is not None:
+            return self._repeated(self.found.chance.repeats, self.found.primary)
         pairs = [self.comparison.pairs[place] for place in self.found.primary.places]
         said = effects.told(self.comparison, self.facets, self._ahead(self.found.primary))
         number = min((pair.base.sequence_no for pair in pairs if pair.base), default=pairs[0].step.sequence_no)
         return (
             f"Nothing recorded differs before step {number}, where the model answered the same request differently, "
             f"which {said}; that is the model's own randomness, or something that was not recorded."
+        )
+
+    def _repeated(self, declared: Repeats, first: Atom) -> str:
+        step = first.pair.base or first.pair.step
+        ended = effects.ended(self.comparison, self.facets)
+        return (
+            f"Chance: these are two tries at one task under one configuration ({_tries(declared)}), and nothing that "
+            f"anybody sets differs between them. They part at step {step.sequence_no}, where {_parting(first)}; in the "
+            f"end {wording.closed(ended)}"
         )
 
     def _ahead(self, atom: Atom) -> list[Pair]:
@@ -191,7 +206,12 @@ class Case:
         said = []
         if found.primary and found.verdict == "cause":
             said.append(f"{_RULES[found.primary.category]}.")
-        if found.primary and found.primary.sampled:
+        if found.primary and found.verdict == "noise" and found.chance.repeats is not None:
+            said.append(
+                f"Both runs name task {found.chance.repeats.task} and the same configuration; what they recorded of "
+                "prompts, tools, models and parameters is the same as well."
+            )
+        elif found.primary and found.primary.sampled:
             said.append(
                 f"The request of {wording.step_name(found.primary.pair)} is the same in both runs; its answer is not."
             )
@@ -203,8 +223,10 @@ class Case:
             said.append(f"Ruled out: {_inner(phrase(atom))} — {self._certificate(atom)}.")
         if self.comparison.derived and found.verdict != "no_difference":
             said.append("One run is a replay of the other, so everything outside the change is the recording itself.")
-        elif found.verdict in {"cause", "inconclusive", "noise"}:
+        elif found.verdict in {"cause", "inconclusive"}:
             said.append("Two separate recordings: chance can have changed the answers as well.")
+        if found.verdict in {"cause", "inconclusive"}:
+            said += [f"Not ruled out either: {doubt}." for doubt in found.chance.doubts]
         return said
 
     def _flow_evidence(self) -> str:
@@ -230,7 +252,8 @@ class Case:
             return ""
         if found.verdict == "noise":
             assert found.primary is not None  # a verdict of noise names the step
-            return f"Replay the base from {_number(found.primary)} four times unchanged: varying answers are noise."
+            replay = f"Replay the base from {_number(found.primary)} four times unchanged"
+            return f"{replay}, to see how often the answer varies."
         atoms = [found.primary, *found.rivals, *found.later] if found.primary else [*found.rivals, *found.later]
         if not atoms:
             return "Replay the base unchanged four times: if the final answer varies, it is noise."
@@ -264,6 +287,21 @@ def _alone(pair: Pair) -> str:
         return f"{'Not calling' if pair.base else 'Calling'} {pair.step.called} at step {number} of the {side}"
     said = f" (“{shortened(pair.step.summary, 60)}”)" if pair.step.summary else ""
     return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {number} of the {side}{said}"
+
+
+def _tries(declared: Repeats) -> str:
+    """Which tries they are, of which task."""
+    counter = declared.counter.replace("_", " ").removesuffix(" id")
+    return f"task {declared.task}, {counter} {wording.shown(declared.base)} and {wording.shown(declared.candidate)}"
+
+
+def _parting(atom: Atom) -> str:
+    """Where two tries that began alike went apart."""
+    if atom.sampled:
+        return "the model answered the same request differently"
+    if atom.facet is None:
+        return f"only the {'base' if atom.pair.base else 'candidate'} has a {atom.pair.step.type} step"
+    return "the user said something else" if atom.facet.form == "messages" else "the model answered differently"
 
 
 def _telling(facet: Facet) -> tuple[bool, bool]:

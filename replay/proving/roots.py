@@ -9,6 +9,7 @@ from diffing.comparison import Pair
 from diffing.messages import MessagePair
 from diffing.references import step_ref
 from diffing.report import Examined
+from diffing.roots import Atom as Root
 from diffing.verdict import phrase
 from diffing.wording import shown
 from replay.proving.atoms import Change, Slot, Value
@@ -44,7 +45,7 @@ def roots(seen: Examined) -> list[Change]:
     return list(changes.values())
 
 
-def _changes(seen: Examined, atom: attribution.Atom) -> Iterator[Change]:
+def _changes(seen: Examined, atom: Root) -> Iterator[Change]:
     facet = atom.facet
     if facet is None or atom.sampled:
         yield _untestable(atom, _STRUCTURE if facet is None else _CHANCE)
@@ -73,14 +74,14 @@ _WHY: Final = {
 }
 
 
-def _system(seen: Examined, atom: attribution.Atom) -> Change:
+def _system(seen: Examined, atom: Root) -> Change:
     assert atom.facet is not None  # its caller looked
     if not atom.facet.base or not atom.facet.candidate:
         return _untestable(atom, "one of the runs has no system prompt, and no override takes one away")
     return _set(seen, atom, "prompt", "system", atom.facet.base, atom.facet.candidate)
 
 
-def _settings(seen: Examined, atom: attribution.Atom) -> Iterator[Change]:
+def _settings(seen: Examined, atom: Root) -> Iterator[Change]:
     """One change for each setting."""
     facet = atom.facet
     assert facet is not None  # its caller looked
@@ -101,7 +102,7 @@ def _settings(seen: Examined, atom: attribution.Atom) -> Iterator[Change]:
             yield _set(seen, atom, category, setting, left[name], right[name], title=title)
 
 
-def _message(seen: Examined, atom: attribution.Atom, item: MessagePair) -> Change:
+def _message(seen: Examined, atom: Root, item: MessagePair) -> Change:
     """A message that is other, new or gone, edited where it first stands."""
     assert atom.facet is not None  # its caller looked
     before = [each for each in atom.facet.messages if each is not item and _place(each) < _place(item)]
@@ -130,7 +131,7 @@ def _edit(own: int | None, other: int | None, at: int, theirs: Sequence[JSONValu
     return {"op": "insert" if own is None else "replace", "index": at, "content": given.get("content"), **role}
 
 
-def _prompt(seen: Examined, atom: attribution.Atom) -> Change:
+def _prompt(seen: Examined, atom: Root) -> Change:
     """Template, version and variables together: what they render to is what is used."""
     left, right = (_object(value) for value in _inputs(seen, atom.pair))
     names = [name for name in _PROMPT if left.get(name) != right.get(name)]
@@ -140,7 +141,7 @@ def _prompt(seen: Examined, atom: attribution.Atom) -> Change:
     return _set(seen, atom, "prompt", "*", *values)
 
 
-def _output(seen: Examined, atom: attribution.Atom) -> Change:
+def _output(seen: Examined, atom: Root) -> Change:
     """Another answer of the world, or of an operator."""
     base, candidate = atom.pair.both or (None, None)
     if base is None or candidate is None:
@@ -159,7 +160,7 @@ def _output(seen: Examined, atom: attribution.Atom) -> Change:
 
 
 def _set(
-    seen: Examined, atom: attribution.Atom, category: str, field: str, base: JSONValue, candidate: JSONValue, *,
+    seen: Examined, atom: Root, category: str, field: str, base: JSONValue, candidate: JSONValue, *,
     title: str = "",
 ) -> Change:  # fmt: skip
     slots = [_slots(seen, atom.places, category, field, side) for side in (0, 1)]
@@ -181,7 +182,7 @@ def _slots(seen: Examined, places: Sequence[int], category: str, field: str, sid
     )
 
 
-def _atom(atom: attribution.Atom, *, title: str = "", name: str = "", why: str = "") -> Atom:
+def _atom(atom: Root, *, title: str = "", name: str = "", why: str = "") -> Atom:
     pair = atom.pair
     kind = atom.facet.kind if atom.facet is not None else "step"
     count = len(atom.places)
@@ -193,7 +194,7 @@ def _atom(atom: attribution.Atom, *, title: str = "", name: str = "", why: str =
     )  # fmt: skip
 
 
-def _untestable(atom: attribution.Atom, why: str, *, title: str = "", name: str = "") -> Change:
+def _untestable(atom: Root, why: str, *, title: str = "", name: str = "") -> Change:
     return Change(atom=_atom(atom, title=title, name=name, why=why))
 
 

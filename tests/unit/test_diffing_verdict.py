@@ -258,7 +258,7 @@ def test_what_the_user_said_is_upstream() -> None:
     assert "in the user's message" in found.sentence
 
 
-def test_a_users_reaction_to_another_answer_is_not_a_cause() -> None:
+def test_what_a_user_says_after_another_answer_is_no_cause_and_not_ruled_out() -> None:
     def run(answer: str, reaction: str, final: str) -> list[Given]:
         first = [user("Refund A-1")]
         return [
@@ -271,8 +271,11 @@ def test_a_users_reaction_to_another_answer_is_not_a_cause() -> None:
     found = diff_of(
         run("No.", "Why not?", "It is too late."), run("Yes.", "Thank you!", "You are welcome.")
     ).attribution
-    assert found.verdict == "noise"
-    assert not found.alternatives
+    assert (found.verdict, found.confidence) == ("inconclusive", "low")
+    assert [cause.title.partition(" at ")[0] for cause in found.alternatives] == [
+        "Another answer of the model to the same request"
+    ]
+    assert "what the user says otherwise before step 3" in found.sentence
 
 
 def test_steps_without_recorded_flow_are_ordered_and_it_is_said() -> None:

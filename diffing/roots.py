@@ -1,0 +1,188 @@
+"""The changes that no earlier change explains, and the differences that only seem to be explained by one. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from diffing.comparison import Comparison, Pair
+from diffing.facets import SYSTEM_ROLES, Facet
+from diffing.flow import Flow
+from diffing.messages import MessagePair
+from diffing.terms import Category
+from traces.canonical import digest
+from traces.summaries import one_line
+from traces.vocabulary import StepType
+
+_STANDING: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
+_TEMPLATES: Final = frozenset({"template", "template version and variables"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Atom:
+    """One change that no earlier change explains. `places` are the pairs it acts on, the first one first.
+
+    `facet` is None for a step that only one side has; `sampled` marks a model that answered the same request
+    differently without anybody's doing.
+    """
+
+    category: Category
+    places: tuple[int, ...]
+    pair: Pair
+    facet: Facet | None = None
+    sampled: bool = False
+    overridden: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reaction:
+    """What differs after an earlier difference, and may come of it or not: a user's words, a prompt's template."""
+
+    kind: Literal["user", "template"]
+    pair: Pair
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Roots:
+    atoms: Sequence[Atom]
+    reactions: Sequence[Reaction]
+
+
+def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> Roots:
+    """In order; one change that shows in many steps is one."""
+    changed = {pair.place for pair in comparison.acting if pair.answers_differently}
+    tainted = flow.after({pair.place for pair in comparison.acting if pair.differs})
+    found: dict[str, Atom] = {}
+    reactions: list[Reaction] = []
+    for pair in comparison.acting:
+        if not pair.differs:
+            continue
+        if pair.place in comparison.resampled:
+            own: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, sampled=True),)
+        else:
+            context = _Context(
+                tainted=pair.place in tainted, fed=_fed(pair, flow, changed), given=comparison.given
+            )  # fmt: skip
+            own = _own(pair, facets.get(pair.place, ()), context)
+            reactions += _reactions(pair, facets.get(pair.place, ()), context)
+        for atom in own:
+            key = _identity(atom)
+            known = found.get(key)
+            found[key] = replace(known, places=(*known.places, pair.place)) if known else atom
+    return Roots(atoms=_standing(comparison, list(found.values())), reactions=reactions)
+
+
+def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
+    """A prompt, tools or a model that changed stand behind every model call, also behind those of one run alone."""
+    alone = {p.place for p in comparison.acting if p.both is None and p.step.type == StepType.MODEL}
+    standing = [atom for atom in atoms if atom.facet is not None and atom.facet.kind in _STANDING]
+    if not alone or not standing:
+        return atoms
+    kept = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in alone]
+    return [replace(atom, places=tuple(sorted({*atom.places, *alone}))) if atom in standing else atom for atom in kept]
+
+
+def _identity(atom: Atom) -> str:
+    facet = atom.facet
+    if facet is None and atom.sampled:
+        return "sampled"  # what comes of another answer may be another answer again
+    if facet is None or facet.part == "output":
+        return f"{atom.pair.place} {facet.kind if facet else ''}"
+    if facet.messages:
+        return digest([list(facet.messages[0].key)])
+    return digest([facet.kind, facet.base, facet.candidate])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Context:
+    """What an earlier change can have brought about at a pair.
+
+    `tainted`: something of it; `fed`: the messages that came from a changed step directly; `given`: what the runs were
+    given to begin with.
+    """
+
+    tainted: bool
+    fed: frozenset[str]
+    given: frozenset[str]
+
+
+def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterable[Atom]:
+    """What changed at this pair itself, rather than because of something before it."""
+    if pair.both is None:
+        if not context.tainted:
+            yield Atom(category="structure", places=(pair.place,), pair=pair)
+        return
+    given = [facet for facet in facets if facet.part != "output"]
+    # Template and variables of one prompt are one change: what they render to is what is used.
+    for facet in given[:1] if pair.step.type == StepType.PROMPT else given:
+        own = _own_part(facet, context)
+        if own:
+            yield Atom(category=_category(own), places=(pair.place,), pair=pair, facet=own)
+    made = [facet for facet in facets if facet.part == "output"]
+    if made and (pair.overridden or (not given and not context.tainted)):
+        yield _answered(pair, made[0])
+
+
+def _answered(pair: Pair, facet: Facet) -> Atom:
+    """Another answer to the same call: an operator's, the world's, or a model's that was sampled anew."""
+    sampled = pair.step.type == StepType.MODEL and not pair.overridden
+    return Atom(
+        category=facet.category,
+        places=(pair.place,),
+        pair=pair,
+        facet=facet,
+        sampled=sampled,
+        overridden=pair.overridden,
+    )
+
+
+def _own_part(facet: Facet, context: _Context) -> Facet | None:
+    """The facet, or the part of it, that no earlier step brought about."""
+    if facet.part == "config" or facet.kind in _STANDING:
+        return facet
+    if facet.form == "messages":
+        own = tuple(item for item in facet.messages if _is_own(item, context))
+        return replace(facet, messages=own) if own else None
+    return None if context.tainted else facet
+
+
+def _is_own(item: MessagePair, context: _Context) -> bool:
+    """After a changed answer the history differs, and what a user says may be a reaction to it.
+
+    But what the run was given before any answer is nobody's reaction.
+    """
+    if item.role in SYSTEM_ROLES:
+        return True
+    if _is_fed(item, context):
+        return False
+    first = item.opening and not context.given.isdisjoint(map(one_line, (item.base, item.candidate)))
+    return first or not context.tainted
+
+
+def _reactions(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Reaction]:
+    """What `_own_part` puts down to something earlier although only the order of the steps says so."""
+    if not context.tainted or pair.both is None:
+        return
+    for facet in facets:
+        if facet.kind in _TEMPLATES:
+            yield Reaction(kind="template", pair=pair)
+        said = (item for item in facet.messages if item.role == "user" and not _is_fed(item, context))
+        if any(not _is_own(item, context) for item in said):
+            yield Reaction(kind="user", pair=pair)
+
+
+def _is_fed(item: MessagePair, context: _Context) -> bool:
+    places = {f"/messages/{index}" for index in (item.base_index, item.candidate_index) if index is not None}
+    return not context.fed.isdisjoint(places)
+
+
+def _fed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:
+    """Which messages of the request came from a changed step directly."""
+    paths = [travel.path for travel in flow.into.get(pair.place, ()) if travel.producer in changed]
+    return frozenset("/".join(path.split("/")[:3]) for path in paths)
+
+
+def _category(facet: Facet) -> Category:
+    """A changed message of the user is upstream of the run; an edited history is a changed prompt."""
+    if facet.form == "messages":
+        return "upstream" if facet.messages[0].role == "user" else "prompt"
+    return facet.category
