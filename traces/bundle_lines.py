@@ -1,5 +1,6 @@
 """The lines of a bundle's tables, checked as they are read."""
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Final, TypeVar
 
@@ -14,6 +15,8 @@ _DIGEST: Final = r"^([0-9a-f]{64})?$"
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Ref = Annotated[str, Field(pattern=_DIGEST)]
+# Times that every zone has a name for.
+Time = Annotated[AwareDatetime, Field(ge=datetime(1, 1, 2, tzinfo=UTC), le=datetime(9999, 12, 30, tzinfo=UTC))]
 Cost = Annotated[Decimal, Field(ge=0, lt=1_000_000, decimal_places=8)]
 
 _NO_NUL: Final = r"^[^\x00]*$"
@@ -48,8 +51,8 @@ class RunLine(Line):
     environment: Annotated[str, StringConstraints(max_length=60, pattern=_NO_NUL)]
     format: Text40
     status: RunStatus
-    started_at: AwareDatetime | None
-    ended_at: AwareDatetime | None
+    started_at: Time | None
+    ended_at: Time | None
     tags: list[str]
     metadata: JSONObject
     search: Text1000
@@ -66,7 +69,7 @@ class StepLine(Line):
     type: StepType
     name: Text300
     status: StepStatus
-    started_at: AwareDatetime | None
+    started_at: Time | None
     duration_ms: Annotated[float, Field(ge=0)] | None
     label: Label
     reason: Reason | Annotated[str, Field(max_length=0)]

@@ -6,7 +6,7 @@ from typing import IO, Any, Final
 from uuid import UUID
 
 import orjson
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from traces import bundle_files, live, queries, rows, services, store, tool_calls
 from traces.bundle_files import BadBundle, Bundle
@@ -19,7 +19,7 @@ from traces.provenance import EdgeFact
 from traces.rows import StepRow
 from traces.services import Recorded
 from traces.signatures import signature
-from traces.vocabulary import RunSource
+from traces.vocabulary import EdgeKind, RunSource
 
 _REFS: Final = ("input_ref", "output_ref", "attributes_ref")
 
@@ -46,8 +46,9 @@ def import_bundle(file: IO[bytes]) -> Recorded:
     run = parsed(RunLine, bundle.run, "run.json")
     lines = [parsed(StepLine, value, f"steps.jsonl:{at}") for at, value in enumerate(bundle.steps, 1)]
     edges = [parsed(EdgeLine, value, f"edges.jsonl:{at}") for at, value in enumerate(bundle.edges, 1)]
-    _check_order(lines, edges)
+    _check_order(lines)
     values = _payloads(bundle, lines)
+    _check_edges(edges, lines, values)
     with transaction.atomic():
         return _store(bundle, run, lines, edges, values)
 
@@ -67,7 +68,11 @@ def _store(
     known = Run.objects.filter(app=run.app, external_id=run.external_id).first()
     if known is not None:
         return _known(known, content_digest)
-    stored = Run.objects.create(**_columns(run, step_rows), source_run=origin, content_digest=content_digest)
+    try:
+        with transaction.atomic():
+            stored = Run.objects.create(**_columns(run, step_rows), source_run=origin, content_digest=content_digest)
+    except IntegrityError:  # another writer was quicker
+        return _known(Run.objects.get(app=run.app, external_id=run.external_id), content_digest)
     store.put_many(bundle.artifacts)  # after the run, as every writer does: they never wait in a circle
     services.insert_steps(stored.id, step_rows)
     services.insert_edges(stored.id, (EdgeFact(**dict(edge)) for edge in edges))
@@ -139,16 +144,35 @@ def _all_refs(steps: Sequence[Any]) -> set[str]:
     return {ref for step in steps for name in _REFS if (ref := getattr(step, name))}
 
 
-def _check_order(lines: Sequence[StepLine], edges: Iterable[EdgeLine]) -> None:
-    """Steps are numbered from 1, parents and producers come first."""
+def _check_order(lines: Sequence[StepLine]) -> None:
+    """Steps are numbered from 1, and parents come first."""
     for number, line in enumerate(lines, 1):
         if line.sequence_no != number:
             raise BadBundle(f"step {number} says that it is number {line.sequence_no}", where=f"steps.jsonl:{number}")
         if line.parent_no is not None and line.parent_no >= number:
             raise BadBundle(f"step {number} comes before its parent", where=f"steps.jsonl:{number}")
+
+
+def _check_edges(edges: Iterable[EdgeLine], lines: Sequence[StepLine], values: Mapping[str, JSONValue]) -> None:
+    """Producers come first, no edge is there twice, and a history ends at a message of the request."""
+    seen: set[tuple[object, ...]] = set()
     for at, edge in enumerate(edges, 1):
+        identity = (edge.producer, edge.consumer, edge.kind, edge.consumer_path)
         if not edge.producer < edge.consumer <= len(lines):
             raise BadBundle(f"edge {at} goes from {edge.producer} to {edge.consumer}", where=f"edges.jsonl:{at}")
+        if identity in seen:
+            raise BadBundle(f"edge {at} is there twice", where=f"edges.jsonl:{at}")
+        seen.add(identity)
+        request = values.get(lines[edge.consumer - 1].input_ref)
+        if edge.kind is EdgeKind.HISTORY and not _is_message(edge.consumer_path, request):
+            detail = f"edge {at}: step {edge.consumer} has no message {edge.consumer_path!r}"
+            raise BadBundle(detail, where=f"edges.jsonl:{at}#/consumer_path")
+
+
+def _is_message(path: str, request: JSONValue) -> bool:
+    messages = request.get("messages") if isinstance(request, dict) else None
+    place = path.removeprefix("/messages/")
+    return isinstance(messages, list) and place != path and place.isdecimal() and int(place) < len(messages)
 
 
 def _payloads(bundle: Bundle, lines: Sequence[StepLine]) -> dict[str, JSONValue]:

@@ -149,7 +149,10 @@ def _end(step: Any) -> datetime | None:
     if step.started_at is None:
         return None
     started: datetime = step.started_at
-    return started + timedelta(milliseconds=step.duration_ms or 0)
+    try:
+        return started + timedelta(milliseconds=step.duration_ms or 0)
+    except OverflowError:  # after the year 9999
+        return None
 
 
 def plain(value: Any) -> JSONValue:

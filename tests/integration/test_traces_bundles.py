@@ -1,13 +1,16 @@
 """Bundles: the run that comes out is the run that went in, and a hostile file gets nowhere."""
 
 import io
+import threading
 import zipfile
 from collections.abc import Callable
-from typing import IO
+from contextlib import suppress
+from typing import IO, Any
 
 import orjson
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 
 from tests.recordings import conversation, order_run
@@ -79,6 +82,37 @@ def test_a_bundle_imported_twice_or_into_its_own_store_is_one_run() -> None:
     first = bundles.import_bundle(file)
     file.seek(0)
     assert bundles.import_bundle(file) == services.Recorded(run_id=first.run_id, created=False)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_bundle_imported_by_two_at_once_is_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = _exported(_record(order_run())).read()
+    _forget_everything()
+    outcomes: list[services.Recorded | Exception] = []
+    both, columns = threading.Barrier(2), bundles._columns
+
+    def late(*given: Any) -> dict[str, Any]:
+        with suppress(threading.BrokenBarrierError):  # on SQLite the second one waits for the first
+            both.wait(0.5)
+        return columns(*given)
+
+    def work() -> None:
+        try:
+            outcomes.append(bundles.import_bundle(io.BytesIO(data)))
+        except Exception as error:  # noqa: BLE001  # whatever it is must be seen by the test
+            outcomes.append(error)
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(bundles, "_columns", late)
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    recorded = [each for each in outcomes if isinstance(each, services.Recorded)]
+    assert sorted(each.created for each in recorded) == [False, True], outcomes
+    assert {each.run_id for each in recorded} == {Run.objects.get().id}
 
 
 def test_equal_runs_give_equal_bytes() -> None:
@@ -168,6 +202,17 @@ def _change_line(name: str, change: Callable[[JSONObject], None]) -> Callable[[M
     return apply
 
 
+def _change_history(path: str) -> Callable[[Members], None]:
+    def apply(members: Members) -> None:
+        before = members["edges.jsonl"]
+        members["edges.jsonl"] = before.replace(
+            b'"history","consumer_path":"/messages/2"', b'"history","consumer_path":"' + path.encode() + b'"'
+        )
+        assert members["edges.jsonl"] != before
+
+    return apply
+
+
 def _lose_an_artifact(members: Members) -> None:
     del members[next(name for name in members if name.startswith("artifacts/"))]
 
@@ -196,6 +241,13 @@ def _add(name: str) -> Callable[[Members], None]:
         (_change_line("steps.jsonl", lambda step: step.update(sequence_no=4)), "steps.jsonl:5"),
         (_change_line("steps.jsonl", lambda step: step.update(output_ref="f" * 64)), "artifacts/" + "f" * 64),
         (_change_line("edges.jsonl", lambda edge: edge.update(consumer=99)), "edges.jsonl:4"),
+        (lambda members: members.update({"edges.jsonl": members["edges.jsonl"] * 2}), "edges.jsonl:5"),
+        (_change_history("/messages/many"), "edges.jsonl:2#/consumer_path"),
+        (_change_history("/messages/9999999999"), "edges.jsonl:2#/consumer_path"),
+        (
+            _change_line("steps.jsonl", lambda step: step.update(started_at="0001-01-01T00:00:00+14:00")),
+            "steps.jsonl:5",
+        ),
         (_change_line("run.json", lambda run: run.update(app="other")), "manifest.json"),
         (lambda members: members.update({"steps.jsonl": b"{\n"}), "steps.jsonl:1"),
     ],

@@ -48,7 +48,10 @@ def after(start: datetime | None, milliseconds: JSONValue) -> datetime | None:
         return None
     if not 0 <= milliseconds < 10**12:
         return None
-    return start + timedelta(milliseconds=milliseconds)
+    try:
+        return start + timedelta(milliseconds=milliseconds)
+    except OverflowError:  # after the year 9999
+        return None
 
 
 def _from_text(value: str, where: str) -> datetime:
