@@ -1,18 +1,16 @@
 """Checks on the outcome of a run: its final answer, the tools it called, how it ended. Pure.
 
-Patterns, those inside JSON schemas too, run on an engine that takes linear time: no pattern can hold a worker up.
-Schemas fetch nothing. There is no check that runs code.
+Patterns and schemas cannot hold a worker up: see `matching`. There is no check that runs code.
 """
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Final, NoReturn
+from typing import Final
 
-import jsonschema_rs
+import orjson
 
+from replay.experiments import matching
 from replay.experiments.schemas import (
     Check,
     CheckResult,
@@ -25,10 +23,9 @@ from replay.experiments.schemas import (
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 
-_FENCED: Final = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+_FENCE: Final = "```"
 _LONGEST: Final = 1_000_000  # characters of an answer that are looked at
 _SHOWN: Final = 300
-_LINEAR: Final = jsonschema_rs.RegexOptions(size_limit=10_000_000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,15 +51,13 @@ def wants_arguments(checks: Sequence[Check]) -> bool:
 
 def problem(check: Check) -> str:
     """What is wrong with a check itself; empty when it can be applied."""
-    try:
-        if isinstance(check, RegexCheck):
-            _validator({"pattern": check.pattern})
-        elif isinstance(check, JsonSchemaCheck):
-            _validator(check.document)
-    except (ValueError, jsonschema_rs.ReferencingError) as error:  # its ValidationError is a ValueError
-        kind = "pattern" if isinstance(check, RegexCheck) else "schema"
-        return f"this {kind} cannot be used: {_clipped(getattr(error, 'message', str(error)))}"
-    return ""
+    if isinstance(check, RegexCheck):
+        kind, found = "pattern", matching.problem({"pattern": check.pattern})
+    elif isinstance(check, JsonSchemaCheck):
+        kind, found = "schema", matching.problem(check.document)
+    else:
+        return ""
+    return f"this {kind} cannot be used: {_clipped(found)}" if found else ""
 
 
 def apply(checks: Sequence[Check], outcome: Outcome) -> list[CheckResult]:
@@ -99,7 +94,7 @@ def _failure(check: Check, outcome: Outcome) -> str:
         case ContainsCheck():
             return _contains(check, answer)
         case RegexCheck():
-            return "" if _validator({"pattern": check.pattern}).is_valid(answer) else "the pattern is not found"
+            return _found(check, answer)
         case JsonSchemaCheck():
             return _fits(check, answer)
         case ToolCheck():
@@ -128,25 +123,28 @@ def _contains(check: ContainsCheck, answer: str) -> str:
     return "the text is not there" if check.kind == "contains" else "the text is there"
 
 
+def _found(check: RegexCheck, answer: str) -> str:
+    failure = matching.failure({"pattern": check.pattern}, answer, len(answer))
+    return "the pattern is not found" if failure.startswith("/: ") else failure
+
+
 def _fits(check: JsonSchemaCheck, answer: str) -> str:
-    fenced = _FENCED.match(answer)
+    text = _unfenced(answer)
     try:
-        value = json.loads(fenced[1] if fenced else answer)
-    except (ValueError, RecursionError) as error:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
         return f"the answer is not JSON: {error}"
-    first = next(_validator(check.document).iter_errors(value), None)
-    if first is None:
-        return ""
-    where = "".join(f"/{part}" for part in first.instance_path)
-    return _clipped(f"{where or '/'}: {first.message}")
+    return _clipped(matching.failure(check.document, value, len(text)))
 
 
-def _validator(document: JSONObject) -> Any:
-    return jsonschema_rs.validator_for(document, pattern_options=_LINEAR, retriever=_fetch_nothing)
-
-
-def _fetch_nothing(uri: str) -> NoReturn:
-    raise ValueError(f"it refers to {uri}, and nothing is fetched")
+def _unfenced(answer: str) -> str:
+    """The content of an answer that is one fenced block; any other answer as it is."""
+    text = answer.strip()
+    head, _, rest = text.removeprefix(_FENCE).partition("\n")
+    content, _, end = rest.rpartition("\n")
+    language = head.strip()
+    fenced = text.startswith(_FENCE) and end.strip() == _FENCE and (not language or language.isalpha())
+    return content if fenced else text
 
 
 def _clipped(text: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.experiments import checks, matrix
+from replay.experiments import checks, matching, matrix
 from replay.experiments.aggregation import aggregate
 from replay.experiments.schemas import (
     Check,
@@ -22,6 +22,7 @@ from replay.experiments.schemas import (
     Setting,
 )
 from replay.schemas import PlanRefusal
+from traces.json_types import JSONObject
 from traces.schemas import LabelCounts
 
 MODELS: dict[str, Any] = {"type": "model"}
@@ -169,6 +170,63 @@ def test_a_check_passes_or_says_why_not(check: Check, answer: str, good: bool) -
 )
 def test_a_check_that_cannot_be_applied_is_known_before(check: Check) -> None:
     assert "cannot be used" in checks.problem(check)
+
+
+def _doubled(times: int) -> JSONObject:
+    """A schema of a few parts that refers to itself so often that nobody lives to see the end of it."""
+    twice: JSONObject = {f"a{at}": {"allOf": [{"$ref": f"#/$defs/a{at + 1}"}] * 2} for at in range(times)}
+    return {"$defs": {**twice, f"a{times}": {}}, "$ref": "#/$defs/a0"}
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [(_doubled(60), "unfold to more than"), ({"enum": ["x" * 500_000]}, "larger than"), ({"$ref": "#/$defs/a"}, "/a")],
+)
+def test_a_schema_that_is_too_much_is_refused_before(document: JSONObject, why: str) -> None:
+    assert why in checks.problem(JsonSchemaCheck(kind="json_schema", document=document))
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("```\n" + "\n" * 300_000 + "x", "not JSON"),
+        ('"\\ud800"', "not JSON"),
+        ("NaN", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[" * 1_000 + "]" * 1_000, "cannot be decided"),
+    ],
+)
+def test_no_answer_brings_a_schema_check_down(answer: str, why: str) -> None:
+    check = JsonSchemaCheck(kind="json_schema", document={"type": "object"})
+    [result] = checks.apply([check], checks.Outcome(answer=answer))
+    assert why in result.detail
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [
+        (
+            JsonSchemaCheck(
+                kind="json_schema", document={"allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}
+            ),
+            "[" * 60 + "]" * 60,
+        ),
+        (RegexCheck(kind="regex", pattern="([ab]{0,99}){0,30}[cd][^a-z]"), "ab" * 500_000),
+    ],
+)
+def test_what_takes_too_long_is_given_up(check: Check, answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "LIMIT_S", 0.5)
+    [result] = checks.apply([check], checks.Outcome(answer=answer))
+    assert "took longer" in result.detail
+
+
+def test_a_schema_that_refers_to_itself_holds_for_what_is_nested() -> None:
+    check = JsonSchemaCheck(kind="json_schema", document={"type": "object", "additionalProperties": {"$ref": "#"}})
+    fits, does_not = (
+        checks.apply([check], checks.Outcome(answer=text))[0] for text in ('{"a": {}}', '{"a": {"b": 1}}')
+    )
+    assert fits.passed
+    assert does_not.detail.startswith("/a/b: ")
 
 
 @pytest.mark.parametrize("schema", [False, True])
