@@ -7,7 +7,7 @@ from uuid import UUID
 from diffing.evidence_schemas import AtomEvidence, Evidence, EvidenceQuestion, Findings
 from diffing.schemas import Attribution, Cause, DiffReport, PathLink
 from diffing.terms import Confidence
-from diffing.wording import LIKELY
+from diffing.wording import SUSPECTED
 from traces.canonical import digest
 from traces.json_types import JSONValue
 
@@ -41,11 +41,16 @@ def strength(confidence: str) -> int:
     return _STRENGTH[_level(confidence)]
 
 
+def deciding(evidence: Sequence[Evidence]) -> Evidence | None:
+    """The evidence that the report's verdict rests on, if any."""
+    found = [one for one in evidence if decides(question_key(one.question), one.confidence)]
+    return max(found, key=lambda one: _STRENGTH[one.confidence], default=None)
+
+
 def with_evidence(report: DiffReport, evidence: Sequence[Evidence]) -> DiffReport:
     """The report as it is shown; `evidence` is the newest last."""
     newest = list({question_key(one.question): one for one in evidence}.values())
-    deciding = [one for one in newest if decides(question_key(one.question), one.confidence)]
-    best = max(deciding, key=lambda one: _STRENGTH[one.confidence], default=None)
+    best = deciding(newest)
     if best is None:
         return report.model_copy(update={"evidence": newest})
     told = _attribution(best, report.attribution)
@@ -84,7 +89,7 @@ def _sentence(found: Evidence, observed: Attribution, causes: Sequence[Cause]) -
         return found.conclusion
     atom = next(atom for atom in found.atoms if atom.title == seen.title)
     shown = _SHOWN[bool(atom.sufficient), bool(atom.necessary)]
-    said = observed.sentence.removeprefix(LIKELY)
+    said = observed.sentence.removeprefix(SUSPECTED)
     return f"{said[:1].upper()}{said[1:]} {shown}" if shown else found.conclusion
 
 

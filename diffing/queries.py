@@ -10,6 +10,7 @@ import zstandard
 from django.conf import settings
 from django.db.models import Q
 
+from diffing.brief import brief
 from diffing.evidence_schemas import Evidence as EvidenceView
 from diffing.models import Audience, DiffReport, DiffStatus, Evidence, Lane, ShareLink
 from diffing.proved import decides, strength, with_evidence
@@ -68,8 +69,8 @@ def body(diff_id: UUID) -> bytes:
     found, beside = evidence(diff_id), unchanged(diff_id)
     if not found and beside is None:
         return stored
-    report = with_evidence(Report.model_validate_json(stored), found)
-    return report.model_copy(update={"unchanged": beside}).model_dump_json().encode()
+    report = with_evidence(Report.model_validate_json(stored), found).model_copy(update={"unchanged": beside})
+    return report.model_copy(update={"brief": brief(report)}).model_dump_json().encode()
 
 
 def unchanged(diff_id: UUID) -> UnchangedLane | None:

@@ -8,6 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from diffing import attribution, scores, sections
+from diffing.brief import brief
 from diffing.comparison import Comparison, Pair, compare
 from diffing.facets import Facet, Missing, Payloads, facets
 from diffing.flow import Flow
@@ -47,7 +48,7 @@ def report(
     listed = list(_listed(comparison, opened.facets, flow))
     texts = sections.Texts(measure, listed)
     verdict = Case(comparison, opened.facets, flow, seen.found).attribution()
-    return DiffReport(
+    found = DiffReport(
         id=id,
         created_at=created_at,
         base=run_ref(base.run),
@@ -64,6 +65,7 @@ def report(
         deltas=scores.deltas(comparison),
         attribution=verdict,
     )
+    return found.model_copy(update={"brief": brief(found)})
 
 
 @dataclass(frozen=True, kw_only=True)

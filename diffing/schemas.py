@@ -183,6 +183,16 @@ class Attribution(Schema):
     cheapest_experiment: str
 
 
+class Brief(Schema):
+    """The report for a reader who knows nothing else, in sentences. The cause itself is the attribution's sentence."""
+
+    compared: str
+    changed: str
+    confidence: str  # high, medium or low, or why there is none
+    why: str
+    next: str
+
+
 class RunRef(Schema):
     id: UUID
     name: str
@@ -254,6 +264,7 @@ class DiffReport(Schema):
     observed: Attribution | None = None
     evidence: list[Evidence] = []  # of experiments, the newest for each question
     unchanged: UnchangedLane | None = None  # once the base was replayed without the changes
+    brief: Brief | None = None  # null only while the report is being written
 
 
 class DiffPending(Schema):

@@ -104,10 +104,9 @@ def output_similarity(comparison: Comparison, payloads: Payloads, measure: Measu
     found = [known for known in fixed if known is not None] + compared
     if not found:
         return 1.0, "identical"
-    methods = Counter(likeness.method for likeness in compared)
-    return sum(likeness.score for likeness in found) / len(found), methods.most_common(1)[0][
-        0
-    ] if methods else "identical"
+    methods = Counter(likeness.method for likeness in compared).most_common(1)
+    alone = "identical" if all(likeness.score == 1.0 for likeness in found) else "empty"
+    return sum(likeness.score for likeness in found) / len(found), methods[0][0] if methods else alone
 
 
 def determinism(base: tuple[SideStep, JSONValue], candidate: tuple[SideStep, JSONValue]) -> float:

@@ -76,9 +76,9 @@ class Case:
             case "cause":
                 assert self.found.primary is not None  # a verdict of cause always has one
                 said = effects.told(self.comparison, self.facets, self._ahead(self.found.primary))
-                likely = wording.LIKELY if self._confidence() == "low" else ""
-                cause = _inner(phrase(self.found.primary)) if likely else phrase(self.found.primary)
-                return wording.closed(f"{likely}{cause} {said}")
+                suspected = wording.SUSPECTED if self._confidence() == "low" else ""
+                cause = _inner(phrase(self.found.primary)) if suspected else phrase(self.found.primary)
+                return wording.closed(f"{suspected}{cause} {said}")
 
     def _without_effect(self) -> str:
         atoms = self.found.discarded

@@ -30,7 +30,7 @@ _TELLING: Final = (
 _ORDER: Final = {name: place for place, name in enumerate(_TELLING)}
 
 
-LIKELY: Final = "Most likely, "  # before a cause that only observation names
+SUSPECTED: Final = "Suspected, not proved: "  # before a cause that only observation names
 
 
 def cause(facet: Facet) -> str:

@@ -4,8 +4,10 @@ from typing import Final, get_args
 
 from django.template.loader import render_to_string
 
+from diffing.brief import brief
 from diffing.render.evidence import told
-from diffing.render.numbers import lasting, signed
+from diffing.render.figures import figures
+from diffing.render.words import WORDS
 from diffing.schemas import DiffReport, SectionName
 from diffing.unchanged import altered
 
@@ -23,21 +25,11 @@ def as_html(report: DiffReport) -> str:
             "changed": changed[:_STEPS],
             "more": max(0, len(changed) - _STEPS),
             "same": len(report.pairs) - len(changed),
-            "facts": _facts(report),
+            "brief": brief(report),
+            "facts": figures(report),
+            "words": WORDS,
             "proved": told(report.evidence),
             "also": altered(report.unchanged),
             "lane": report.unchanged.steps[:_STEPS] if report.unchanged else [],
         },
     )
-
-
-def _facts(report: DiffReport) -> list[tuple[str, str]]:
-    scores, deltas = report.scores, report.deltas
-    return [
-        (f"{scores.ars:.2f}", f"ARS, {scores.ars_reading}"),
-        (f"{scores.output_similarity:.2f}", f"output ({scores.similarity_method})"),
-        (f"{scores.tool_accuracy:.2f}", "tools"),
-        (signed(deltas.tokens), "tokens"),
-        (signed(deltas.cost_usd, "$"), "cost"),
-        (lasting(deltas.duration_ms), "time"),
-    ]

@@ -10,3 +10,5 @@ VIA: Final[dict[str, str]] = {
     "digest": "the same content appears again",
     "text": "the same words appear again",
 }
+
+EVIDENCE: Final[dict[str, str]] = {"inferred": "inferred from the recordings", "tested": "tested by replaying"}

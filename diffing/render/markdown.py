@@ -6,14 +6,16 @@ from collections.abc import Collection, Iterator
 from typing import Final, get_args
 from uuid import UUID
 
+from diffing.brief import brief
 from diffing.render.evidence import told
-from diffing.render.links import VIA
-from diffing.render.numbers import lasting, signed
-from diffing.schemas import DiffReport, Section, SectionItem, SectionName, TextDiff, UnchangedLane
+from diffing.render.figures import figures
+from diffing.render.links import EVIDENCE, VIA
+from diffing.render.words import WORDS
+from diffing.schemas import Brief, DiffReport, Section, SectionItem, SectionName, TextDiff, UnchangedLane
 from diffing.terms import StepRef
 from diffing.text import shortened
 from diffing.unchanged import ALSO, altered
-from diffing.wording import shown
+from diffing.wording import closed, shown
 
 _SHOWN: Final = 40  # items of a section, and changed steps
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
@@ -33,28 +35,33 @@ def _lines(report: DiffReport) -> Iterator[str]:
     names = dict.fromkeys((report.base.name, report.candidate.name))
     yield f"# {' → '.join(map(escaped, names))}"
     yield f"\n**{escaped(report.attribution.sentence)}**\n"
-    yield from _facts(report)
+    yield from _brief(brief(report))
     yield from _reasons(report)
     yield from _proved(report)
     yield from _lane(report.unchanged)
+    yield from _facts(report)
     also = altered(report.unchanged)
     yield from _steps(report, also)
     for name in get_args(SectionName):
         yield from _section(getattr(report.sections, name), also)
+    yield "\n## Words in this report\n"
+    yield from (f"- **{word}**: {escaped(means)}" for word, means in WORDS)
+
+
+def _brief(found: Brief) -> Iterator[str]:
+    yield "| | |\n|---|---|"
+    yield f"| What is compared | {escaped(found.compared)} |"
+    yield f"| What changed | {escaped(found.changed)} |"
+    yield f"| How sure | **{escaped(found.confidence)}** |"
+    yield f"| Why | {escaped(found.why)} |"
+    yield f"| What next | {escaped(found.next)} |"
 
 
 def _facts(report: DiffReport) -> Iterator[str]:
-    scores, deltas = report.scores, report.deltas
-    confidence = report.attribution.confidence or "not needed"
-    yield "| | |\n|---|---|"
-    yield f"| Confidence | {confidence} |"
-    yield f"| ARS | {scores.ars:.4f} ({scores.ars_reading}) |"
-    yield f"| Output similarity | {scores.output_similarity:.4f} ({scores.similarity_method}) |"
-    yield f"| Tool accuracy | {scores.tool_accuracy:.4f} ({scores.tools.used_original} of {scores.tools.total_original} calls made again, {scores.tools.new} new, {scores.tools.unused} unused) |"  # noqa: E501
-    yield f"| Tokens | {signed(deltas.tokens)} |"
-    yield f"| Cost | {signed(deltas.cost_usd, '$')} |"
-    yield f"| Time | {lasting(deltas.duration_ms)} |"
-    yield f"| Steps with differences | {deltas.spans_with_differences} |"
+    yield "\n## In numbers\n"
+    yield "| | | |\n|---|---|---|"
+    for fact in figures(report):
+        yield f"| {fact.name} | {fact.value} | {escaped(fact.note)} |"
 
 
 def _reasons(report: DiffReport) -> Iterator[str]:
@@ -63,10 +70,10 @@ def _reasons(report: DiffReport) -> Iterator[str]:
         yield "\n## From cause to effect\n"
         for number, link in enumerate(found.path, 1):
             text = f": {escaped(link.text)}" if link.text else ""
-            yield f"{number}. step {_named(link.step)} ({link.side}, {VIA[link.via]}, {link.evidence}){text}"  # noqa: E501
+            yield f"{number}. step {_named(link.step)} ({link.side}, {VIA[link.via]}, {EVIDENCE[link.evidence]}){text}"
     for title, lines in (
         ("Evidence", found.evidence),
-        ("Not ruled out", [f"{cause.title} {cause.description}" for cause in found.alternatives]),
+        ("Not ruled out", [f"{closed(cause.title)} {cause.description}" for cause in found.alternatives]),
         ("What would settle it", [found.cheapest_experiment] if found.cheapest_experiment else []),
     ):
         if lines:

@@ -2,7 +2,8 @@
 
 from django import template
 
-from diffing.render.links import VIA
+from diffing.render.links import EVIDENCE, VIA
+from diffing.wording import closed as with_full_stop
 from diffing.wording import shown as in_words
 from traces.json_types import JSONValue
 
@@ -26,3 +27,15 @@ def sign(relation: str) -> str:
 def via(kind: str) -> str:
     """How a link of the path is known, in words."""
     return VIA[str(kind)]
+
+
+@register.filter
+def evidence(kind: str) -> str:
+    """Whether a link of the path was tried, in words."""
+    return EVIDENCE[kind]
+
+
+@register.filter
+def closed(sentence: str) -> str:
+    """The sentence with its full stop."""
+    return with_full_stop(sentence)

@@ -131,7 +131,7 @@ def test_the_list_shows_the_newest_and_those_of_one_run(diff: DiffReport) -> Non
     other = services.diff(base_id=recorded(failing_refund()).id, candidate_id=diff.candidate_id, options=LEXICAL)
     listed = DiffList.model_validate_json(Client().get("/api/v1/diffs").content).diffs
     assert [one.id for one in listed] == [other.id, diff.id]
-    assert listed[0].sentence.startswith("Most likely, adding")
+    assert listed[0].sentence.startswith("Suspected, not proved: adding")
     of_one = DiffList.model_validate_json(Client().get("/api/v1/diffs", {"run": str(diff.base_id)}).content).diffs
     assert [one.id for one in of_one] == [diff.id]
 

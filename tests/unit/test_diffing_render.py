@@ -105,6 +105,7 @@ def test_the_markdown_reads_in_order(refund: DiffReport) -> None:
         "## From cause to effect",
         "## Evidence",
         "## What would settle it",
+        "## In numbers",
         "## Steps that differ",
         "## Prompt",
         "## Retrieval",
@@ -112,6 +113,7 @@ def test_the_markdown_reads_in_order(refund: DiffReport) -> None:
         "## Model",
         "## Output",
         "## Run",
+        "## Words in this report",
     ]
     assert "- /amount: 4200 → 42 (changed)" in lines
 

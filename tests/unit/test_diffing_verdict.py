@@ -92,7 +92,7 @@ def test_the_path_leads_over_the_call_to_the_answer() -> None:
 def test_two_separate_recordings_never_give_more_than_low() -> None:
     found = diff_of(failing_refund(), fixed_refund()).attribution
     assert found.confidence == "low"
-    assert found.sentence.startswith("Most likely, adding")
+    assert found.sentence.startswith("Suspected, not proved: adding")
     assert any("chance" in line for line in found.evidence)
 
 
@@ -238,7 +238,7 @@ def test_other_documents_come_before_a_model_switch() -> None:
     assert found.primary is not None
     assert found.primary.category == "retrieval"
     assert found.sentence.startswith(
-        "Most likely, retrieving “policy-7 says: policy-7 applies.” instead of “policy-3 says"
+        "Suspected, not proved: retrieving “policy-7 says: policy-7 applies.” instead of “policy-3 says"
     )
 
 

@@ -1681,6 +1681,22 @@ export interface components {
             /** Results */
             results: components["schemas"]["ProbeView"][];
         };
+        /**
+         * Brief
+         * @description The report for a reader who knows nothing else, in sentences. The cause itself is the attribution's sentence.
+         */
+        Brief: {
+            /** Compared */
+            compared: string;
+            /** Changed */
+            changed: string;
+            /** Confidence */
+            confidence: string;
+            /** Why */
+            why: string;
+            /** Next */
+            next: string;
+        };
         /** Budget */
         Budget: {
             /**
@@ -2080,6 +2096,8 @@ export interface components {
             evidence: components["schemas"]["Evidence"][];
             /** @default null */
             unchanged: components["schemas"]["UnchangedLane"] | null;
+            /** @default null */
+            brief: components["schemas"]["Brief"] | null;
         };
         /** DiffRequest */
         DiffRequest: {
@@ -5308,6 +5326,7 @@ export type BisectionChanged = components['schemas']['BisectionChanged'];
 export type BisectionList = components['schemas']['BisectionList'];
 export type BisectionSummary = components['schemas']['BisectionSummary'];
 export type BisectionView = components['schemas']['BisectionView'];
+export type Brief = components['schemas']['Brief'];
 export type Budget = components['schemas']['Budget'];
 export type BundleRequest = components['schemas']['BundleRequest'];
 export type CalibrationRequest = components['schemas']['CalibrationRequest'];

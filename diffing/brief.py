@@ -1,0 +1,210 @@
+"""What a reader who knows nothing else needs first: what is compared, what changed, how sure, and what to do. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from diffing.evidence_schemas import Evidence
+from diffing.proved import counted, deciding
+from diffing.schemas import AlignedPair, Attribution, Brief, DiffReport, Relation, RunRef
+from traces.vocabulary import Reason, StepType
+
+_NAMED: Final = 3  # changes named in a line
+_STEPS: Final = 3  # steps named in a warning
+_HOLDERS: Final = frozenset({StepType.AGENT, StepType.TURN})
+_STAND_INS: Final = {
+    Reason.SIDE_EFFECT_BLOCKED: "did not run, because it has a side effect",
+    Reason.POLICY_FALLBACK: "was not run again, and has a placeholder for its answer",
+    Reason.DENIED: "was not allowed to run",
+}
+
+
+def brief(report: DiffReport) -> Brief:
+    """The first lines of a report, in sentences."""
+    return Brief(
+        compared=_compared(report), changed=_changed(report), confidence=_confidence(report), why=_why(report),
+        next=_next(report),
+    )  # fmt: skip
+
+
+def _compared(report: DiffReport) -> str:
+    base, candidate = report.base, report.candidate
+    if base.id == candidate.id:
+        return f"A run of {base.app or 'an agent'} with itself."
+    if candidate.source_run == base.id:
+        return f"Base: {_run(base)}. Candidate: a replay of it{_from(candidate)}, which {_ended(candidate)}."
+    if base.source_run is not None and base.source_run == candidate.source_run:
+        first, second = (f"one{_from(run)}, which {_ended(run)}" for run in (base, candidate))
+        return f"Two replays of one run of {base.app or 'an agent'}. Base: {first}. Candidate: {second}."
+    other = " They are runs of different agents." if base.app != candidate.app else ""
+    return f"Base: {_run(base)}. Candidate: {_run(candidate)}. They were recorded separately.{other}"
+
+
+def _run(run: RunRef) -> str:
+    kind = "a replay" if run.source_run else "a recorded run"
+    return f"{kind}{f' of {run.app}' if run.app else ''}, which {_ended(run)}"
+
+
+def _from(run: RunRef) -> str:
+    return f" from step {run.fork_sequence_no} on" if run.fork_sequence_no else ""
+
+
+def _ended(run: RunRef) -> str:
+    return "has not ended" if run.status == "running" else run.status
+
+
+def _changed(report: DiffReport) -> str:
+    found = report.observed or report.attribution
+    if found.verdict == "no_difference":
+        return "Nothing: every step says and does the same in both runs."
+    named = [cause.title for cause in (found.primary, *found.alternatives) if cause is not None]
+    named += [cause.title for cause in found.supporting] if found.verdict == "no_effect" else []
+    more = [f"{len(named) - _NAMED} more, listed below"] if len(named) > _NAMED else []
+    first = "; ".join([_inner(name) if at else name for at, name in enumerate(named[:_NAMED])] + more)
+    steps = _differing(report.pairs)
+    return f"{_closed(first)} {steps}" if first else steps
+
+
+def _differing(pairs: list[AlignedPair]) -> str:
+    doing = [pair for pair in pairs if (pair.candidate or pair.base) and _type(pair) not in _HOLDERS] or pairs
+    counts = Counter(pair.relation for pair in doing)
+    both = counts["same"] + counts["changed"] + counts["moved"]
+    in_both = f"Of the {both:,} steps that both runs have, {counts['changed']:,} differ"
+    said = [in_both if both else "Neither run has a step of the other"]
+    return f"{', '.join([*said, *(f'{counts[op]:,} {where}' for op, where in _ONLY if counts[op])])}."
+
+
+_ONLY: Final[tuple[tuple[Relation, str], ...]] = (
+    ("moved", "came at another time"),
+    ("removed", "only in the base"),
+    ("added", "only in the candidate"),
+)
+
+
+def _type(pair: AlignedPair) -> StepType:
+    step = pair.candidate or pair.base
+    assert step is not None  # a pair has at least one side
+    return step.type
+
+
+def _confidence(report: DiffReport) -> str:
+    found = report.attribution
+    if found.verdict in {"no_difference", "no_effect"}:
+        return "nothing to explain"
+    if found.verdict == "inconclusive":
+        return "not settled"
+    return "no cause named" if found.confidence == "noise" else str(found.confidence)
+
+
+def _why(report: DiffReport) -> str:
+    found = report.attribution
+    tested = deciding(report.evidence)
+    said = [_proved(tested)] if tested else [_observed(report, found)]
+    if tested is None and report.evidence:
+        said.append(f"Replays were tried and did not settle it: {report.evidence[-1].rule}")
+    if found.verdict not in {"no_difference", "no_effect"}:
+        said += _cautions(report)
+    return " ".join(said)
+
+
+def _proved(found: Evidence) -> str:
+    """What replays showed, by what a reader has to know of it."""
+    return f"{_SHOWN.get((found.verdict, found.confidence), found.rule)}{_chance(found)} It took {counted(found)}."
+
+
+_SHOWN: Final = {
+    ("single", "high"): "Shown by replaying, both ways: with this change alone the base comes out as the candidate, "
+    "and without it the candidate does not.",
+    ("joint", "medium"): "Shown by replaying: these changes together make the base come out as the candidate, fewer "
+    "of them do not.",
+    ("over_determined", "medium"): "Shown by replaying: each of these causes is enough by itself, so taking one of "
+    "them back changes nothing.",
+    ("noise", "noise"): "Both runs were repeated unchanged, and differ from themselves as much as from each other.",
+}
+
+
+def _chance(found: Evidence) -> str:
+    gate = found.noise
+    if gate.p is None or found.verdict == "noise":
+        return ""
+    rate = f"repeated unchanged, the base came out otherwise {gate.base_flips} of {gate.base_n} times"
+    odds = "unlikely" if gate.status == "rejected" else "not ruled out"
+    return f" That chance does this is {odds} (p = {gate.p:.2g}): {rate}."
+
+
+def _observed(report: DiffReport, found: Attribution) -> str:
+    """What the recordings alone can say."""
+    match found.verdict:
+        case "no_difference":
+            return "There is no difference to explain."
+        case "no_effect":
+            return "The final answers are the same, so there is no difference to explain."
+        case "noise":
+            return "Up to there the recordings are the same. Whether it was chance, only repeats can tell."
+        case "inconclusive":
+            return "Nothing in the recordings tells these apart, and nothing was replayed to test them."
+        case "cause":
+            return _suspected(report, found)
+
+
+def _suspected(report: DiffReport, found: Attribution) -> str:
+    derived = report.candidate.source_run == report.base.id or (
+        report.base.source_run is not None and report.base.source_run == report.candidate.source_run
+    )
+    if found.confidence == "medium":
+        return (
+            "It is the only change that can have reached the answer; everything else is the recording itself. Not "
+            "tested: whether the model, asked again, would have answered otherwise even without it."
+        )
+    if not derived:
+        return (
+            "Two recordings also differ by chance. This is the first recorded difference that can have led to the "
+            "other answer; nothing was replayed to test it."
+        )
+    if found.alternatives:
+        count = len(found.alternatives)
+        also = "another change" if count == 1 else f"{count} other changes"
+        return f"{also[:1].upper()}{also[1:]} can have done it as well, and none was tested alone."
+    return "Nothing recorded leads from the change to the answer: only the order of the steps speaks for it."
+
+
+def _cautions(report: DiffReport) -> Iterator[str]:
+    """What the comparison rests on that is not what it seems."""
+    missing = [gap.what for gap in report.sections.prompt.unavailable if gap.what == "system prompt"]
+    if missing and report.candidate.source_run is None:
+        yield "The system prompts were not recorded: if they differ, nobody can see it here."
+    if steps := _stand_ins(report):
+        more = f" ({len(steps) - _STEPS} more such steps)" if len(steps) > _STEPS else ""
+        yield f"In the candidate, {'; '.join(steps[:_STEPS])}{more}."
+    if report.unchanged is not None and report.unchanged.answer_differs:
+        yield "Replayed without the changes, the answer differs as well (see “Without the changes”)."
+
+
+def _stand_ins(report: DiffReport) -> list[str]:
+    steps = [pair.candidate for pair in report.pairs if pair.candidate and pair.relation != "same"]
+    return [
+        f"step {step.sequence_no} ({step.type}{'' if step.name == step.type else f' {step.name}'}) {_STAND_INS[reason]}"
+        for step in steps
+        if step.type not in _HOLDERS
+        for reason in _STAND_INS
+        if step.reason == reason
+    ]
+
+
+def _next(report: DiffReport) -> str:
+    found = report.attribution
+    if found.verdict in {"no_difference", "no_effect"}:
+        return "Nothing, unless the answer should have been another one."
+    if found.cheapest_experiment:
+        return f"{found.cheapest_experiment} “Prove it” on this diff does that."
+    if found.verdict == "inconclusive":
+        return "Compare two runs of one agent at the same work."
+    return "Nothing is open; the replays that show it are listed below."
+
+
+def _closed(text: str) -> str:
+    return text if not text or text.endswith((".”", "?”", "!”", "…”")) else f"{text}."
+
+
+def _inner(text: str) -> str:
+    return text[:1].lower() + text[1:]

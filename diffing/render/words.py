@@ -1,0 +1,25 @@
+"""What the words of a report mean, for who reads one and nothing else."""
+
+from typing import Final
+
+WORDS: Final = (
+    ("run, step", "One run of an agent, and one thing that it did: a model call, a tool call, a search, a rendered "
+     "prompt, an answer. Steps are numbered within their run."),
+    ("base, candidate", "The run that one knows, and the run that is compared with it."),
+    ("replay, fork", "A run made from a recorded one, from a step on, with changes. What the changes cannot reach is "
+     "the recording itself."),
+    ("exact, cached, simulated", "How a replayed step got its answer: recorded for this very call; recorded for the "
+     "same call in another run; or made anew: by a model, by the person who changed it, or as a placeholder. “live” "
+     "is an original recording."),
+    ("inferred, tested", "A link that follows from what the recordings hold; or one that a replay has tried, by "
+     "changing this step alone."),
+    ("confidence", "high: replays show it both ways and rule out chance. medium: one way only, several causes "
+     "together, or the only change that is left. low: only the recordings speak for it. noise: chance does as much."),
+    ("ruled out", "inert: the step answered as before. unreached: nothing recorded leads from it to the answer. "
+     "dominated: every way to the answer passes a step that answered as before."),
+    ("ARS, tool accuracy", "Agent Regression Score, as the system Kurral defines it: 0.9 and more is excellent, 0.7 "
+     "good, 0.5 moderate, less poor. Tool accuracy is the share of the base’s calls that were made again, less 0.1 "
+     "for each new and each missing call."),
+    ("rank-biased overlap, Kendall tau", "How alike two lists of documents are, the first places counting most; and "
+     "whether the documents in both keep their order. 1 is the same."),
+)  # fmt: skip

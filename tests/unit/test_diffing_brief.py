@@ -1,0 +1,130 @@
+"""The first lines of a report, for a reader who knows nothing else."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from diffing.brief import brief
+from diffing.proved import with_evidence
+from diffing.schemas import DiffReport
+from tests.comparing import (
+    ACCEPTED,
+    FIX,
+    PROMPT,
+    Given,
+    agent,
+    diff_of,
+    failing_refund,
+    fixed_refund,
+    model,
+    output,
+    refund_run,
+    said,
+    user,
+)
+from tests.unit.test_diffing_proved import evidence
+from traces.ids import new_id
+from traces.vocabulary import Reason
+
+
+def refund(*, derived: bool = True) -> DiffReport:
+    return diff_of(failing_refund(), fixed_refund(), derived=derived)
+
+
+def test_it_says_what_is_compared_what_changed_how_sure_why_and_what_next() -> None:
+    report = refund()
+    found = brief(report)
+    assert report.brief == found
+    assert found.compared == (
+        "Base: a recorded run of app, which completed. Candidate: a replay of it, which completed."
+    )
+    assert found.changed.startswith("Adding “Amounts of issue_refund are in euros.” to the system prompt.")
+    assert found.changed.endswith("Of the 6 steps that both runs have, 5 differ.")
+    assert found.confidence == "medium"
+    assert found.why.startswith("It is the only change that can have reached the answer")
+    assert "2 replays, about 3 live model calls each" in found.next
+
+
+def test_two_recordings_are_never_said_to_be_more_than_a_suspicion() -> None:
+    found = brief(refund(derived=False))
+    assert "recorded separately" in found.compared
+    assert (found.confidence, found.why.split(".")[0]) == ("low", "Two recordings also differ by chance")
+
+
+def test_a_fork_says_from_which_step_on() -> None:
+    report = refund()
+    candidate = report.candidate.model_copy(update={"fork_sequence_no": 4, "status": "failed"})
+    found = brief(report.model_copy(update={"candidate": candidate}))
+    assert "a replay of it from step 4 on, which failed" in found.compared
+
+
+def test_replays_of_one_run_are_told_as_such() -> None:
+    report, source = refund(), new_id()
+    both = {name: getattr(report, name).model_copy(update={"source_run": source}) for name in ("base", "candidate")}
+    assert brief(report.model_copy(update=both)).compared.startswith("Two replays of one run of app.")
+
+
+def test_a_run_with_itself() -> None:
+    report = diff_of(failing_refund(), failing_refund())
+    found = brief(report.model_copy(update={"candidate": report.base}))
+    assert found.compared == "A run of app with itself."
+    assert found.changed.startswith("Nothing")
+    assert (found.confidence, found.why) == ("nothing to explain", "There is no difference to explain.")
+
+
+def test_no_effect_names_the_changes_and_asks_for_nothing() -> None:
+    base = refund_run(prompt=PROMPT, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED)
+    found = brief(diff_of(base, fixed_refund(), derived=True))
+    assert found.changed.startswith("Adding “Amounts of issue_refund are in euros.”")
+    assert found.confidence == "nothing to explain"
+    assert found.next == "Nothing, unless the answer should have been another one."
+
+
+def test_what_stands_in_for_a_step_is_told_beside_the_confidence() -> None:
+    candidate = fixed_refund()
+    candidate[4] = replace(candidate[4], reason=Reason.SIDE_EFFECT_BLOCKED)
+    found = brief(diff_of(failing_refund(), candidate, derived=True))
+    assert "step 5 (tool issue_refund) did not run, because it has a side effect" in found.why
+
+
+def test_several_changes_are_counted() -> None:
+    candidate = refund_run(
+        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED, model_name="m2"
+    )
+    found = brief(diff_of(failing_refund(), candidate, derived=True))
+    assert "; switching the model from m1 to m2." in found.changed
+    assert found.why.startswith("Another change can have done it as well, and none was tested alone.")
+
+
+def test_prompts_that_were_not_recorded_are_a_caution() -> None:
+    def run(asked: str, answer: str) -> list[Given]:
+        return [agent(), model([user(asked)], said(answer)), output(answer)]
+
+    found = brief(diff_of(run("Refund A-1", "Done: A-1."), run("Refund A-2", "Done: A-2.")))
+    assert "The system prompts were not recorded" in found.why
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ({}, "with this change alone the base comes out as the candidate, and without it the candidate does not"),
+        ({"verdict": "joint", "confidence": "medium"}, "these changes together"),
+        ({"verdict": "over_determined", "confidence": "medium"}, "each of these causes is enough by itself"),
+        ({"verdict": "noise", "confidence": "noise", "primary": []}, "differ from themselves as much"),
+    ],
+)
+def test_what_replays_showed_is_the_reason(told: dict[str, Any], says: str) -> None:
+    before = refund()
+    found = brief(with_evidence(before, [evidence(before, **told)]))
+    assert says in found.why
+    assert "4 replays (0 live), 9 steps re-executed" in found.why
+    assert found.next == "Nothing is open; the replays that show it are listed below."
+
+
+def test_a_proof_that_settled_nothing_is_told() -> None:
+    before = refund()
+    told = evidence(before, verdict="inconclusive", confidence="low", rule="The budget ran out.", primary=[])
+    assert brief(with_evidence(before, [told])).why.endswith(
+        "Replays were tried and did not settle it: The budget ran out."
+    )
