@@ -3,11 +3,16 @@
 They hold for taking one change alone back from the candidate. What a change would do on its own is not theirs to say.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Final
 
 from diffing.comparison import Pair
-from diffing.evidence_schemas import Certificate
+from diffing.evidence_schemas import Certificate, QuestionKind
 from diffing.report import Examined
+from replay.proving.lab import Atom
+
+_ANSWERS: Final = frozenset({"answer", "answer_exact", "answer_facts"})  # the questions about the final answer
 
 
 def certify(seen: Examined, places: Collection[int]) -> Certificate | None:
@@ -26,6 +31,32 @@ def certify(seen: Examined, places: Collection[int]) -> Certificate | None:
         reason = "every way from it to the final answer passes a step that answered the same in both runs"
         return Certificate(kind="dominated", reason=reason)
     return Certificate(kind="unreached", reason="no recorded data flow leads from it to the final answer")
+
+
+def holding(atoms: Sequence[Atom], kind: QuestionKind) -> list[Atom]:
+    """The changes with the certificates that hold for a question: those about ways to the answer say no more."""
+    return [
+        atom if kind in _ANSWERS or atom.certificate is None or atom.certificate.kind == "inert"
+        else replace(atom, certificate=None)
+        for atom in atoms
+    ]  # fmt: skip
+
+
+def chance(seen: Examined, changes: Collection[Atom], kind: QuestionKind, *, lattice: bool) -> str:
+    """Why nobody's change can have made the difference; empty where one may have.
+
+    Between separate recordings the changes are the roots themselves; between forks they are what somebody set, and
+    have to be ruled out one by one.
+    """
+    judged = seen.found.chance
+    beside = seen.found.verdict != "no_effect" and kind not in _ANSWERS and bool(seen.found.discarded)
+    if not judged.certain or beside or (lattice and any(change.certificate is None for change in changes)):
+        return ""
+    if judged.repeats is not None:
+        return f"both runs are tries at task {judged.repeats.task} under one configuration, and nothing else differs"
+    first = min((pair for pair in seen.comparison.acting if pair.differs), key=lambda pair: pair.place)
+    number = (first.base or first.step).sequence_no
+    return f"nothing recorded differs before step {number}, where a model answered the same request differently"
 
 
 def _same(pair: Pair) -> bool:

@@ -38,7 +38,9 @@ class Level:
 def level(grounds: Grounds) -> Level:
     """The first row that fits."""
     if grounds.verdict == "noise":
-        return Level(confidence="noise", rule="Unchanged repeats of both sides differ as much (noise gate).")
+        said = "Unchanged repeats of both sides differ as much (noise gate)."
+        certified = "Nobody changed anything between the runs (certificate)."
+        return Level(confidence="noise", rule=said if grounds.gate.status == "not_rejected" else certified)
     if grounds.verdict == "no_effect":
         return Level(confidence="noise", rule="The outcome is the same in both runs.")
     return _low(grounds) or _high(grounds) or _medium(grounds)

@@ -73,7 +73,7 @@ def verdict(ladder: Ladder) -> Verdict:
     """What kind of cause the probes show."""
     if not ladder.case.differs:
         return Verdict(kind="no_effect")
-    if ladder.case.sampled and ladder.noise().status == "not_rejected":
+    if ladder.is_noise:
         return Verdict(kind="noise")
     space = ladder.space
     if space.contradicted:

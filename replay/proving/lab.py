@@ -122,7 +122,8 @@ class Case:
     """What is to be explained.
 
     `differs` is false where both runs have the same outcome already. `sampled`: an answer that differs was drawn
-    from a model, so that chance could have made the difference. `one_space`: with the same changes applied both
+    from a model, so that chance could have made the difference. `chance` says why nothing else can have: nobody
+    changed anything; empty where somebody may have. `one_space`: with the same changes applied both
     sides replay the same run, as it is with a fork and its source; of separate recordings the rest may differ.
     `live_cost_usd` and `live_calls` are what one replay of the whole is expected to take, for estimates.
     """
@@ -131,6 +132,7 @@ class Case:
     atoms: Sequence[Atom]
     differs: bool = True
     sampled: bool = False
+    chance: str = ""
     one_space: bool = False
     features: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()

@@ -76,9 +76,17 @@ class Ladder:
         self.stopped = "cancelled"
 
     def noise(self) -> NoiseGate:
-        return gate.verdict(
+        found = gate.verdict(
             self.space, sampled=self.case.sampled, most=self.budget.repeats, finished="noise" in self.done
         )  # fmt: skip
+        certified = self.case.chance and found.status in {"not_run", "not_needed"}
+        return found.model_copy(update={"status": "not_needed", "reason": self.case.chance}) if certified else found
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether chance explains it: repeats say so, or nobody changed anything and no repeats say otherwise."""
+        status = self.noise().status
+        return status == "not_rejected" or bool(self.case.chance and status != "rejected")
 
     def spent(self) -> tuple[int, float | None]:
         """Live calls, and their cost; None: not known."""
@@ -109,7 +117,7 @@ class Ladder:
         if self.case.sampled:
             yield from self._drive("noise", gate.run(self.space, self.budget.repeats))
         self.done.add("noise")
-        if self.noise().status == "not_rejected":
+        if self.is_noise:
             return
         yield from self._drive("search", self._search())
         if not self.space.smallest():

@@ -89,6 +89,8 @@ def _warnings(ladder: Ladder, request: ProofRequest) -> list[str]:
     found = []
     if not ladder.case.differs:
         found.append("Both runs have the same outcome: there is nothing to prove.")
+    elif ladder.case.chance:
+        found.append(f"Chance is the answer without any probe: {ladder.case.chance}. Repeats would say how often.")
     elif ladder.case.sampled and request.budget.live_calls == 0:
         found.append("Answers were drawn from a model. Without live calls chance cannot be ruled out, only stored "
                      "repeats count.")  # fmt: skip

@@ -13,7 +13,7 @@ from diffing import services as diffing
 from diffing.evidence_schemas import Findings
 from replay import outages, stopping
 from replay.models import Proof, ProofProbe
-from replay.proving import outcomes
+from replay.proving import certificates, outcomes
 from replay.proving.findings import findings
 from replay.proving.lab import Budget, Case, Side
 from replay.proving.ladder import Ladder
@@ -70,9 +70,12 @@ def case_of(subject: Subject, lab: Laboratory) -> Case:
     """The question with everything that the ladder wants to know beforehand."""
     sides: tuple[Side, Side] = ("base", "candidate")
     calls, cost = live_price(subject)
+    kind = lab.question.kind
+    atoms = certificates.holding(subject.atoms, kind)
     return Case(
-        question=lab.question, atoms=subject.atoms, differs=lab.values["base"] != lab.values["candidate"],
-        sampled=subject.sampled, one_space=subject.lattice, features=(lab.question.text,),
+        question=lab.question, atoms=atoms, differs=lab.values["base"] != lab.values["candidate"],
+        sampled=subject.sampled, chance=certificates.chance(subject.seen, atoms, kind, lattice=subject.lattice),
+        one_space=subject.lattice, features=(lab.question.text,),
         assumptions=_assumptions(subject), live_calls=calls, live_cost_usd=cost,
         names={side: outcomes.said(lab.question, lab.recorded[side]) for side in sides},
     )  # fmt: skip

@@ -107,6 +107,8 @@ def _priced(told: Told, text: str, replays: int) -> CheapestExperiment:
 
 
 def _noise(gate: NoiseGate) -> str:
+    if gate.status == "not_needed":
+        return f"Chance made the difference: {gate.reason}."
     p = "" if gate.p is None else f" (p = {gate.p:.2g})"
     return (
         f"The difference is within what chance makes{p}: repeated unchanged, the base came out otherwise "

@@ -42,7 +42,8 @@ def talk(
 
 
 def trial(number: int, **more: JSONValue) -> JSONObject:
-    return {"task_id": "7", "dataset": "airline", "config": {"model": "m1", "trial": number}} | more
+    declared: JSONObject = {"task_id": "7", "dataset": "airline", "config": {"model": "m1", "trial": number}}
+    return declared | more
 
 
 def attributed(
