@@ -25,9 +25,11 @@ _FITS: Final[dict[str, frozenset[StepType]]] = {
     "messages": frozenset({StepType.MODEL}),
     "model": frozenset({StepType.MODEL}),
     "retrieval": frozenset({StepType.RETRIEVAL}),
+    "arguments": frozenset({StepType.TOOL}),
     "tool": frozenset({StepType.TOOL}),
 }
 _PARAMETERS: Final = ("temperature", "top_p", "max_tokens", "seed", "stop")
+_REQUEST: Final = ("tools", "response_format")
 # Names under which recordings carry the same parameter.
 _SPELLINGS: Final = {"max_tokens": ("max_tokens", "max_completion_tokens"), "stop": ("stop", "stop_sequences")}
 
@@ -48,6 +50,7 @@ class Edits:
     model: JSONObject = field(default_factory=dict)
     retrieval: JSONObject = field(default_factory=dict)
     messages: tuple[MessageEdit, ...] = ()
+    arguments: Given | None = None
     tool: ToolOverride | None = None
     output: Given | None = None
 
@@ -179,6 +182,10 @@ def _fields(index: int, entry: Override) -> Iterable[tuple[str, str]]:
         value = getattr(entry, category)
         if category in {"tool", "output"}:
             yield "output", pointer(index, category)
+        elif category == "arguments":
+            yield "arguments", pointer(index, category)
+        elif category == "model":
+            yield from ((f"model.{name}", where) for name, where in _asked_with(index, value))
         elif category == "messages":
             for at, edit in enumerate(value):
                 if edit.op != "insert":
@@ -188,24 +195,43 @@ def _fields(index: int, entry: Override) -> Iterable[tuple[str, str]]:
                 yield f"{category}.{name}", pointer(index, category, name)
 
 
+def _asked_with(index: int, value: ModelOverride | None) -> Iterable[tuple[str, str]]:
+    """What of a request an entry sets or leaves out, by the name that recordings mostly use."""
+    fields = sorted(value.model_fields_set) if value is not None else ()
+    for name in fields:
+        if name == "parameters":
+            yield from ((each, pointer(index, "model", name, each)) for each in getattr(value, name) or ())
+        elif name == "unset":
+            names = getattr(value, name) or ()
+            yield from ((_known_as(each), pointer(index, "model", name, at)) for at, each in enumerate(names))
+        else:
+            yield name, pointer(index, "model", name)
+
+
+def _known_as(name: str) -> str:
+    return next((known for known, spellings in _SPELLINGS.items() if name in spellings), name)
+
+
 def _merged(entries: list[tuple[int, Override]], type: StepType) -> Edits:
     prompt: JSONObject = {}
     model: JSONObject = {}
     retrieval: JSONObject = {}
     messages: list[MessageEdit] = []
+    arguments: Given | None = None
     tool: ToolOverride | None = None
     output: Given | None = None
     for _, entry in entries:
         prompt |= _set_fields(entry.prompt, only="system" if type is StepType.MODEL else None)
-        model |= _set_fields(entry.model)
+        model = _with_both(model, _set_fields(entry.model))
         retrieval |= _set_fields(entry.retrieval)
         messages += entry.messages or []
+        arguments = Given(value=entry.arguments) if entry.arguments is not None else arguments
         tool = entry.tool or tool
         output = Given(value=entry.output) if "output" in entry.sets else output
     indexes = tuple(index for index, _ in entries)
     return Edits(
-        entries=indexes, prompt=prompt, model=model, retrieval=retrieval, messages=tuple(messages), tool=tool,
-        output=output,
+        entries=indexes, prompt=prompt, model=model, retrieval=retrieval, messages=tuple(messages),
+        arguments=arguments, tool=tool, output=output,
     )  # fmt: skip
 
 
@@ -222,31 +248,58 @@ def _set_fields(
     }
 
 
-def edited_parameters(input: JSONObject, model: JSONObject) -> JSONObject:
-    """A model input with overridden sampling parameters, under the spelling that the recording uses."""
-    given = {name: model[name] for name in _PARAMETERS if name in model}
-    if not given:
-        return input
-    recorded = input.get("parameters")
-    parameters: JSONObject = dict(recorded) if isinstance(recorded, dict) else {}
+def _with_both(one: JSONObject, other: JSONObject) -> JSONObject:
+    """Two entries of one step: further parameters, and what is left out, of both."""
+    both: JSONObject = {**one, **other}
+    if "parameters" in one and "parameters" in other:
+        both["parameters"] = {**_object(one["parameters"]), **_object(other["parameters"])}
+    if "unset" in one and "unset" in other:
+        both["unset"] = [*_names(one["unset"]), *_names(other["unset"])]
+    return both
+
+
+def edited_request(input: JSONObject, model: JSONObject) -> JSONObject:
+    """A model input with other tools, response format or parameters, under the spellings that the recording uses."""
+    given = {name: model[name] for name in _PARAMETERS if name in model} | _object(model.get("parameters"))
+    gone = frozenset(map(str, _names(model.get("unset"))))
+    edited: JSONObject = {**input, **{name: model[name] for name in _REQUEST if name in model}}
+    edited = {name: value for name, value in edited.items() if name not in gone} if gone else edited
+    if not given and not gone:
+        return edited
+    parameters = {**_object(input.get("parameters"))}
     for name, value in given.items():
         spelled = next((known for known in _SPELLINGS.get(name, ()) if known in parameters), name)
         parameters[spelled] = value
-    return {**input, "parameters": parameters}
+    parameters = {name: value for name, value in parameters.items() if not {name, _known_as(name)} & gone}
+    edited["parameters"] = parameters
+    return edited if parameters or not gone else {name: edited[name] for name in edited if name != "parameters"}
+
+
+def edited_names(model: JSONObject) -> list[str]:
+    """What of a request is set or left out, by name."""
+    own = [name for name in model if name not in {"parameters", "unset"}]
+    return [*own, *_object(model.get("parameters")), *map(str, _names(model.get("unset")))]
 
 
 def with_system(messages: list[JSONValue], text: str) -> list[JSONValue]:
-    """The messages with their first system prompt replaced, or one put in front where there was none."""
+    """The messages with their first system prompt replaced, or one put in front where there was none.
+
+    An empty text leaves out every system prompt, but for one that was empty before.
+    """
+    if not text:
+        return [message for message in messages if not _is_system(message) or _is_empty(message)]
     for at, message in enumerate(messages):
-        if isinstance(message, dict) and message.get("role") in {"system", "developer"}:
+        if isinstance(message, dict) and _is_system(message):
             return [*messages[:at], {**message, "content": text}, *messages[at + 1 :]]
     return [{"role": "system", "content": text}, *messages]
 
 
 def with_system_slots(slots: list[list[JSONValue]], text: str) -> list[list[JSONValue]]:
     """Like `with_system`, keeping each message in its slot."""
+    if not text:
+        return [with_system(slot, text) for slot in slots]
     for at, slot in enumerate(slots):
-        if any(isinstance(message, dict) and message.get("role") in {"system", "developer"} for message in slot):
+        if any(map(_is_system, slot)):
             return [*slots[:at], with_system(slot, text), *slots[at + 1 :]]
     return [with_system(slots[0], text), *slots[1:]] if slots else [with_system([], text)]
 
@@ -261,7 +314,8 @@ def edit_slots(slots: list[list[JSONValue]], edits: Iterable[MessageEdit]) -> li
     for edit in edits:
         at = min(edit.index, len(slots))
         if edit.op == "insert":
-            inserted.setdefault(at, []).append({"role": edit.role or "user", "content": edit.content})
+            made = edit.message or {"role": edit.role or "user", "content": edit.content}
+            inserted.setdefault(at, []).append(made)
         elif edit.op == "delete":
             edited[at] = []
         else:
@@ -275,6 +329,24 @@ def out_of_range(edits: Iterable[MessageEdit], count: int) -> MessageEdit | None
 
 
 def _replaced(slot: list[JSONValue], edit: MessageEdit) -> JSONValue:
+    if edit.message is not None:
+        return edit.message
     old = slot[0] if slot and isinstance(slot[0], dict) else {}
     role = edit.role or old.get("role", "user")
     return {**old, "role": role, "content": edit.content}
+
+
+def _is_system(message: JSONValue) -> bool:
+    return isinstance(message, dict) and message.get("role") in {"system", "developer"}
+
+
+def _is_empty(message: JSONValue) -> bool:
+    return isinstance(message, dict) and message.get("content") == ""
+
+
+def _object(value: JSONValue) -> JSONObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _names(value: JSONValue) -> list[JSONValue]:
+    return value if isinstance(value, list) else []

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from replay.edits import edit_slots, edited_parameters, with_system
+from replay.edits import edit_slots, edited_request, with_system
 from replay.graph import CONTAINERS, Node
 from replay.history import Followed
 from replay.hooks import turns
@@ -19,6 +19,7 @@ from replay.subagents import RAN, called_anew
 from replay.turncalls import TurnCalls
 from replay.wording import CUT_SHORT
 from replay.world import Answer, Call, Diverged, Event, Resolved, label_key
+from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.signatures import signature
 from traces.vocabulary import Label, Reason, StepType
@@ -223,9 +224,13 @@ class Follower:
         node = self.calls.match(tool, arguments)
         edits = self.walk.profile.of(node) if node else self.walk.profile.of_new(type=StepType.TOOL, name=tool)
         name = node.name if node else tool
+        given = edits.arguments
+        changed = node is None or (given is not None and digest(given.value) != digest(arguments))
+        arguments = given.value if given is not None else arguments
         return Call(
-            no=self.walk.number(), parent=parent, type=StepType.TOOL, name=name,
-            input=arguments, node=node, changed=node is None, tool_name=tool, call_id=str(asked.get("id") or ""),
+            no=self.walk.number(), parent=parent, type=StepType.TOOL, name=name, input=arguments, node=node,
+            changed=changed, differs=("arguments",) if changed and node else (), tool_name=tool,
+            call_id=str(asked.get("id") or ""),
             signature=signature(type=StepType.TOOL, name=name, input=arguments, tool_name=tool), edits=edits,
             because=(self.at.no,), reduced=self.walk.reduced(StepType.TOOL, name, arguments, "", "", tool),
         )  # fmt: skip
@@ -296,7 +301,7 @@ class Follower:
         messages = [*(self.messages if slots is self.base else flat(slots)), *self.tail]
         if "system" in edits.prompt:
             messages = with_system(messages, str(edits.prompt["system"]))
-        input = edited_parameters({**template, "messages": messages}, edits.model)
+        input = edited_request({**template, "messages": messages}, edits.model)
         call = walk.model_call(node, input, template, edits)
         return replace(call, because=tuple(sorted({*call.because, self.at.no})))
 
@@ -308,7 +313,7 @@ class Follower:
         messages = [*self.messages, *self.tail]
         if "system" in edits.prompt:
             messages = with_system(messages, str(edits.prompt["system"]))
-        input = edited_parameters({**template, "messages": messages}, edits.model)
+        input = edited_request({**template, "messages": messages}, edits.model)
         return Call(
             no=self.walk.number(), parent=parent, type=StepType.MODEL, name=last.name,
             input=input, changed=True, provider=last.provider, model=last.model,

@@ -1,6 +1,6 @@
 """Override profiles: what a fork changes, from the fork on. A profile is identified by its digest."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -27,8 +27,17 @@ class Match(Schema):
         return self
 
 
+# Names of a model request that `parameters` cannot set, because they have a field of their own or are no parameters.
+OWN_NAMES: Final = (
+    "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "stop_sequences", "tools",
+    "response_format", "messages", "model", "provider", "parameters", "system",
+)  # fmt: skip
+# What every request has.
+KEPT_NAMES: Final = ("messages", "model", "provider", "parameters", "system")
+
+
 class PromptOverride(Schema):
-    """For model steps `system` replaces the system prompt; the rest is for prompt steps."""
+    """For model steps `system` replaces the system prompt, an empty one leaves it out; the rest is for prompt steps."""
 
     system: str | None = None
     template: str | None = None
@@ -38,15 +47,31 @@ class PromptOverride(Schema):
 
 
 class MessageEdit(Schema):
-    """One edit of a model request; `index` counts the recorded messages."""
+    """One edit of a model request; `index` counts the recorded messages.
+
+    `message` is a whole one, with the calls that it makes or answers, in place of content and role.
+    """
 
     op: Literal["replace", "insert", "delete"]
     index: Annotated[int, Field(ge=0)]
     content: JSONValue = None
     role: str | None = None
+    message: JSONObject | None = None
+
+    @model_validator(mode="after")
+    def _says_it_once(self) -> "MessageEdit":
+        if self.message is None:
+            return self
+        if self.op == "delete" or self.content is not None or self.role is not None:
+            raise ValueError("`message` is for replace and insert, and stands for content and role")
+        if not isinstance(self.message.get("role"), str):
+            raise ValueError("a message needs a `role`")
+        return self
 
 
 class ModelOverride(Schema):
+    """What is asked with. `parameters` are further ones by name, `unset` names what the request does not say."""
+
     provider: str | None = None
     model: str | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -54,6 +79,18 @@ class ModelOverride(Schema):
     max_tokens: Annotated[int, Field(ge=0)] | None = None
     seed: int | None = None
     stop: list[str] | None = None
+    tools: list[JSONObject] | None = None
+    response_format: JSONObject | None = None
+    parameters: JSONObject | None = None
+    unset: list[str] | None = None
+
+    @model_validator(mode="after")
+    def _names_others(self) -> "ModelOverride":
+        if own := sorted(set(OWN_NAMES) & {*(self.parameters or {})}):
+            raise ValueError(f"`parameters` is for other parameters than {own[0]!r}")
+        if kept := sorted(set(KEPT_NAMES) & {*(self.unset or [])}):
+            raise ValueError(f"{kept[0]!r} cannot be left out of a request")
+        return self
 
 
 class RetrievalOverride(Schema):
@@ -81,6 +118,7 @@ class Override(Schema):
     messages: list[MessageEdit] | None = None
     model: ModelOverride | None = None
     retrieval: RetrievalOverride | None = None
+    arguments: JSONValue = None  # what a tool is called with; null: as recorded
     tool: ToolOverride | None = None
     output: JSONValue = None  # presence counts, also of null: see `sets`
 
@@ -92,7 +130,9 @@ class Override(Schema):
     @model_validator(mode="after")
     def _sets_something(self) -> "Override":
         if not self.sets:
-            raise ValueError("an override must set at least one of prompt, messages, model, retrieval, tool, output")
+            raise ValueError(
+                "an override must set at least one of prompt, messages, model, retrieval, arguments, tool, output"
+            )
         return self
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from diffing.determinism import ModelConfig
 from replay import conflicts
 from replay.determinism import assess, replay_type
-from replay.edits import AppliedProfile, edited_parameters, out_of_range, pointer
+from replay.edits import AppliedProfile, edited_names, edited_request, out_of_range, pointer
 from replay.graph import CONTAINERS, Graph, Node
 from replay.loops import recognise
 from replay.overrides import OverrideProfile
@@ -312,7 +312,7 @@ def _configurations(node: Node, profile: AppliedProfile, world: PlanWorld) -> tu
         return None
     input: JSONObject = value if isinstance(value, dict) else {}
     edits = profile.of(node).model
-    after = edited_parameters(input, edits)
+    after = edited_request(input, edits)
     provider, model = str(edits.get("provider", node.provider)), str(edits.get("model", node.model))
     return (
         ModelConfig(provider=node.provider, model=node.model, parameters=_parameters(input)),
@@ -333,6 +333,7 @@ def _changed(graph: Graph, profile: AppliedProfile) -> list[str]:
             found["prompt"] = None
         for name, given in (
             ("variables", "variables" in edits.prompt), ("messages", edits.messages), ("retrieval", edits.retrieval),
+            ("tools", {"tools"} & {*edited_names(edits.model)}), ("tool arguments", edits.arguments),
             ("tool outputs", edits.tool), ("what-if outputs", edits.output),
         ):  # fmt: skip
             if given:

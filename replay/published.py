@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel
 
 from diffing.schemas import DiffReport
-from replay.overrides import OverrideProfile
+from replay.overrides import KEPT_NAMES, OWN_NAMES, OverrideProfile
 from replay.policy import Policy
 
 ADDRESS: Final = "/api/v1/schemas/{name}.json"
@@ -32,6 +32,24 @@ _RULES: Final[dict[str, dict[str, Any]]] = {
         "then": {"properties": {name: {"enum": [None, ""]} for name in ("type", "name", "model")}},
     },
     "Override": {"minProperties": 2},  # the match and something to set
+    # a whole message stands for content and role
+    "MessageEdit": {
+        "if": {"required": ["message"], "properties": {"message": _SAID}},
+        "then": {
+            "properties": {
+                "op": {"enum": ["replace", "insert"]},
+                "content": {"type": "null"},
+                "role": {"type": "null"},
+                "message": {"required": ["role"], "properties": {"role": {"type": "string"}}},
+            },
+        },
+    },
+    "ModelOverride": {
+        "allOf": [
+            {"properties": {"parameters": {"propertyNames": {"not": {"enum": list(OWN_NAMES)}}}}},
+            {"properties": {"unset": {"items": {"not": {"enum": list(KEPT_NAMES)}}}}},
+        ],
+    },
 }
 
 

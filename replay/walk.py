@@ -10,7 +10,7 @@ from dataclasses import replace
 from replay.agenda import Agenda
 from replay.callids import aligned, asked
 from replay.closing import Closings
-from replay.edits import NO_EDITS, AppliedProfile, Edits, edit_slots, edited_parameters, with_system_slots
+from replay.edits import NO_EDITS, AppliedProfile, Edits, edit_slots, edited_names, edited_request, with_system_slots
 from replay.follow import Follower
 from replay.graph import Graph, Link, Node, numbered
 from replay.history import Histories
@@ -175,7 +175,7 @@ class Walk:
         plain, edited = self.messages(node, recorded, edits)
         added = self.points.take(self.loops.of(node))
         plain, edited = with_added(plain, added), with_added(edited, added)
-        input = edited_parameters(
+        input = edited_request(
             {**recorded, "messages": flat(edited)} if "messages" in recorded else recorded, edits.model
         )
         call = self.model_call(node, input, recorded, edits)
@@ -215,7 +215,7 @@ class Walk:
         """A call whose messages are not known differs from the recorded one, and no cache can hold it."""
         if call.node is not None:
             self.histories.unknowable.add(call.node.no)
-        differs = tuple(dict.fromkeys(("messages", *call.differs, *call.edits.model)))
+        differs = tuple(dict.fromkeys(("messages", *call.differs, *edited_names(call.edits.model))))
         return replace(call, changed=True, differs=differs, signature="", reduced="")
 
     def recognition(self, node: Node) -> Recognition:
@@ -283,6 +283,8 @@ class Walk:
         if isinstance(input, dict):
             fields = edits.retrieval if node.type is StepType.RETRIEVAL else edits.prompt
             input = {**input, **{name: value for name, value in fields.items() if name != "documents"}}
+        if edits.arguments is not None:
+            input = edits.arguments.value
         return self._call(node, input, recorded, edits, provider=node.provider, model=node.model)
 
     def _call(

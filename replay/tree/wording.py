@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from diffing.wording import shown
 from replay.overrides import Match, Override, OverrideProfile
+from traces.json_types import JSONObject
 
 _SHOWN: Final = 60
 
@@ -15,8 +17,7 @@ def changes(profile: OverrideProfile) -> list[str]:
 
 def _said(entry: Override) -> Iterator[str]:
     if entry.model is not None:
-        for name, value in entry.model.model_dump(exclude_unset=True).items():
-            yield _cut(f"{name} {value}")
+        yield from _asked_with(entry.model.model_dump(exclude_unset=True))
     if entry.prompt is not None:
         for name in entry.prompt.model_fields_set:
             yield "system prompt" if name == "system" else name.replace("_", " ")
@@ -25,8 +26,22 @@ def _said(entry: Override) -> Iterator[str]:
             yield "documents" if name == "documents" else _cut(f"{name} {value}")
     if entry.messages is not None:
         yield "messages"
+    if entry.arguments is not None:
+        yield "arguments"
     if entry.tool is not None or "output" in entry.sets:
         yield "answer"
+
+
+def _asked_with(model: JSONObject) -> Iterator[str]:
+    for name, value in model.items():
+        if name == "tools" and isinstance(value, list):
+            yield f"{len(value)} tool{'' if len(value) == 1 else 's'} offered"
+        elif name == "parameters" and isinstance(value, dict):
+            yield from (_cut(f"{each} {shown(given)}") for each, given in value.items())
+        elif name == "unset" and isinstance(value, list):
+            yield from (f"no {str(each).replace('_', ' ')}" for each in value)
+        elif value is not None:
+            yield "response format" if name == "response_format" else _cut(f"{name} {value}")
 
 
 def _where(match: Match) -> str:

@@ -15,6 +15,7 @@ PROFILE = jsonschema_rs.Draft202012Validator(published.document("override-profil
 POLICY = jsonschema_rs.Draft202012Validator(published.document("policy"))
 words = st.sampled_from(["", "model", "tool", "retrieval", "gpt-*", "x"])
 numbers = st.sampled_from([-1, 0, 1, 25, 0.5, 2.5])
+names = st.sampled_from(["temperature", "tools", "messages", "tool_choice", "max_completion_tokens", "model"])
 values: Any = st.one_of(st.none(), words, numbers, st.lists(words, max_size=2))
 
 
@@ -31,11 +32,27 @@ entries = st.fixed_dictionaries(
     optional={
         "prompt": some(system=values, template=values, variables=st.one_of(st.none(), st.dictionaries(words, values))),
         "messages": st.lists(
-            some(op=st.sampled_from(["replace", "insert", "delete", "move"]), index=numbers, content=values)
+            some(
+                op=st.sampled_from(["replace", "insert", "delete", "move"]),
+                index=numbers,
+                content=values,
+                role=values,
+                message=st.one_of(st.none(), some(role=values, content=values, tool_calls=values)),
+            )
         ),
-        "model": some(provider=values, temperature=numbers, max_tokens=numbers, stop=values),
+        "model": some(
+            provider=values,
+            temperature=numbers,
+            max_tokens=numbers,
+            stop=values,
+            response_format=values,
+            tools=st.one_of(values, st.lists(some(name=values), max_size=2)),
+            unset=st.one_of(values, st.lists(names)),
+            parameters=st.one_of(st.none(), st.dictionaries(names, values, max_size=2)),
+        ),
         "retrieval": some(top_k=numbers, query=values, documents=st.lists(st.dictionaries(words, values), max_size=2)),
         "tool": some(output=values, status=words),
+        "arguments": values,
         "output": values,
     },
 )

@@ -3128,6 +3128,8 @@ export interface components {
         /**
          * MessageEdit
          * @description One edit of a model request; `index` counts the recorded messages.
+         *
+         *     `message` is a whole one, with the calls that it makes or answers, in place of content and role.
          */
         MessageEdit: {
             /**
@@ -3144,6 +3146,13 @@ export interface components {
              * @default null
              */
             role: string | null;
+            /**
+             * Message
+             * @default null
+             */
+            message: {
+                [key: string]: components["schemas"]["JSONValue"];
+            } | null;
         };
         /**
          * MessageList
@@ -3155,7 +3164,10 @@ export interface components {
             /** Last */
             last: number;
         };
-        /** ModelOverride */
+        /**
+         * ModelOverride
+         * @description What is asked with. `parameters` are further ones by name, `unset` names what the request does not say.
+         */
         ModelOverride: {
             /**
              * Provider
@@ -3192,6 +3204,32 @@ export interface components {
              * @default null
              */
             stop: string[] | null;
+            /**
+             * Tools
+             * @default null
+             */
+            tools: {
+                [key: string]: components["schemas"]["JSONValue"];
+            }[] | null;
+            /**
+             * Response Format
+             * @default null
+             */
+            response_format: {
+                [key: string]: components["schemas"]["JSONValue"];
+            } | null;
+            /**
+             * Parameters
+             * @default null
+             */
+            parameters: {
+                [key: string]: components["schemas"]["JSONValue"];
+            } | null;
+            /**
+             * Unset
+             * @default null
+             */
+            unset: string[] | null;
         };
         /** ModelUsage */
         ModelUsage: {
@@ -3277,6 +3315,8 @@ export interface components {
             model: components["schemas"]["ModelOverride"] | null;
             /** @default null */
             retrieval: components["schemas"]["RetrievalOverride"] | null;
+            /** @default null */
+            arguments: components["schemas"]["JSONValue"];
             /** @default null */
             tool: components["schemas"]["ToolOverride"] | null;
             /** @default null */
@@ -3569,7 +3609,7 @@ export interface components {
         };
         /**
          * PromptOverride
-         * @description For model steps `system` replaces the system prompt; the rest is for prompt steps.
+         * @description For model steps `system` replaces the system prompt, an empty one leaves it out; the rest is for prompt steps.
          */
         PromptOverride: {
             /**
