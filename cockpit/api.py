@@ -1,7 +1,6 @@
 """The cockpit's own addresses: signs of life and the way in."""
 
 from django.conf import settings
-from django.core.files.storage import storages
 from django.db import connection
 from django.middleware.csrf import get_token
 from drf_spectacular.utils import extend_schema
@@ -12,6 +11,7 @@ from rest_framework.views import APIView
 from cockpit import auth, tokens
 from cockpit.celery import app
 from cockpit.schemas import Access, Health, LoginRequest, Readiness
+from traces import artifact_files
 from traces.problems import ProblemError
 from traces.schemas import Problem
 
@@ -33,11 +33,7 @@ def _check_broker() -> None:
         broker.ensure_connection(max_retries=1, timeout=2)
 
 
-def _check_storage() -> None:
-    storages["artifacts"].exists("ready")
-
-
-_CHECKS = {"database": _check_database, "broker": _check_broker, "storage": _check_storage}
+_CHECKS = {"database": _check_database, "broker": _check_broker, "storage": artifact_files.check}
 
 
 def _outcome(name: str) -> str:

@@ -99,7 +99,7 @@ def _database() -> dict[str, Any]:
     return {**database, **engine, "OPTIONS": options}
 
 
-def _artifact_storage() -> dict[str, Any]:
+def artifact_storage() -> dict[str, Any]:
     place = env.str("FORKPOINT_ARTIFACTS", default=str(HOME / "artifacts"))
     if not place.startswith("s3://"):
         return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": place}}
@@ -108,10 +108,25 @@ def _artifact_storage() -> dict[str, Any]:
         raise ImproperlyConfigured("FORKPOINT_ARTIFACTS names no bucket: set it to s3://bucket or to a folder.")
     if find_spec("storages") is None or find_spec("boto3") is None:
         raise ImproperlyConfigured("FORKPOINT_ARTIFACTS is on S3: install the extra with `pip install forkpoint[s3]`.")
-    options = {"bucket_name": bucket, "location": prefix, "file_overwrite": True, "querystring_auth": True}
-    if endpoint := env.str("AWS_ENDPOINT_URL", default=""):
-        options |= {"endpoint_url": endpoint, "addressing_style": "path", "signature_version": "s3v4"}
+    options = {"bucket_name": bucket, "location": prefix, "file_overwrite": True}
+    region = env.str("AWS_REGION", default="") or env.str("AWS_DEFAULT_REGION", default="")
+    endpoint = env.str("AWS_ENDPOINT_URL", default="")
+    options |= {
+        "region_name": region or None,
+        "endpoint_url": endpoint or None,
+        "client_config": _s3(own=bool(endpoint)),
+    }
     return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+
+
+def _s3(*, own: bool) -> Any:
+    """How S3 is spoken to. Your own server has no host name for each bucket, and may not know newer checksums."""
+    from botocore.config import Config  # noqa: PLC0415  # only there with the extra `s3`
+
+    yours = {"s3": {"addressing_style": "path"}, "request_checksum_calculation": "when_required"} if own else {}
+    # A server that is away is noticed in seconds: who asks is told, and a replay waits and tries again.
+    patience = {"connect_timeout": 3, "read_timeout": 20, "retries": {"mode": "standard", "total_max_attempts": 2}}
+    return Config(signature_version="s3v4", **patience, **yours)
 
 
 def _log_level() -> str:
@@ -189,7 +204,7 @@ DATABASES = {"default": _database()}
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(HOME / "files")}},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    "artifacts": _artifact_storage(),
+    "artifacts": artifact_storage(),
 }
 STATIC_URL = "/static/"
 FRONTEND_DIST = Path(env.str("FORKPOINT_FRONTEND", default=str(BASE_DIR / "frontend" / "dist")))

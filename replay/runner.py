@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 import structlog
-from django.db import Error, close_old_connections, connection, transaction
+from django.db import close_old_connections, connection, transaction
 from django.db.models.functions import Now
 
 from diffing import services as diffing
@@ -25,10 +25,11 @@ from replay.proving.executing import execution_of
 from replay.walk import Walk
 from traces import services as traces
 from traces.parts import MissingPart
+from traces.problems import StorageRefuses
 from traces.vocabulary import RunStatus
 
 logger = structlog.get_logger("replay")
-_MOST_OUTAGES: Final = 20  # of the database, in one go at a session
+_MOST_OUTAGES: Final = 20  # of the database or the storage of artifacts, in one go at a session
 
 
 def execute(session_id: UUID) -> bool:
@@ -40,16 +41,17 @@ def execute(session_id: UUID) -> bool:
         for _ in range(_MOST_OUTAGES):
             try:
                 return _run(session_id, owner)
-            except Error as error:
+            except outages.AWAY as error:
                 if not outages.is_outage(error):
                     raise
                 connection.close()
-                logger.warning("database_away", session_id=str(session_id), error=str(error).partition("\n")[0])
+                logger.warning("store_away", session_id=str(session_id), error=str(error).partition("\n")[0])
+                outages.wait_for_storage(error)
             # The walk begins again at the last checkpoint; what was answered meanwhile is stored beside it.
             if not outages.patiently(lambda: ownership.beat(session_id, owner)):
                 return False
-        lost = f"the connection to the database was lost {_MOST_OUTAGES} times"
-        _end(session_id, owner, "failed_execution", code="database_unavailable", error=lost)
+        lost = f"the database or the artifact storage went away {_MOST_OUTAGES} times"
+        _end(session_id, owner, "failed_execution", code="dependency_unavailable", error=lost)
     return False
 
 
@@ -96,8 +98,9 @@ def _run(session_id: UUID, owner: str) -> bool:
         _end(session_id, owner, "cancelled")
     except Stopped as stopped:
         _end(session_id, owner, "failed_execution", code=stopped.code, error=str(stopped), step=stopped.step)
-    except MissingPart as missing:
-        _end(session_id, owner, "failed_execution", code="artifact_missing", error=str(missing))
+    except (MissingPart, StorageRefuses) as failure:
+        code = "artifact_missing" if isinstance(failure, MissingPart) else failure.code
+        _end(session_id, owner, "failed_execution", code=code, error=str(failure))
     except Exception as error:
         if outages.is_outage(error):
             raise

@@ -111,3 +111,18 @@ class ArtifactCorrupt(ProblemError):
     def __init__(self, sha256: str, problem: str) -> None:
         super().__init__(f"artifact {sha256} is damaged: {problem}")
         self.sha256 = sha256
+
+
+class StorageAway(ProblemError):
+    """The storage of large artifacts does not answer now; the same again may succeed later."""
+
+    code = "dependency_unavailable"
+    status = 503
+    retryable = True
+
+
+class StorageRefuses(ProblemError):
+    """The storage of large artifacts cannot be used as it is: credentials, bucket, permissions, space."""
+
+    code = "dependency_unavailable"
+    status = 503

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from io import BytesIO
 from threading import local
 from typing import Final
 
 import orjson
 import zstandard
-from django.core.files.storage import Storage, storages
 from django.db import connection
 
-from traces import bulk
+from traces import artifact_files, bulk
 from traces.canonical import digest_bytes
 from traces.json_types import JSONValue
 from traces.models import Artifact
@@ -129,7 +127,7 @@ def _row(sha256: str, data: bytes, media_type: str) -> tuple[str, int, str, str,
     kind = "" if media_type == JSON_TYPE else media_type
     if len(kept) <= INLINE:
         return sha256, len(data), kind, encoding, kept
-    _keep_file(_storage(), _place(sha256, encoding), kept)
+    artifact_files.keep(_place(sha256, encoding), kept)
     return sha256, len(data), kind, encoding, None
 
 
@@ -142,17 +140,6 @@ def _encoded(data: bytes, media_type: str) -> tuple[str, bytes]:
         if len(compressed) < _WORTH * len(packed):
             return name + _ZSTD, compressed
     return name, packed
-
-
-def _keep_file(storage: Storage, place: str, data: bytes) -> None:
-    """Write once; what a crash left half-written is written again."""
-    if storage.exists(place):
-        if storage.size(place) == len(data):
-            return
-        storage.delete(place)
-    written = storage.save(place, BytesIO(data))
-    if written != place:  # another process wrote the same bytes at the same moment
-        storage.delete(written)
 
 
 def _checked(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> bytes:
@@ -176,20 +163,15 @@ def _decoded(sha256: str, data: bytes, size: int) -> bytes:
 
 def _file(sha256: str, encoding: str) -> bytes:
     place = _place(sha256, encoding)
-    try:
-        with _storage().open(place) as file:
-            return bytes(file.read())
-    except FileNotFoundError as error:
-        raise ArtifactCorrupt(sha256, f"the artifact storage has no {place}") from error
+    found = artifact_files.read(place)
+    if found is None:
+        raise ArtifactCorrupt(sha256, f"the artifact storage has no {place}")
+    return found
 
 
 def _place(sha256: str, encoding: str) -> str:
     packed, compressed = encoding.startswith(_PACKED), encoding.endswith(_ZSTD)
     return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{'.refs' if packed else ''}{'.zst' if compressed else ''}"
-
-
-def _storage() -> Storage:
-    return storages["artifacts"]
 
 
 def _compressor() -> zstandard.ZstdCompressor:

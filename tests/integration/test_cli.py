@@ -255,9 +255,12 @@ def test_export_sends_a_run_to_langfuse(forkpoint: Warm, failed: str) -> None:
 
 def test_check_says_which_dependency_cannot_be_reached(tmp_path: Path) -> None:
     nowhere = {"DATABASE_URL": "postgres://me:hidden@127.0.0.1:9/x", "REDIS_URL": "redis://127.0.0.1:9/0"}
-    said = Shell(tmp_path)("check", "--json", **nowhere)
+    bucket = {"FORKPOINT_ARTIFACTS": "s3://bucket/fp", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
+    keys = {"AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "hidden"}
+    said = Shell(tmp_path)("check", "--json", **nowhere, **bucket, **keys)
     assert said.code == 6
-    assert said.json["checks"]["storage"] == "ok"
+    assert said.json["artifacts"] == "s3://bucket/fp"
+    assert "does not answer" in said.json["checks"]["storage"]
     assert "refused" in said.json["checks"]["database"]
     assert "refused" in said.json["checks"]["broker"]
     assert said.json["login_required"]

@@ -11,6 +11,7 @@ from django.db import DataError, Error, IntegrityError, InterfaceError, Operatio
 from psycopg import errors
 
 from replay import outages
+from traces.problems import StorageAway, StorageRefuses
 
 
 def _raised(kind: type[Error], cause: Exception | None = None) -> Error:
@@ -34,6 +35,8 @@ def _sqlite(code: int) -> sqlite3.OperationalError:
         (_raised(OperationalError, errors.DeadlockDetected()), True),
         (_raised(OperationalError, errors.TooManyConnections()), True),
         (_raised(InterfaceError, psycopg.InterfaceError("the connection is closed")), True),
+        (StorageAway("no answer"), True),
+        (StorageRefuses("wrong credentials"), False),
         (_raised(OperationalError, _sqlite(sqlite3.SQLITE_BUSY)), True),
         (_raised(OperationalError, _sqlite(sqlite3.SQLITE_BUSY_SNAPSHOT)), True),
         (_raised(OperationalError, _sqlite(sqlite3.SQLITE_IOERR_WRITE)), True),

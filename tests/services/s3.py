@@ -1,0 +1,121 @@
+"""A server that speaks S3 over HTTP and checks credentials (moto), behind a door that can be shut."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from tests.services.processes import free_port, scratch_folder, start, stop
+
+BUCKET = "artifacts"
+_REGION = "eu-central-1"
+_UNCHECKED = 4  # requests: the ones that make the account below
+_MAY: str = (
+    '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::*"}]}'
+)
+
+
+class Door:
+    """A port of its own that leads to another one while it is open; shut, nobody listens there."""
+
+    def __init__(self, port: int) -> None:
+        self._behind, self.port = port, free_port()
+        self._through: list[socket.socket] = []
+        self.open()
+
+    def open(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._let_in, args=(self._listener,), daemon=True).start()
+
+    def shut(self) -> None:
+        """For those who come, and for those who are in."""
+        for one in (self._listener, *self._through):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+        self._through.clear()
+
+    def _let_in(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                front, _ = listener.accept()
+            except OSError:
+                return
+            back = socket.create_connection(("127.0.0.1", self._behind))
+            self._through += [front, back]
+            for source, target in ((front, back), (back, front)):
+                threading.Thread(target=self._carry, args=(source, target), daemon=True).start()
+
+    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class S3Server:
+    """`client` goes to the server itself, whether the door is open or not."""
+
+    door: Door
+    client: Any
+    key: str
+    secret: str
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a deployment sets."""
+        return {
+            "FORKPOINT_ARTIFACTS": f"s3://{BUCKET}/fp", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.door.port}",
+            "AWS_ACCESS_KEY_ID": self.key, "AWS_SECRET_ACCESS_KEY": self.secret, "AWS_REGION": _REGION,
+        }  # fmt: skip
+
+
+@contextmanager
+def s3_server() -> Iterator[S3Server]:
+    port, log = free_port(), scratch_folder("fp-s3-") / "log"
+    process = start(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        answers=lambda: _listens(port), stop_signal=signal.SIGTERM, log=log,
+        env={**os.environ, "INITIAL_NO_AUTH_ACTION_COUNT": str(_UNCHECKED)},
+    )  # fmt: skip
+    door = Door(port)
+    try:
+        yield _with_account(port, door)
+    finally:
+        door.shut()
+        stop(process, signal.SIGTERM)
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError):
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return True
+    return False
+
+
+def _with_account(port: int, door: Door) -> S3Server:
+    """Somebody who may use S3 and nothing else, and the bucket."""
+
+    def client(service: str, key: str, secret: str) -> Any:
+        return boto3.client(
+            service, endpoint_url=f"http://127.0.0.1:{port}", region_name=_REGION, aws_access_key_id=key,
+            aws_secret_access_key=secret, config=Config(s3={"addressing_style": "path"}),
+        )  # fmt: skip
+
+    iam = client("iam", "root", "root")
+    iam.create_user(UserName="forkpoint")
+    made = iam.create_access_key(UserName="forkpoint")["AccessKey"]
+    iam.put_user_policy(UserName="forkpoint", PolicyName="store", PolicyDocument=_MAY)
+    key, secret = made["AccessKeyId"], made["SecretAccessKey"]
+    s3 = client("s3", key, secret)
+    s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": _REGION})
+    return S3Server(door=door, client=s3, key=key, secret=secret)
