@@ -13,11 +13,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
+from traces.places import first_problem
 from traces.schemas import ErrorCode, Problem
 
 log = structlog.get_logger("cockpit.errors")
 CONTENT_TYPE = "application/problem+json"
 _CODES = frozenset(get_args(ErrorCode))
+_LONGEST = 2_000
 
 
 class Trouble(NamedTuple):
@@ -30,16 +32,9 @@ class Trouble(NamedTuple):
     retryable: bool = False
 
 
-def _pointer(location: tuple[str | int, ...]) -> str:
-    """A pydantic location as a JSON pointer."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in location)
-
-
-def _of_validation(error: pydantic.ValidationError) -> Trouble:
-    problems = error.errors(include_url=False, include_context=False, include_input=False)
-    first = problems[0]
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return Trouble("validation_error", 422, f"{first['msg']}{more}", _pointer(first["loc"]))
+def _of_validation(error: pydantic.ValidationError, body: object) -> Trouble:
+    detail, where = first_problem(error, body)
+    return Trouble("validation_error", 422, detail, where)
 
 
 def _of_own(error: Exception) -> Trouble | None:
@@ -67,13 +62,13 @@ def _of_drf(error: drf.APIException) -> Trouble:
     )
 
 
-def describe(error: Exception) -> Trouble:
-    """What to tell the caller. What is not known tells nothing of the inside."""
+def describe(error: Exception, body: object = None) -> Trouble:
+    """What to tell the caller who sent this body. What is not known tells nothing of the inside."""
     if own := _of_own(error):
         return own
     match error:
         case pydantic.ValidationError():
-            return _of_validation(error)
+            return _of_validation(error, body)
         case drf.APIException():
             return _of_drf(error)
         case Http404() | ObjectDoesNotExist():
@@ -93,9 +88,15 @@ def describe(error: Exception) -> Trouble:
 
 def _problem(trouble: Trouble, request_id: str) -> Problem:
     return Problem(
-        title=HTTPStatus(trouble.status).phrase, status=trouble.status, code=trouble.code, detail=trouble.detail,
-        where=trouble.where, retryable=trouble.retryable, request_id=request_id,
+        title=HTTPStatus(trouble.status).phrase, status=trouble.status, code=trouble.code,
+        detail=_clipped(trouble.detail), where=_clipped(trouble.where), retryable=trouble.retryable,
+        request_id=request_id,
     )  # fmt: skip
+
+
+def _clipped(text: str) -> str:
+    """Details quote what was sent, which can be long."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def request_id(request: Any) -> str:
@@ -104,7 +105,7 @@ def request_id(request: Any) -> str:
 
 def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
     """REST framework's exception handler."""
-    trouble = describe(error)
+    trouble = describe(error, getattr(context["request"], "_full_data", None))
     if trouble.status >= 500:
         log.error("request_failed", code=trouble.code, exc_info=error)
     body = _problem(trouble, request_id(getattr(context["request"], "_request", None)))

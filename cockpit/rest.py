@@ -10,11 +10,21 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
+from traces.canonical import MAX_DEPTH
+from traces.places import too_deep
+from traces.problems import ProblemError
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     return str(value)
+
+
+class TooDeep(ProblemError):
+    """A body that is nested deeper than anything that can be stored."""
+
+    status = 422
 
 
 class OrjsonRenderer(BaseRenderer):
@@ -31,7 +41,7 @@ class OrjsonRenderer(BaseRenderer):
 
 
 class OrjsonParser(BaseParser):
-    """Strict JSON: NaN, duplicate-free or not, is left to the schema; broken text names its place."""
+    """Strict JSON without NaN, of bounded depth; broken text names its place."""
 
     media_type = "application/json"
 
@@ -43,6 +53,9 @@ class OrjsonParser(BaseParser):
     ) -> Any:
         body = stream.read()
         try:
-            return orjson.loads(body) if body else {}
+            value: Any = orjson.loads(body) if body else {}
         except orjson.JSONDecodeError as error:
             raise ParseError(f"The body is not JSON: {error}") from error
+        if (where := too_deep(value, MAX_DEPTH)) is not None:
+            raise TooDeep(f"The body is nested deeper than {MAX_DEPTH} levels.", where=where)
+        return value

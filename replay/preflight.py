@@ -24,9 +24,9 @@ from replay.schemas import Plan, PlanRefusal, ReplayRequest
 from replay.structure import refuse_structural
 from replay.world import Call, Hit, Serving, Standing
 from traces import ignore_lists, queries
-from traces.canonical import escape_pointer
 from traces.json_types import JSONValue
 from traces.models import Run
+from traces.places import first_problem
 from traces.problems import NotFound
 from traces.vocabulary import StepType
 
@@ -50,9 +50,8 @@ def parse(body: JSONValue) -> ReplayRequest:
     try:
         return ReplayRequest.model_validate(said)
     except pydantic.ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = "".join(f"/{escape_pointer(str(part))}" for part in first["loc"])
-        raise InvalidReplay(first["msg"], where=where) from error
+        detail, where = first_problem(error, said)
+        raise InvalidReplay(detail, where=where) from error
 
 
 def prepare(request: ReplayRequest, *, brief: bool = False) -> Prepared:

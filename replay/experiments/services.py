@@ -18,20 +18,21 @@ from replay.models import Experiment, ExperimentRow, ReplaySession
 from replay.problems import InvalidReplay, ReplayRefused, SessionConflict
 from replay.schemas import PlanRefusal, ReplayRequest
 from traces import queueing
-from traces.canonical import digest, escape_pointer
+from traces.canonical import digest
 from traces.json_types import JSONValue
+from traces.places import first_problem
 
 _Planned = tuple[matrix.Cell, preflight.Prepared]
 
 
 def parse(body: JSONValue) -> ExperimentRequest:
     """A request from JSON; raises `InvalidReplay` naming the place."""
+    said = library.put_in(body)
     try:
-        return ExperimentRequest.model_validate(library.put_in(body))
+        return ExperimentRequest.model_validate(said)
     except pydantic.ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = "".join(f"/{escape_pointer(str(part))}" for part in first["loc"])
-        raise InvalidReplay(first["msg"], where=where) from error
+        detail, where = first_problem(error, said)
+        raise InvalidReplay(detail, where=where) from error
 
 
 def preview(request: ExperimentRequest) -> ExperimentPlan:
