@@ -53,7 +53,8 @@ def chance(seen: Examined, changes: Collection[Atom], kind: QuestionKind, *, lat
     if not judged.certain or beside or (lattice and any(change.certificate is None for change in changes)):
         return ""
     if judged.repeats is not None:
-        return f"both runs are tries at task {judged.repeats.task} under one configuration, and nothing else differs"
+        tries = f"both runs are tries at task {judged.repeats.task} under one configuration"
+        return f"{tries}, and nothing that anybody sets differs between them"
     first = min((pair for pair in seen.comparison.acting if pair.differs), key=lambda pair: pair.place)
     number = (first.base or first.step).sequence_no
     return f"nothing recorded differs before step {number}, where a model answered the same request differently"

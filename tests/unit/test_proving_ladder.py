@@ -6,9 +6,17 @@ from uuid import UUID
 
 import pytest
 
-from diffing.evidence_schemas import EvidenceQuestion, EvidenceVerdict, NoiseGate
+from diffing.evidence_schemas import (
+    Certificate,
+    EvidenceQuestion,
+    EvidenceVerdict,
+    Findings,
+    NoiseGate,
+    QuestionKind,
+)
 from diffing.terms import Confidence, StepRef
 from replay.proving import gate
+from replay.proving.certificates import holding
 from replay.proving.confidence import Grounds, level
 from replay.proving.findings import prove
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
@@ -133,3 +141,66 @@ def test_a_tools_answer_of_another_recording_is_no_full_proof(*, fork: bool, exp
     found = prove(case, Borrowing(0, set()), Budget())
     assert (found.verdict, found.confidence) == ("single", expected)
     assert any("taken to be answered the same" in line for line in found.assumptions)
+
+
+class Sampled:
+    """A lab in which both sides repeat as they are told, and the one change is the cause."""
+
+    def __init__(self, *, base: str = "base", candidate: str = "candidate") -> None:
+        self.sides = {"base": base, "candidate": candidate}
+        self.asked: list[Ask] = []
+
+    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        self.asked.append(ask)
+        if allowance.live_calls == 0:
+            return Seen(outcome="needs_live")
+        said = self.sides["candidate" if ask.applied else "base"]
+        return Seen(outcome="candidate" if said == "candidate" else "base", live_calls=1)
+
+    def parts(self, atom: Atom) -> Sequence[Atom]:
+        return ()
+
+    def stages(self, cause: Atoms) -> Sequence[Stage]:
+        return ()
+
+
+def by_chance(lab: Sampled, atoms: Sequence[Atom], *, live_calls: int) -> Findings:
+    question = EvidenceQuestion(kind="answer", text="the answer")
+    case = Case(question=question, atoms=atoms, sampled=True, chance="both runs are tries at task 7")
+    return prove(case, lab, Budget(live_calls=live_calls))
+
+
+WORDS = Atom(id="words", category="upstream", title="Changing the user's message")
+
+
+def test_where_nobody_changed_anything_it_is_noise_without_a_probe() -> None:
+    lab = Sampled()
+    found = by_chance(lab, [], live_calls=100)
+    assert (found.verdict, found.confidence, found.primary, lab.asked) == ("noise", "noise", [], [])
+    assert found.conclusion == "Chance made the difference: both runs are tries at task 7."
+    assert found.rule == "Nobody changed anything between the runs (certificate)."
+    assert (found.noise.status, found.noise.reason) == ("not_needed", "both runs are tries at task 7")
+
+
+def test_repeats_that_cannot_be_made_leave_it_at_noise() -> None:
+    found = by_chance(Sampled(), [WORDS], live_calls=0)
+    assert (found.verdict, found.confidence, found.cheapest_experiment) == ("noise", "noise", None)
+
+
+def test_repeats_that_tell_the_sides_apart_win_over_the_certificate() -> None:
+    found = by_chance(Sampled(), [WORDS], live_calls=1000)
+    assert (found.verdict, found.primary, found.noise.status) == ("single", [["words"]], "rejected")
+    assert by_chance(Sampled(candidate="base"), [WORDS], live_calls=1000).noise.status == "not_rejected"
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("answer", {"inert", "unreached"}), ("tool_calls", {"inert"})])
+def test_a_certificate_about_ways_to_the_answer_says_nothing_about_other_questions(
+    kind: QuestionKind, kept: set[str]
+) -> None:
+    atoms = [
+        Atom(id="a", category="tool", title="A", certificate=Certificate(kind="inert", reason="the same")),
+        Atom(id="b", category="tool", title="B", certificate=Certificate(kind="unreached", reason="no way")),
+    ]
+    held = holding(atoms, kind)
+    assert [atom.id for atom in held] == ["a", "b"]
+    assert {atom.certificate.kind for atom in held if atom.certificate is not None} == kept
