@@ -18,6 +18,7 @@ from replay.schemas import (
     SessionList,
     SessionView,
 )
+from traces.paging import LAST_NO, whole_number
 from traces.queries import find_run
 from traces.responses import PROBLEMS
 
@@ -29,6 +30,7 @@ _RUN = OpenApiParameter("run", OpenApiTypes.STR, description="Only sessions that
 _AFTER = OpenApiParameter("after", OpenApiTypes.INT, description="The number of the last message that is known.")
 LIMIT = OpenApiParameter("limit", OpenApiTypes.INT, description="How many; at most 200.")
 _MOST = 200
+_LONGEST_KEY = 200
 
 
 class PreviewView(APIView):
@@ -51,7 +53,7 @@ class SessionsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Start a replay."""
-        session = services.launch(preflight.parse(request.data), request.headers.get("Idempotency-Key"))
+        session = services.launch(preflight.parse(request.data), key_of(request))
         return Response(queries.session_view(session.id), 201)
 
 
@@ -73,7 +75,7 @@ class MessagesView(APIView):
     @extend_schema(operation_id="list_messages", parameters=[_AFTER], responses={200: MessageList, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
         """What a session told since: changes, resolved steps, attempts, and the text of live answers as it came."""
-        after = int(given) if (given := request.query_params.get("after", "0")).isdecimal() else 0
+        after = whole_number(request.query_params, "after", default=0, most=LAST_NO, least=0)
         found = queries.messages_after(queries.find_session(id).id, after)
         return Response(MessageList(messages=found, last=max([after, *(message.seq for message in found)])))
 
@@ -101,7 +103,13 @@ class ProvidersView(APIView):
 
 
 def limit_of(request: Request) -> int:
-    given = request.query_params.get("limit", "50")
-    if not given.isdecimal() or not 0 < int(given) <= _MOST:
-        raise InvalidReplay(f"limit is {given!r}: give a number from 1 to {_MOST}", where="/limit")
-    return int(given)
+    return whole_number(request.query_params, "limit", default=50, most=_MOST)
+
+
+def key_of(request: Request) -> str | None:
+    """The idempotency key; raises `InvalidReplay` for one that is too long to keep."""
+    key = request.headers.get("Idempotency-Key")
+    if key is not None and len(key) > _LONGEST_KEY:
+        detail = f"the idempotency key has {len(key)} characters: {_LONGEST_KEY} are the most"
+        raise InvalidReplay(detail, where="Idempotency-Key")
+    return key

@@ -1,13 +1,16 @@
 """The policy of a replay: what may go live, in which order calls are resolved, and where it stops."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from traces.canonical import digest
 from traces.schemas import Schema
 
-Positive = Annotated[float, Field(gt=0)]
+_YEAR_S: Final = 366 * 86_400
+# What the columns for them hold.
+Dollars = Annotated[float, Field(ge=0, lt=1_000_000)]
+CallCount = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class ToolRules(Schema):
@@ -19,19 +22,19 @@ class ToolRules(Schema):
 
 
 class Budget(Schema):
-    max_cost_usd: Annotated[float, Field(ge=0)] | None = None
-    max_live_calls: Annotated[int, Field(ge=0)] | None = None
-    max_steps: Annotated[int, Field(gt=0)] | None = None
-    deadline_s: Positive | None = None
+    max_cost_usd: Dollars | None = None
+    max_live_calls: CallCount | None = None
+    max_steps: Annotated[int, Field(gt=0, lt=2**31)] | None = None
+    deadline_s: Annotated[float, Field(gt=0, le=_YEAR_S)] | None = None
 
 
 class Retries(Schema):
     """Attempt n waits min(initial_s * base^(n-1), cap_s); `Retry-After` wins."""
 
     max: Annotated[int, Field(ge=0, le=20)] = 3
-    initial_s: Annotated[float, Field(ge=0)] = 1.0
-    base: Annotated[float, Field(ge=1)] = 2.0
-    cap_s: Annotated[float, Field(ge=0)] = 60.0
+    initial_s: Annotated[float, Field(ge=0, le=86_400)] = 1.0
+    base: Annotated[float, Field(ge=1, le=100)] = 2.0
+    cap_s: Annotated[float, Field(ge=0, le=86_400)] = 60.0
 
 
 class Policy(Schema):
@@ -44,7 +47,7 @@ class Policy(Schema):
     semantic_threshold: Annotated[float, Field(ge=0, le=1)] = 0.85
     determinism_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
     tools: ToolRules = Field(default_factory=ToolRules)
-    max_turns: Annotated[int, Field(gt=0)] = 25
+    max_turns: Annotated[int, Field(gt=0, lt=2**31)] = 25
     budget: Budget = Field(default_factory=Budget)
     retries: Retries = Field(default_factory=Retries)
 

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from traces import queries, run_list, store
 from traces.models import Run
+from traces.paging import page_of
 from traces.presenting import StepDict
 from traces.problems import NotFound
 from traces.responses import PROBLEMS, path, query
@@ -69,9 +70,7 @@ class StepListView(APIView):
     )
     def get(self, request: Request, id: str) -> Response:
         """Compact steps in sequence order, without payloads."""
-        after = run_list.whole_number(request.query_params, "after", default=0, most=2**31 - 1, least=0)
-        most = queries.MAX_STEPS
-        limit = run_list.whole_number(request.query_params, "limit", default=most, most=most)
+        after, limit = page_of(request.query_params, most=queries.MAX_STEPS)
         steps, rest = queries.step_summaries(queries.find_run(id), after=after, limit=limit)
         return Response({"steps": steps, "next": rest})
 
@@ -88,9 +87,7 @@ class EdgeListView(APIView):
     )
     def get(self, request: Request, id: str) -> Response:
         """Which step of a run fed which, by consumer: the provenance without its paths."""
-        after = run_list.whole_number(request.query_params, "after", default=0, most=2**31 - 1, least=0)
-        most = queries.MAX_EDGES_INTO
-        limit = run_list.whole_number(request.query_params, "limit", default=most, most=most)
+        after, limit = page_of(request.query_params, most=queries.MAX_EDGES_INTO)
         edges, rest = queries.edge_list(queries.find_run(id).id, after=after, limit=limit)
         return Response({"edges": edges, "next": rest})
 

@@ -7,8 +7,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from traces import queries, run_list, store
+from traces import queries, store
 from traces.models import Run, Step
+from traces.paging import page_of
 from traces.presenting import STEP_COLUMNS, StepDict, step_dicts
 from traces.responses import PROBLEMS, path, query
 from traces.schemas import FullStepList
@@ -31,8 +32,7 @@ class FullStepsView(APIView):
     )
     def get(self, request: Request, id: str) -> Response:
         """Steps with their payloads, in sequence order."""
-        after = run_list.whole_number(request.query_params, "after", default=0, most=2**31 - 1, least=0)
-        limit = run_list.whole_number(request.query_params, "limit", default=_DEFAULT, most=_MOST)
+        after, limit = page_of(request.query_params, most=_MOST, usual=_DEFAULT)
         steps, rest = full_steps(queries.find_run(id), after=after, limit=limit)
         return Response({"steps": steps, "next": rest})
 

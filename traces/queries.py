@@ -19,6 +19,7 @@ MAX_STEPS: Final = 20_000  # of one answer
 MAX_EDGES_INTO: Final = 2_000  # steps of one answer; a step has some dozens of edges at most
 _SHOWN: Final = 5
 _DERIVED: Final = 200
+_LONGEST_NUMBER: Final = 10  # digits; ids of a recording may have more
 _DETAIL_COLUMNS: Final = (
     "external_id", "started_at", "error", "signature", "call_id", "tokens_cached", "input_ref", "output_ref", "detail",
 )  # fmt: skip
@@ -46,7 +47,7 @@ def find_step(run: Run, ref: str | int) -> Step:
     """A step by sequence number, id, or the recording's own id; raises `NotFound`."""
     steps = Step.objects.filter(run=run)
     if isinstance(ref, int) or ref.isdecimal():
-        found = steps.filter(sequence_no=int(ref)).first() if int(ref) < 2**31 else None
+        found = steps.filter(sequence_no=int(ref)).first() if len(str(ref)) <= _LONGEST_NUMBER else None
     elif (key := as_uuid(ref)) is not None:
         found = steps.filter(id=key).first()
     else:

@@ -15,6 +15,7 @@ from django.utils.dateparse import parse_datetime
 
 from traces import run_search
 from traces.models import Run, RunTag
+from traces.paging import whole_number
 from traces.presenting import run_summary
 from traces.problems import InvalidQuery
 from traces.schemas import Facet, RunFacets, RunList
@@ -23,6 +24,7 @@ from traces.vocabulary import Label, RunSource, RunStatus
 MAX_LIMIT: Final = 200
 _LIMIT: Final = 50
 _TAGS: Final = 100
+_WORDS: Final = 100  # the text that is searched has 600 characters
 _LABELLED: Final = {
     Label.EXACT: Q(exact_count__gt=0),
     Label.CACHED: Q(cached_count__gt=0),
@@ -60,7 +62,7 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
     if labels := _values(query, "label"):
         where &= _any_label(_allowed("label", labels, frozenset(Label)))
     return RunFilter(
-        words=tuple(query.get("q", "").lower().split()),
+        words=_words(query.get("q", "")),
         where=where & _ranges(query),
         tags=tuple(_values(query, "tag")),
         before=_cursor(query.get("cursor", "")),
@@ -97,16 +99,6 @@ def facets() -> RunFacets:
     )  # fmt: skip
 
 
-def whole_number(query: Mapping[str, str], name: str, *, default: int, most: int, least: int = 1) -> int:
-    """A query parameter that is a number; more than `most` is `most`."""
-    text = query.get(name, "")
-    if not text:
-        return default
-    if not (text.isascii() and text.isdecimal()) or int(text[:12]) < least:
-        raise InvalidQuery(f"{name} is {text!r}: it must be a whole number from {least}", where=f"/{name}")
-    return min(int(text[:12]), most)
-
-
 def _matching(chosen: RunFilter) -> QuerySet[Run]:
     found = Run.objects.filter(chosen.where)
     if chosen.tags:
@@ -118,6 +110,13 @@ def _total(chosen: RunFilter, found: QuerySet[Run], shown: int, *, more: bool) -
     if chosen.before is None and not more:
         return shown
     return None if chosen.words else found.count()
+
+
+def _words(text: str) -> tuple[str, ...]:
+    words = tuple(dict.fromkeys(text.replace("\x00", "\ufffd").lower().split()))
+    if len(words) > _WORDS:
+        raise InvalidQuery(f"q has {len(words)} words: {_WORDS} are the most", where="/q")
+    return words
 
 
 def _values(query: Mapping[str, str], name: str) -> list[str]:

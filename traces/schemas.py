@@ -13,7 +13,9 @@ from traces.vocabulary import EdgeKind, Label, RunSource, RunStatus, StepStatus,
 class Schema(BaseModel):
     """Base of every schema: no unknown fields, all fields present in answers."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, json_schema_serialization_defaults_required=True
+    )
 
 
 class LabelCounts(Schema):

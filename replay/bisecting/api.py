@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from replay.api import KEY, LIMIT, limit_of
+from replay.api import KEY, LIMIT, key_of, limit_of
 from replay.bisecting import queries, services
 from replay.bisecting.schemas import BisectionList, BisectionView, BisectPlan, BisectPreview, BisectRequest
 from replay.library import queries as library
@@ -32,7 +32,7 @@ class BisectRunView(APIView):
     def post(self, request: Request, id: str) -> Response:
         """Find the step where a failing run committed itself, by answering it afresh from one step after another."""
         asked = BisectRequest.model_validate(library.put_in(request.data))
-        found = services.start(find_run(id), asked, request.headers.get("Idempotency-Key"))
+        found = services.start(find_run(id), asked, key_of(request))
         return Response(queries.view(found), 201)
 
 
@@ -45,7 +45,7 @@ class BisectDiffView(APIView):
         """The same for that run of a diff which fails the checks."""
         asked = BisectRequest.model_validate(library.put_in(request.data))
         failing = services.failing_run(id, asked)
-        found = services.start(failing, asked, request.headers.get("Idempotency-Key"), diff_id=id)
+        found = services.start(failing, asked, key_of(request), diff_id=id)
         return Response(queries.view(found), 201)
 
 

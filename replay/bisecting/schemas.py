@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from replay.experiments.schemas import Check, CheckResult
 from replay.overrides import OverrideProfile
-from replay.policy import Policy
+from replay.policy import CallCount, Dollars, Policy
 from replay.schemas import PlanRefusal, SessionStatus
 from traces.schemas import Schema
 from traces.vocabulary import StepType
@@ -24,8 +24,8 @@ class BisectBudget(Schema):
     """For all probes together; what was found until it ran out is kept."""
 
     max_probes: Annotated[int, Field(ge=1, le=500)] = 80
-    max_live_calls: Annotated[int, Field(ge=1)] | None = None
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
+    max_live_calls: Annotated[CallCount, Field(ge=1)] | None = None
+    max_cost_usd: Annotated[Dollars, Field(gt=0)] | None = None
 
 
 class BisectRequest(Schema):

@@ -5,7 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from replay.api import KEY, LIMIT, limit_of
+from replay.api import KEY, LIMIT, key_of, limit_of
 from replay.experiments import queries, services
 from replay.experiments.schemas import ExperimentList, ExperimentPlan, ExperimentRequest, ExperimentView
 from traces.queries import find_run
@@ -39,7 +39,7 @@ class ExperimentsView(APIView):
     )  # fmt: skip
     def post(self, request: Request) -> Response:
         """Start an experiment: one replay for each combination and sample."""
-        found = services.start(services.parse(request.data), request.headers.get("Idempotency-Key"))
+        found = services.start(services.parse(request.data), key_of(request))
         return Response(queries.view(found), 201)
 
 

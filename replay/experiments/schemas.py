@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from replay.overrides import Override, OverrideProfile
-from replay.policy import Policy
+from replay.policy import CallCount, Dollars, Policy
 from replay.schemas import PlanRefusal, SessionStatus
 from traces.json_types import JSONObject
 from traces.schemas import LabelCounts, Schema
@@ -76,8 +76,8 @@ Check = Annotated[ContainsCheck | RegexCheck | JsonSchemaCheck | ToolCheck | Sta
 class ExperimentBudget(Schema):
     """For all rows together; the budget of the policy holds for each row."""
 
-    max_cost_usd: Annotated[float, Field(ge=0)] | None = None
-    max_live_calls: Annotated[int, Field(ge=0)] | None = None
+    max_cost_usd: Dollars | None = None
+    max_live_calls: CallCount | None = None
 
 
 class ExperimentRequest(Schema):

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from diffing import queries as diffs
-from replay.api import KEY
+from replay.api import KEY, key_of
 from replay.proving import queries, services
 from replay.proving.schemas import ProofList, ProofPlan, ProofRequest, ProofView
 from traces.responses import PROBLEMS
@@ -28,7 +28,7 @@ class ProveView(APIView):
     def post(self, request: Request, id: UUID) -> Response:
         """Find out by counterfactual replays which change made the difference."""
         asked = ProofRequest.model_validate(request.data)
-        proof = services.start(id, asked, request.headers.get("Idempotency-Key"))
+        proof = services.start(id, asked, key_of(request))
         return Response(queries.view(proof), 201)
 
 

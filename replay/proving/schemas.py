@@ -8,7 +8,7 @@ from pydantic import Field
 
 from diffing.evidence_schemas import Findings, QuestionKind
 from replay.experiments.schemas import Check
-from replay.policy import Policy
+from replay.policy import CallCount, Dollars, Policy
 from traces.schemas import Schema
 
 ProofStatus = Literal["pending", "running", "completed", "cancelled", "failed"]
@@ -19,8 +19,8 @@ class ProofBudget(Schema):
     """For the whole proof. Without live calls it costs nothing, and says what it could not find out."""
 
     probes: Annotated[int, Field(ge=1, le=5_000)] = 200
-    live_calls: Annotated[int, Field(ge=0)] | None = 0
-    cost_usd: Annotated[float, Field(ge=0)] | None = None
+    live_calls: CallCount | None = 0
+    cost_usd: Dollars | None = None
     repeats: Annotated[int, Field(ge=0, le=50)] = 10  # of each side, when chance has to be ruled out
 
 

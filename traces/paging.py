@@ -1,0 +1,33 @@
+"""Which page of a list is asked for, by parameters of the address."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from traces.problems import InvalidQuery
+
+LAST_NO: Final = 2**31 - 1  # of a step, or of a message
+
+
+class Page(NamedTuple):
+    """As many as `limit`, of those after a number."""
+
+    after: int
+    limit: int
+
+
+def page_of(query: Mapping[str, str], *, most: int, usual: int | None = None) -> Page:
+    """The page by `after` and `limit`; without a limit `usual`, else the most that one answer holds."""
+    return Page(
+        after=whole_number(query, "after", default=0, most=LAST_NO, least=0),
+        limit=whole_number(query, "limit", default=usual or most, most=most),
+    )
+
+
+def whole_number(query: Mapping[str, str], name: str, *, default: int, most: int, least: int = 1) -> int:
+    """A query parameter that is a number; more than `most` is `most`."""
+    text = query.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdecimal()) or int(text[:12]) < least:
+        raise InvalidQuery(f"{name} is {text!r}: it must be a whole number from {least}", where=f"/{name}")
+    return min(int(text[:12]), most)
