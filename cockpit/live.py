@@ -170,6 +170,10 @@ def feed_for(query: str) -> Feed:
     raise ValueError("name one of run=, replay=, experiment=, bisection=, diff= or runs=1")
 
 
+class _ReaderLeft(Exception):
+    """Nobody is there any more to send to; `disconnect` cleans up."""
+
+
 class LiveConsumer(AsyncWebsocketConsumer):
     """One socket following one feed. It outlives the channel layer, which Channels' own wiring would not."""
 
@@ -215,13 +219,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 await self._send_new(woken)
                 await asyncio.sleep(PAUSE_S)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._woken.wait(), CATCH_UP_S)
+                    async with asyncio.timeout(CATCH_UP_S):
+                        await self._woken.wait()
                 woken = self._woken.is_set()
-                if not woken:
-                    await self._wake_ups.refresh()
                 self._woken.clear()
         except DatabaseError as error:
             await self._put_off(error)
+        except _ReaderLeft:
+            return
         except Exception as error:
             log.error("feed_failed", group=self._feed.group, exc_info=error)
             await self.close(SERVER_ERROR)
@@ -236,7 +241,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         while messages := await read(woken=woken):
             woken = False
             for message in messages:
-                await self.send(message.model_dump_json())
+                try:
+                    await self.send(message.model_dump_json())
+                except OSError as error:  # what ASGI servers raise for a socket that is closed
+                    raise _ReaderLeft from error
 
 
 class SameOrigin:

@@ -69,6 +69,26 @@ async def test_a_lost_wake_up_heals(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (await socket.next())["seq"] == 2
 
 
+class SilentLayer:
+    """A channel layer whose server takes a command and never answers."""
+
+    async def new_channel(self) -> str:
+        return "nobody"
+
+    async def group_add(self, group: str, channel: str) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_a_channel_layer_that_never_answers_keeps_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "CATCH_UP_S", 0.2)
+    monkeypatch.setattr("cockpit.wakeups.get_channel_layer", SilentLayer)
+    async with open_socket("runs=1") as socket:
+        await socket.connect()
+        assert (await socket.next(timeout=2))["seq"] == 1
+        await database_sync_to_async(services.record)(order_run())
+        assert (await socket.next(timeout=2))["seq"] == 2
+
+
 @pytest.mark.parametrize("query", ["", "run=nonsense", "replay=1&run=2", "runs=1&after=x"])
 async def test_a_query_that_names_nothing_is_refused(query: str) -> None:
     async with open_socket(query) as socket:
