@@ -40,7 +40,8 @@ class Follower:
         url = str(self._http.base_url).replace("http", "ws", 1).rstrip("/")
         address = f"{url}/ws/live?replay={self.session}&after={after}"
         headers = {"Authorization": self._http.headers["authorization"]}
-        with connect(address, additional_headers=headers, open_timeout=5) as socket:
+        # It hangs up: a goodbye would come after all that it has not read, and the client stops reading at 16 messages.
+        with connect(address, additional_headers=headers, open_timeout=5, close_timeout=0.1) as socket:
             self.connections += 1
             count = 0
             while not self._ended() and not (self._drops and count >= self._drops):
