@@ -24,6 +24,9 @@ from traces.vocabulary import StepType
 # request; a step that is new or gone explains more than an answer that differs for no recorded reason.
 PRIORITY: Final[tuple[Category, ...]] = ("prompt", "upstream", "retrieval", "tool", "model", "structure", "output")
 
+_ASKED: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})  # what an agent asks for, to use the answer
+_SOME: Final = 3  # unpaired steps from which on two runs are strangers; fewer may be one that is new or gone
+_DOING: Final = _ASKED | {StepType.MODEL, StepType.PROMPT}
 Verdict = Literal["cause", "no_difference", "no_effect", "noise", "inconclusive"]
 
 
@@ -39,6 +42,7 @@ class Reasoning:
     connected: bool = True  # the recorded data flow leads from the cause to the final answer
     live: frozenset[int] = frozenset()  # changed pairs from which the final answer can have been reached
     chance: Chance = field(default_factory=Chance)
+    strangers: bool = False  # two recordings that have no step in common
 
 
 def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> Reasoning:
@@ -51,15 +55,25 @@ def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
     if final is None or not final.answers_differently:
         judged = chance.judged(comparison, found.atoms, found.reactions, range(len(comparison.pairs)))
         return Reasoning(verdict="no_effect", discarded=tuple(found.atoms), chance=judged)
+    if _strangers(comparison):
+        return Reasoning(verdict="inconclusive", strangers=True)
     live = frozenset(flow.before(final.place) | {final.place})
     return _choose(comparison, flow, found, live)
 
 
+def _strangers(comparison: Comparison) -> bool:
+    """Whether the runs did not do one thing alike: then no single change stands between them."""
+    did = [pair for pair in comparison.acting if pair.step.type in _DOING]
+    return not comparison.derived and len(did) > _SOME and all(pair.both is None for pair in did)
+
+
 def _choose(comparison: Comparison, flow: Flow, found: Roots, live: frozenset[int]) -> Reasoning:
     atoms = found.atoms
-    alive = [atom for atom in atoms if _acts(comparison, flow, atom, live)]
+    traced = [atom for atom in atoms if _acts(comparison, flow, atom, live)]
+    drawn = all(atom.sampled for atom in traced)  # before chance is blamed, whoever can have done it is asked
+    alive = [atom for atom in atoms if atom in traced or (drawn and _untraced(comparison, flow, atom))]
     discarded = tuple(atom for atom in atoms if atom not in alive)
-    connected = bool(alive)
+    connected = bool(traced)
     if not connected:  # the links are incomplete: nothing is certified, so nothing may be discarded
         alive, discarded = list(atoms), ()
     places = live if connected else range(len(comparison.pairs))
@@ -77,7 +91,20 @@ def _choose(comparison: Comparison, flow: Flow, found: Roots, live: frozenset[in
     rivals = tuple(atom for atom in early if atom is not best)
     if best is None or best.sampled or any(_rank(atom) == _rank(best) for atom in rivals):
         return undecided
-    return replace(undecided, verdict="cause", primary=best, rivals=rivals)
+    return replace(undecided, verdict="cause", primary=best, rivals=rivals, connected=best in traced)
+
+
+def _untraced(comparison: Comparison, flow: Flow, atom: Atom) -> bool:
+    """Whether it is another answer of a tool in recordings that trace no tool's answer: that rules nothing out.
+
+    A replay's links are made anew from all that it was asked, a recording's hold what somebody chose to record.
+    """
+    final = comparison.final
+    if comparison.derived or final is None or atom.pair.step.type not in _ASKED:
+        return False
+    answers = [pair.place for pair in comparison.pairs if pair.step.type in _ASKED]
+    changed = [place for place in atom.places if comparison.pairs[place].answers_differently and place < final.place]
+    return bool(changed) and not any(flow.out.get(place) for place in answers)
 
 
 def _drawn(found: Reasoning, atoms: Sequence[Atom]) -> Reasoning:

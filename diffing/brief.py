@@ -69,8 +69,8 @@ def _differing(pairs: list[AlignedPair]) -> str:
     doing = [pair for pair in pairs if (pair.candidate or pair.base) and _type(pair) not in _HOLDERS] or pairs
     counts = Counter(pair.relation for pair in doing)
     both = counts["same"] + counts["changed"] + counts["moved"]
-    in_both = f"Of the {both:,} steps that both runs have, {counts['changed']:,} differ"
-    said = [in_both if both else "Neither run has a step of the other"]
+    in_both = f"Of {both:,} step{'' if both == 1 else 's'} that both runs have, {counts['changed']:,} differ"
+    said = [in_both if both else "No step is in both runs"]
     return f"{', '.join([*said, *(f'{counts[op]:,} {where}' for op, where in _ONLY if counts[op])])}."
 
 
@@ -92,7 +92,7 @@ def _confidence(report: DiffReport) -> str:
     if found.verdict in {"no_difference", "no_effect"}:
         return "nothing to explain"
     if found.verdict == "inconclusive":
-        return "not settled"
+        return "not settled" if found.alternatives else "no cause named"
     return "no cause named" if found.confidence == "noise" else str(found.confidence)
 
 
@@ -141,6 +141,8 @@ def _observed(report: DiffReport, found: Attribution) -> str:
             return "The final answers are the same, so there is no difference to explain."
         case "noise":
             return "Up to there the recordings are the same. Whether it was chance, only repeats can tell."
+        case "inconclusive" if not found.alternatives:
+            return "No single change can be picked out of two runs that have so little in common."
         case "inconclusive":
             return "Nothing in the recordings tells these apart, and nothing was replayed to test them."
         case "cause":

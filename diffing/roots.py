@@ -14,6 +14,8 @@ from traces.summaries import one_line
 from traces.vocabulary import StepType
 
 _STANDING: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
+_PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})  # what only passes on what it is given
+_OPENING: Final = "/messages/0"  # where a request has its system prompt
 _TEMPLATES: Final = frozenset({"template", "template version and variables"})
 
 
@@ -60,7 +62,8 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
             own: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, sampled=True),)
         else:
             context = _Context(
-                tainted=pair.place in tainted, fed=_fed(pair, flow, changed), given=comparison.given
+                tainted=pair.place in tainted, fed=_fed(pair, flow, changed), given=comparison.given,
+                handed=_handed(pair, flow, changed),
             )  # fmt: skip
             own = _own(pair, facets.get(pair.place, ()), context)
             reactions += _reactions(pair, facets.get(pair.place, ()), context)
@@ -97,12 +100,13 @@ class _Context:
     """What an earlier change can have brought about at a pair.
 
     `tainted`: something of it; `fed`: the messages that came from a changed step directly; `given`: what the runs were
-    given to begin with.
+    given to begin with; `handed`: what of the candidate's step a changed step handed it, by the paths' beginnings.
     """
 
     tainted: bool
     fed: frozenset[str]
     given: frozenset[str]
+    handed: frozenset[str]
 
 
 def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterable[Atom]:
@@ -118,7 +122,9 @@ def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterable[Ato
         if own:
             yield Atom(category=_category(own), places=(pair.place,), pair=pair, facet=own)
     made = [facet for facet in facets if facet.part == "output"]
-    if made and (pair.overridden or (not given and not context.tainted)):
+    renders = pair.step.type == StepType.PROMPT and bool(given)
+    passed_on = renders or (pair.step.type in _PASSING and bool(context.handed))
+    if made and ((pair.overridden and not passed_on) or (not given and not context.tainted)):
         yield _answered(pair, made[0])
 
 
@@ -137,6 +143,8 @@ def _answered(pair: Pair, facet: Facet) -> Atom:
 
 def _own_part(facet: Facet, context: _Context) -> Facet | None:
     """The facet, or the part of it, that no earlier step brought about."""
+    if facet.kind == "system prompt" and _OPENING in context.handed:
+        return None  # rendered by a step that changed
     if facet.part == "config" or facet.kind in _STANDING:
         return facet
     if facet.form == "messages":
@@ -179,6 +187,12 @@ def _fed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:
     """Which messages of the request came from a changed step directly."""
     paths = [travel.path for travel in flow.into.get(pair.place, ()) if travel.producer in changed]
     return frozenset("/".join(path.split("/")[:3]) for path in paths)
+
+
+def _handed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:
+    """Where the candidate's step holds what a changed step gave."""
+    into = [travel for travel in flow.into.get(pair.place, ()) if travel.side == "candidate"]
+    return frozenset("/".join(travel.path.split("/")[:3]) for travel in into if travel.producer in changed)
 
 
 def _category(facet: Facet) -> Category:

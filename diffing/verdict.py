@@ -90,6 +90,8 @@ class Case:
         return f"{phrase(atoms[0])}{more} made {steps} differ, but the final answer is the same."
 
     def _undecided(self) -> str:
+        if self.found.strangers:
+            return "The two runs have nothing in common: no step of one does what a step of the other does."
         rivals = [_inner(phrase(atom)) for atom in self.found.rivals[:_NAMED]]
         doubts = list(self.found.chance.doubts) if any(atom.sampled for atom in self.found.rivals) else []
         if not rivals:
@@ -255,13 +257,15 @@ class Case:
             replay = f"Replay the base from {_number(found.primary)} four times unchanged"
             return f"{replay}, to see how often the answer varies."
         atoms = [found.primary, *found.rivals, *found.later] if found.primary else [*found.rivals, *found.later]
+        if found.strangers:
+            return ""
         if not atoms:
             return "Replay the base unchanged four times: if the final answer varies, it is noise."
         first = next(atom for atom in atoms if atom is not None)
-        change = _inner(phrase(first))
+        change = f" ({_inner(phrase(first))})" if len(atoms) > 1 else ""
         cost = self._live_calls(first)
-        both = f"Replay the base from {_number(first)} with only this change ({change})"
-        back = "and the candidate with only this change taken back"
+        both = f"Replay the base from {_number(first)} with only this change{change}"
+        back = "and the candidate with only it taken back"
         return f"{both}, {back}: 2 replays, about {cost} live model call{'' if cost == 1 else 's'} each."
 
     def _live_calls(self, atom: Atom) -> int:
