@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
+from urllib.parse import quote
 
 import httpx2
 import psycopg
@@ -14,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 
 from tests.provider_server import Exchange, ProviderServer, provider_server
 from tests.services import postgres
-from tests.services.engines import chroma_url, qdrant_url
+from tests.services.engines import chroma_url, qdrant_key, qdrant_url
 
 # Each word is a direction; a text points where its words do.
 WORDS: Final = ("refund", "lost", "parcel", "gift", "card", "freight")
@@ -58,10 +59,11 @@ def chroma(space: str = "cosine", vectors: list[list[float]] | None = None) -> d
 
 def qdrant(distance: str = "Cosine") -> dict[str, Any]:
     """Points with a plain vector, and one of words that Qdrant makes itself."""
-    name = f"library-{uuid.uuid4().hex[:12]}"
-    place = f"{qdrant_url()}/collections/{name}"
+    name = f"Library {uuid.uuid4().hex[:12]}"  # a name that has to be quoted
+    place = f"{qdrant_url()}/collections/{quote(name)}"
+    headers = {"api-key": qdrant_key()} if qdrant_key() else {}
     made = {"vectors": {"dense": {"size": len(WORDS), "distance": distance}}, "sparse_vectors": {"words": {}}}
-    httpx2.put(place, json=made).raise_for_status()
+    httpx2.put(place, json=made, headers=headers).raise_for_status()
     points = [
         {
             "id": number, "payload": {"content": one["content"], **_metadata(one)},
@@ -71,8 +73,10 @@ def qdrant(distance: str = "Cosine") -> dict[str, Any]:
         }
         for number, one in enumerate(DOCUMENTS, 1)
     ]  # fmt: skip
-    httpx2.put(f"{place}/points?wait=true", json={"points": points}).raise_for_status()
-    return {"qdrant": {"url": qdrant_url(), "collection": name}}
+    httpx2.put(f"{place}/points?wait=true", json={"points": points}, headers=headers).raise_for_status()
+    os.environ["LIBRARY_KEY"] = qdrant_key()
+    by = {"headers_env": {"api-key": "LIBRARY_KEY"}} if qdrant_key() else {}
+    return {"qdrant": {"url": qdrant_url(), "collection": name, **by}}
 
 
 def pgvector() -> dict[str, Any]:

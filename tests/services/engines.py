@@ -8,10 +8,12 @@ import urllib.request
 from functools import cache
 from pathlib import Path
 
+from tests.services import qdrant_server
 from tests.services.processes import CannotStart, free_port, scratch_folder, start
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / ".make" / "engine-packages"
+_OWN_KEY = "a key of the tests"
 # The wheel's command line is the whole server; the Python package around it would bring 60 others.
 _CHROMA = "import sys, chromadb_rust_bindings; chromadb_rust_bindings.cli(sys.argv[1:])"
 
@@ -28,12 +30,17 @@ def chroma_url() -> str:
 
 @cache
 def qdrant_url() -> str:
-    """TEST_QDRANT_URL, else Qdrant's engine behind its interface."""
+    """TEST_QDRANT_URL, else Qdrant's engine behind its interface and an API key."""
     if given := os.environ.get("TEST_QDRANT_URL"):
         return given
     base, port = _ready("qdrant_edge"), free_port()
     command: list[str | Path] = [sys.executable, "-m", "tests.services.qdrant_server", str(port), base, PACKAGES]
-    return _started(command, port, "/healthz", base)
+    return _started(command, port, "/healthz", base, **{qdrant_server.KEY: _OWN_KEY})
+
+
+def qdrant_key() -> str:
+    """TEST_QDRANT_API_KEY with a server of yours; empty where it asks for none."""
+    return os.environ.get("TEST_QDRANT_API_KEY", "") if "TEST_QDRANT_URL" in os.environ else _OWN_KEY
 
 
 def _ready(package: str) -> Path:
@@ -42,9 +49,9 @@ def _ready(package: str) -> Path:
     return scratch_folder("fp-eng-")
 
 
-def _started(command: list[str | Path], port: int, sign: str, base: Path) -> str:
+def _started(command: list[str | Path], port: int, sign: str, base: Path, **more: str) -> str:
     url = f"http://127.0.0.1:{port}"
-    env = {**os.environ, "PYTHONPATH": f"{PACKAGES}{os.pathsep}{ROOT}", "HOME": str(base)}
+    env = {**os.environ, "PYTHONPATH": f"{PACKAGES}{os.pathsep}{ROOT}", "HOME": str(base), **more}
     start(command, answers=lambda: _answers(url + sign), stop_signal=signal.SIGTERM, log=base / "log", env=env)
     return url
 

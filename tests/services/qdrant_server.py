@@ -1,53 +1,45 @@
 """Qdrant's REST interface over Qdrant's own engine, because no package brings its server.
 
-The engine is the one that the server is built on (`qdrant-edge-py`); requests and answers are read and written
-through the models that Qdrant generates from its interface (`qdrant-client`), so that a field that it does not
-have is refused. A server of your own is tested with TEST_QDRANT_URL instead.
+Qdrant's: the engine that the server is built on (`qdrant-edge-py`), so distances, scores, order, filters, named and
+sparse vectors, BM25, and the words in which it refuses vectors; and the models that Qdrant generates from its
+interface (`qdrant-client`), through which requests are read and answers are written, so that a field that it does
+not have is refused. Ours: HTTP, the six addresses below, and the statuses and words around the engine's, as the
+server has them. `tests/integration/test_qdrant_server.py` says them again, and holds them against a server of your
+own as well (TEST_QDRANT_URL).
 
     python -m tests.services.qdrant_server PORT FOLDER PACKAGES
 """
 
-import importlib.util
+import gzip
 import json
+import os
 import sys
-import types
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
-_BM25 = "qdrant/bm25"
+from pydantic import ValidationError
 
+from tests.services import qdrant_wire
 
-def models(packages: Path) -> Any:
-    """The generated models alone: the package around them wants numpy and gRPC."""
-    for name, contents in (
-        ("qdrant_client", {"__path__": []}),
-        ("qdrant_client._numpy_vectors", {"NumpyVectorsToLists": None}),
-    ):
-        stand_in = types.ModuleType(name)
-        vars(stand_in).update(contents)
-        sys.modules[name] = stand_in
-    path = packages / "qdrant_client" / "http" / "models" / "models.py"
-    spec = importlib.util.spec_from_file_location("qdrant_models", path)
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"{path} cannot be read")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["qdrant_models"] = module
-    spec.loader.exec_module(module)
-    return module
+KEY: Final = "QDRANT__SERVICE__API_KEY"  # the server's own name for it
+_BM25: Final = "qdrant/bm25"
+_OPEN: Final = frozenset({"/", "/healthz", "/livez", "/readyz"})
 
 
 class Refused(Exception):
-    def __init__(self, status: int, error: str) -> None:
+    """A status and what is said with it; empty: nothing."""
+
+    def __init__(self, status: int, error: str = "") -> None:
         super().__init__(error)
         self.status = status
 
 
 class Collection:
     def __init__(self, engine: Any, wire: Any, folder: Path, asked: Any) -> None:
-        self.engine, self.wire = engine, wire
+        self.engine, self.wire, self.asked = engine, wire, asked
         given = asked.vectors if isinstance(asked.vectors, dict) else {"": asked.vectors}
-        self.distances = {name: str(one.distance.value) for name, one in given.items()}
         vectors = {
             name: engine.EdgeVectorParams(size=one.size, distance=getattr(engine.Distance, str(one.distance.value)))
             for name, one in given.items()
@@ -58,15 +50,29 @@ class Collection:
         folder.mkdir()
         self.shard = engine.EdgeShard.create(str(folder), engine.EdgeConfig(vectors=vectors, sparse_vectors=sparse))
 
-    def info(self) -> dict[str, Any]:
-        named = {name: {"size": 0, "distance": distance} for name, distance in self.distances.items()}
-        return {"config": {"params": {"vectors": named.get("", named)}}}
+    def info(self) -> Any:
+        """The server's defaults, and what the collection was made with."""
+        held = self.shard.info()
+        params = {"vectors": self.asked.vectors, "sparse_vectors": self.asked.sparse_vectors, "shard_number": 1}
+        config = {
+            "params": {**params, "replication_factor": 1, "write_consistency_factor": 1, "on_disk_payload": True},
+            "hnsw_config": {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000, "max_indexing_threads": 0},
+            "optimizer_config": {
+                "deleted_threshold": 0.2, "vacuum_min_vector_number": 1000, "default_segment_number": 0,
+                "flush_interval_sec": 5,
+            },
+            "wal_config": {"wal_capacity_mb": 32, "wal_segments_ahead": 0},
+        }  # fmt: skip
+        return self.wire.CollectionInfo(
+            status="green", optimizer_status="ok", config=config, payload_schema={}, points_count=held.points_count,
+            segments_count=held.segments_count, indexed_vectors_count=held.indexed_vectors_count,
+        )  # fmt: skip
 
-    def upsert(self, body: Any) -> dict[str, Any]:
+    def upsert(self, body: Any) -> Any:
         asked = self.wire.PointsList.model_validate(body)
         points = [self.engine.Point(point.id, self.vector(point.vector), point.payload) for point in asked.points]
-        self.shard.update(self.engine.UpdateOperation.upsert_points(points))
-        return {"operation_id": 0, "status": "completed"}
+        self._asked_of_engine(lambda: self.shard.update(self.engine.UpdateOperation.upsert_points(points)))
+        return self.wire.UpdateResult(operation_id=0, status="completed")
 
     def vector(self, given: Any) -> Any:
         named = given if isinstance(given, dict) else {"": given}
@@ -74,29 +80,33 @@ class Collection:
 
     def text(self, document: Any, how: str) -> Any:
         if document.model != _BM25:
-            raise Refused(400, f"Bad request: InferenceService is not initialized, model {document.model}")
+            raise Refused(500, "Service internal error: InferenceService is not initialized.")
         return getattr(self.engine.Bm25(), how)(document.text)
 
-    def query(self, body: Any) -> dict[str, Any]:
+    def query(self, body: Any) -> Any:
         asked = self.wire.QueryRequest.model_validate(body)
-        using = asked.using or ""
+        if asked.limit is not None and asked.limit < 1:
+            raise Refused(
+                422, f"Validation error in JSON body: [limit: value {asked.limit} invalid, must be 1 or larger]"
+            )
         vector = self.text(asked.query, "embed_query") if hasattr(asked.query, "text") else asked.query
         request = self.engine.QueryRequest(
-            limit=asked.limit,
-            query=self.engine.Query.Nearest(vector, using=using),
+            limit=asked.limit or 10,
+            query=self.engine.Query.Nearest(vector, using=asked.using or ""),
             with_payload=bool(asked.with_payload),
             filter=None if asked.filter is None else self.filter(asked.filter),
         )
+        found = self._asked_of_engine(lambda: self.shard.query(request))
+        points = [
+            {"id": each.id, "version": each.version, "score": each.score, "payload": each.payload} for each in found
+        ]
+        return self.wire.QueryResponse(points=points)
+
+    def _asked_of_engine(self, work: Any) -> Any:
         try:
-            found = self.shard.query(request)
+            return work()
         except Exception as error:  # noqa: BLE001  # as the server: what the engine refuses is the asker's mistake
             raise Refused(400, f"Wrong input: {error}") from error
-        points = [
-            self.wire.ScoredPoint(id=each.id, version=each.version, score=each.score, payload=each.payload)
-            for each in found
-        ]
-        said: dict[str, Any] = self.wire.QueryResponse(points=points).model_dump(mode="json", exclude_none=True)
-        return said
 
     def filter(self, given: Any) -> Any:
         def listed(conditions: Any) -> Any:
@@ -129,65 +139,99 @@ class Server:
     def __init__(self, folder: Path, packages: Path) -> None:
         import qdrant_edge
 
-        self.engine, self.wire, self.folder = qdrant_edge, models(packages), folder
+        self.engine, self.wire, self.folder = qdrant_edge, qdrant_wire.models(packages), folder
         self.collections: dict[str, Collection] = {}
+        self._made = 0
 
-    def answer(self, method: str, parts: list[str], body: Any) -> Any:
-        if (method, parts) == ("GET", ["healthz"]):
-            return True
+    def answer(self, method: str, path: str, data: bytes) -> Any:
+        parts = [unquote(part) for part in path.strip("/").split("/")]
         if parts[0] != "collections" or len(parts) < 2:
-            raise Refused(404, "Not found")
-        if (method, len(parts)) == ("PUT", 2):
-            return self.create(parts[1], body)
-        if parts[1] not in self.collections:
-            raise Refused(404, f"Not found: Collection `{parts[1]}` doesn't exist!")
-        return self.in_collection(self.collections[parts[1]], method, parts[2:], body)
+            raise Refused(404)
+        try:
+            return self.in_collections(method, parts[1], parts[2:], json.loads(data or b"null"))
+        except (json.JSONDecodeError, ValidationError) as error:
+            raise Refused(400, f"Format error in JSON body: {error}") from error
+
+    def in_collections(self, method: str, name: str, parts: list[str], body: Any) -> Any:
+        match (method, parts):
+            case ("PUT", []):
+                return self.create(name, body)
+            case ("DELETE", []):
+                return self.collections.pop(name, None) is not None
+            case ("GET", []):
+                return self.found(name).info()
+            case ("PUT", ["points"]):
+                return self.found(name).upsert(body)
+            case ("POST", ["points", "query"]):
+                return self.found(name).query(body)
+        raise Refused(404)
+
+    def found(self, name: str) -> Collection:
+        if name not in self.collections:
+            raise Refused(404, f"Not found: Collection `{name}` doesn't exist!")
+        return self.collections[name]
 
     def create(self, name: str, body: Any) -> bool:
         asked = self.wire.CreateCollection.model_validate(body)
-        folder = self.folder / str(len(self.collections))
-        self.collections[name] = Collection(self.engine, self.wire, folder, asked)
+        if name in self.collections:
+            raise Refused(409, f"Wrong input: Collection `{name}` already exists!")
+        self._made += 1
+        self.collections[name] = Collection(self.engine, self.wire, self.folder / str(self._made), asked)
         return True
 
-    def in_collection(self, collection: Collection, method: str, parts: list[str], body: Any) -> Any:
-        match (method, parts):
-            case ("GET", []):
-                return collection.info()
-            case ("PUT", ["points"]):
-                return collection.upsert(body)
-            case ("POST", ["points", "query"]):
-                return collection.query(body)
-        raise Refused(404, "Not found")
 
-    def reply(self, method: str, path: str, data: bytes) -> tuple[dict[str, Any], int]:
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    served: Server
+    key = ""
+
+    def reply(self) -> None:
+        data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        path = urlsplit(self.path).path
+        if path in _OPEN:
+            return self.send(200, b"healthz check passed", "text/plain")
+        if self.key and (refused := self.refusal()):
+            return self.send(401, refused.encode(), "text/plain")
         try:
-            parts = path.partition("?")[0].strip("/").split("/")
-            return {"result": self.answer(method, parts, json.loads(data or b"null")), "status": "ok"}, 200
+            found, status = self.served.answer(self.command, path, data), 200
         except Refused as refused:
-            return {"status": {"error": str(refused)}}, refused.status
-        except ValueError as error:  # of the models: the interface has no such field
-            return {"status": {"error": f"Format error in JSON body: {error}"}}, 400
+            if not str(refused):
+                return self.send(refused.status, b"", "text/plain")
+            return self.send_json(refused.status, {"status": {"error": str(refused)}, "time": 0.0})
+        result = found if isinstance(found, bool) else found.model_dump(mode="json", exclude_none=True)
+        return self.send_json(status, {"result": result, "status": "ok", "time": 0.0})
+
+    def refusal(self) -> str:
+        """Why not, where there is a key; it comes in either of two headers."""
+        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        given = self.headers.get("api-key") or bearer
+        if not given:
+            return "Must provide an API key or an Authorization bearer token"
+        return "" if given == self.key else "Invalid API key or JWT"
+
+    def send_json(self, status: int, said: dict[str, Any]) -> None:
+        self.send(status, json.dumps(said).encode(), "application/json")
+
+    def send(self, status: int, data: bytes, kind: str) -> None:
+        """Compressed for everybody who understands that."""
+        packed = "gzip" in self.headers.get("Accept-Encoding", "")
+        sent = gzip.compress(data) if packed else data
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(sent)))
+        if packed:
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        self.wfile.write(sent)
+
+    do_GET = do_PUT = do_POST = do_DELETE = reply
+
+    def log_message(self, *arguments: object) -> None:
+        """Say nothing."""
 
 
 def serve(port: int, folder: Path, packages: Path) -> None:
-    server = Server(folder, packages)
-
-    class Handler(BaseHTTPRequestHandler):
-        def reply(self) -> None:
-            data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            said, status = server.reply(self.command, self.path, data)
-            sent = json.dumps({**said, "time": 0.0}).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
-
-        do_GET = do_PUT = do_POST = reply
-
-        def log_message(self, *arguments: object) -> None:
-            """Say nothing."""
-
+    Handler.served, Handler.key = Server(folder, packages), os.environ.get(KEY, "")
     ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 
 
