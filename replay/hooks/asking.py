@@ -41,13 +41,10 @@ def _called(entry: HookEntry, envelope: JSONObject) -> JSONValue:
     """The callable gets the envelope, and its settings as keywords."""
     try:
         answer: JSONValue = configuration.callables()[entry.python or ""].load()(envelope, **entry.settings)
-        digest(answer)
-    except NotCanonical as error:
-        raise HookFailed(f"its answer is not JSON: {error}") from error
     except Exception as error:
         # Whatever the operator's code raises: the replay goes on without it.
         raise HookFailed(f"{type(error).__name__}: {error}") from error
-    return answer
+    return _storable(answer)
 
 
 def _posted(http: HttpPlace, envelope: JSONObject, timeout_s: float) -> JSONValue:
@@ -56,9 +53,12 @@ def _posted(http: HttpPlace, envelope: JSONObject, timeout_s: float) -> JSONValu
         raise HookFailed(f"the environment variable {missing[0]} is not set")
     destination = egress.Destination(host=http.host, operator=True)
     try:
-        with egress.client([destination], connect_s=min(_CONNECT_S, timeout_s), read_s=timeout_s) as client:
+        with (
+            egress.limited(lambda: None, most_bytes=2 * _MOST_BYTES, longest_s=timeout_s),
+            egress.client([destination], connect_s=min(_CONNECT_S, timeout_s), read_s=timeout_s) as client,
+        ):
             response = client.post(str(http.url), json=envelope, headers=headers(http, envelope))
-    except (httpx2.HTTPError, egress.EgressRefused) as error:
+    except (httpx2.HTTPError, egress.EgressRefused, egress.Endless) as error:
         raise HookFailed(f"{http.host} could not be asked: {type(error).__name__}: {error}") from error
     if not response.is_success:
         raise HookFailed(f"{http.host} answered {response.status_code}")
@@ -79,4 +79,12 @@ def _json(http: HttpPlace, response: httpx2.Response) -> JSONValue:
         answer: JSONValue = response.json()
     except ValueError as error:
         raise HookFailed(f"{http.host} answered with something that is not JSON") from error
+    return _storable(answer)
+
+
+def _storable(answer: JSONValue) -> JSONValue:
+    try:
+        digest(answer)
+    except NotCanonical as error:
+        raise HookFailed(f"its answer is not JSON: {error}") from error
     return answer

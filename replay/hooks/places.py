@@ -15,6 +15,7 @@ from replay.providers.failures import retry_after_s
 from traces.json_types import JSONObject, JSONValue
 
 _CONNECT_S: Final = 5.0
+_MOST_BYTES: Final = 1024 * 1024  # of an answer, which nobody looks at
 _WAIT: Final = frozenset({408, 425, 429})
 _UNSAFE: Final = frozenset("/\\\0")
 
@@ -51,6 +52,7 @@ class HttpDelivery:
     def __init__(self, http: HttpPlace, *, timeout_s: float, alone: bool) -> None:
         self.http = http
         self.alone = alone
+        self.timeout_s = timeout_s
         destination = egress.Destination(host=http.host, operator=True)
         self.client = egress.client([destination], connect_s=min(_CONNECT_S, timeout_s), read_s=timeout_s)
 
@@ -69,10 +71,11 @@ class HttpDelivery:
     def _post(self, body: JSONValue, first: JSONObject) -> None:
         sent = {"content-type": "application/json", **headers(self.http, first)}
         try:
-            response = self.client.post(str(self.http.url), content=as_json(body), headers=sent)
+            with egress.limited(lambda: None, most_bytes=_MOST_BYTES, longest_s=self.timeout_s):
+                response = self.client.post(str(self.http.url), content=as_json(body), headers=sent)
         except egress.EgressRefused as error:
             raise Refused(str(error)) from error
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, egress.Endless) as error:
             raise Unreachable(f"{self.http.host}: {type(error).__name__}: {error}") from error
         status = response.status_code
         if status in _WAIT or status >= 500:

@@ -16,6 +16,8 @@ from traces.json_types import JSONObject
 
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 60.0
+_LONGEST_S: Final = 120.0  # less than the silence after which another worker takes the export over
+_MOST_BYTES: Final = 4 * 1024 * 1024  # of a receipt
 _WAIT: Final = frozenset({408, 425, 429})
 _TOO_LARGE: Final = 413
 _SHOWN: Final = 300
@@ -66,10 +68,11 @@ class Langfuse:
         headers = {"content-type": "application/json", "x_langfuse_sdk_name": "forkpoint",
                    "x_langfuse_sdk_version": settings.VERSION, "x_langfuse_public_key": self.keys[0]}  # fmt: skip
         try:
-            response = self.http.post(self.url, content=as_json(body), headers=headers, auth=self.keys)
+            with egress.limited(lambda: None, most_bytes=_MOST_BYTES, longest_s=_LONGEST_S):
+                response = self.http.post(self.url, content=as_json(body), headers=headers, auth=self.keys)
         except egress.EgressRefused as error:
             raise Away(str(error), lasting=True) from error
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, egress.Endless) as error:
             raise Away(f"{self.place.base_url.host}: {type(error).__name__}: {error}") from error
         return _read(response, events, self.place.base_url.host or "")
 

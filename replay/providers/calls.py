@@ -22,6 +22,7 @@ from replay.providers.types import (
     ProviderError,
     Streamed,
 )
+from traces.canonical import NotCanonical, digest
 from traces.json_types import JSONObject
 
 _CONNECT_S: Final = 10.0
@@ -112,6 +113,10 @@ def _answered(
 ) -> ModelAnswer:
     usage = streamed.usage
     output: JSONObject = {"message": streamed.message, "finish_reason": streamed.finish_reason}
+    try:
+        digest(output)
+    except NotCanonical as error:
+        raise garbage(provider, f"what it said cannot be stored: {error}") from error
     return ModelAnswer(
         output=output,
         tokens_in=usage.tokens_in,

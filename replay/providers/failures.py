@@ -38,7 +38,7 @@ def classified(error: Exception, provider: Provider, key: str) -> ProviderError:
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 300:
         return _of_status(error, status, provider, key)
-    if isinstance(error, json.JSONDecodeError | ValidationError | UnicodeDecodeError):
+    if isinstance(error, json.JSONDecodeError | ValidationError | UnicodeError):
         return garbage(provider, "its stream is not what the protocol says")
     if isinstance(error, httpx2.TransportError) or any(isinstance(c, httpx2.TransportError) for c in _causes(error)):
         return ProviderError(
@@ -68,7 +68,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
 def _until(text: str, now: datetime) -> float | None:
     try:
         moment = email.utils.parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (aware - now).total_seconds())

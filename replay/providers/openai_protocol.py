@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+import orjson
 from pydantic import BaseModel
 
 from replay.providers.failures import garbage, incomplete
@@ -143,7 +144,7 @@ class Assembly:
 def parsed_arguments(provider: Provider, name: str, text: str, finish_reason: str) -> JSONValue:
     """A tool call's arguments; an answer cut short by its token limit would be cut short again."""
     try:
-        value: JSONValue = json.loads(text) if text.strip() else {}
+        value: JSONValue = orjson.loads(text) if text.strip() else {}
     except ValueError as error:
         what = f"the arguments of its call of {name} are not JSON ({error})"
         raise garbage(provider, what, retryable=finish_reason != "length") from error
@@ -169,8 +170,9 @@ def _message(message: JSONObject) -> dict[str, Any]:
 
 
 def _sent_call(call: JSONObject) -> dict[str, Any]:
-    arguments = call.get("arguments")
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+    given = call.get("arguments")
+    arguments = {} if given is None else given
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return {"id": call.get("id", ""), "type": "function", "function": {"name": call.get("name", ""), "arguments": text}}
 
 

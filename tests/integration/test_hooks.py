@@ -1,6 +1,8 @@
 """Hooks in a replay: they deny and change tool calls, speak to the model, stop the loop, and their word is kept."""
 
+import contextlib
 import sys
+import time
 import types
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
@@ -148,6 +150,30 @@ def test_a_failing_hook_is_skipped_and_a_failing_gate_denies(server: ProviderSer
     hook(settings, watcher={**away, "gate": True})
     step = tool(replay())
     assert (step.reason, step.detail["hook"]["name"]) == ("denied", "watcher")
+
+
+def _endless(exchange: Exchange) -> None:
+    exchange.stream()
+    with contextlib.suppress(OSError):  # the other side has heard enough
+        while True:
+            exchange.handler.wfile.write(b" ")
+            time.sleep(0.02)
+
+
+def _no_number(exchange: Exchange) -> None:
+    exchange.status(200, '{"action": "modify_args", "args": {"order_id": NaN}}')
+
+
+@pytest.mark.parametrize(("answer", "why"), [(_endless, "does not end"), (_no_number, "is not JSON")])
+def test_an_answer_that_does_not_end_or_is_no_json_is_none(
+    server: ProviderServer, settings: Settings, answer: Callable[[Exchange], None], why: str
+) -> None:
+    with provider_server(answer) as asked:
+        hook(settings, gate={"http": {"url": asked.base_url}, "events": ["pre_tool_use"], "timeout_s": 0.5})
+        assert tool(replay()).reason == "side_effect_blocked"
+    ((name, error),) = HookOutcome.objects.get().failures
+    assert name == "gate"
+    assert why in error
 
 
 def test_an_http_hook_gets_the_documented_envelope(server: ProviderServer, settings: Settings) -> None:

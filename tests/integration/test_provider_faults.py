@@ -115,6 +115,36 @@ def _broken_arguments(exchange: Exchange, protocol: str) -> None:
         exchange.send(data, event)
 
 
+def _arguments(text: str) -> Callable[[Exchange, str], None]:
+    """A call of a tool whose arguments are this text."""
+
+    def respond(exchange: Exchange, protocol: str) -> None:
+        exchange.stream()
+        if protocol == "openai":
+            call = {"index": 0, "id": "a", "function": {"name": "get_order", "arguments": text}}
+            exchange.send(openai_chunk({"tool_calls": [call]}))
+            exchange.send(openai_chunk(finish="tool_calls"))
+            return
+        pieces = iter([text])
+        for event, data in anthropic_events({"type": "tool_use", "id": "t", "name": "get_order", "input": {"id": 1}}):
+            if data["type"] == "content_block_delta":
+                data["delta"]["partial_json"] = next(pieces, "")
+            exchange.send(data, event)
+
+    return respond
+
+
+def _half_a_character(exchange: Exchange, protocol: str) -> None:
+    exchange.stream()
+    if protocol == "openai":
+        for piece in ("Half a ", "\ud83d"):
+            exchange.send(openai_chunk({"content": piece}))
+        exchange.send(openai_chunk(finish="stop"))
+        return
+    for event, data in anthropic_events({"type": "text", "text": "Half a \ud83d"}):
+        exchange.send(data, event)
+
+
 def _error_inside(exchange: Exchange, protocol: str) -> None:
     exchange.stream()
     exchange.send({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, "error")
@@ -167,6 +197,10 @@ FAULTS: Final = (
     ),
     Fault("no stream", _whole_completion, "invalid_response"),
     Fault("broken arguments", _broken_arguments, "invalid_response"),
+    Fault("an argument that is no number", _arguments('{"id": NaN}'), "invalid_response"),
+    Fault("an argument beyond all numbers", _arguments('{"id": 1e999}'), "invalid_response"),
+    Fault("half a character in an argument", _arguments('{"id": "\\ud83d"}'), "invalid_response"),
+    Fault("half a character", _half_a_character, "invalid_response"),
     Fault("compressed", _compressed, "invalid_response", again=False),
     Fault("one endless line", _forever(b"data: " + b"x" * 4096), "invalid_response", again=False),
     Fault("an endless page", _forever(b"<p>more</p>" * 400, "text/html"), "invalid_response", again=False),

@@ -27,6 +27,7 @@ def test_seconds_and_dates(said: str, seconds: float | None) -> None:
 @example("Mon, 01 Jan 99999 00:00:00 GMT")
 @example("Mon, 01 Jan 0001 00:00:00 +2359")
 @example("Mon, 01 Jan 9999 23:59:59 -2359")
+@example("Mon, 01 Jan 2024 00:00:00 +99999999999999999999")
 @example("1e999")
 def test_anything_else_is_no_wait(said: str) -> None:
     found = retry_after_s({"retry-after": said}, NOW)
