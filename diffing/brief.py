@@ -76,8 +76,8 @@ def _differing(pairs: list[AlignedPair]) -> str:
 
 _ONLY: Final[tuple[tuple[Relation, str], ...]] = (
     ("moved", "came at another time"),
-    ("removed", "only in the base"),
-    ("added", "only in the candidate"),
+    ("removed", "are only in the base"),
+    ("added", "are only in the candidate"),
 )
 
 

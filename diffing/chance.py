@@ -92,6 +92,6 @@ def _world(comparison: Comparison, places: Collection[int]) -> Iterator[str]:
             continue
         if pair.both is None or "input" in pair.changes:
             return
-        if pair.answers_differently and pair.place in places:
+        if pair.answers_differently and not pair.overridden and pair.place in places:
             yield f"{step_name(pair)}, which answered the same call differently"
             return

@@ -1,9 +1,10 @@
 """Comparison of two ranked lists of retrieved documents."""
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Final
+from typing import Final, NamedTuple
 
 from diffing.schemas import RankChange, RankComparison
 from traces.canonical import digest
@@ -20,6 +21,22 @@ class Ranked:
     key: str
     title: str
     score: float | None
+    text: str = ""
+
+
+class Rewritten(NamedTuple):
+    """A document that both lists have, with other words."""
+
+    title: str
+    base: str
+    candidate: str
+
+
+def rewritten(base: JSONValue, candidate: JSONValue) -> list[Rewritten]:
+    """The documents of both lists whose text differs, in the base's order."""
+    new = {item.key: item for item in ranked(candidate)}
+    pairs = [(item, new[item.key]) for item in ranked(base) if item.key in new]
+    return [Rewritten(after.title, before.text, after.text) for before, after in pairs if before.text != after.text]
 
 
 def ranked(documents: JSONValue) -> list[Ranked]:
@@ -31,7 +48,7 @@ def ranked(documents: JSONValue) -> list[Ranked]:
         one = _ranked(item)
         seen[one.key] = seen.get(one.key, 0) + 1
         again = f"{one.key} ({seen[one.key]})" if seen[one.key] > 1 else one.key
-        result.append(Ranked(key=again, title=one.title, score=one.score))
+        result.append(replace(one, key=again))
     return result
 
 
@@ -85,7 +102,12 @@ def _ranked(item: JSONValue) -> Ranked:
         key=str(known) if known not in (None, "") else digest(item.get("content"))[:16],
         title=title,
         score=float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
+        text=_text(item.get("content")),
     )
+
+
+def _text(content: JSONValue) -> str:
+    return content if isinstance(content, str) else "" if content is None else json.dumps(content, ensure_ascii=False)
 
 
 def _title(item: dict[str, JSONValue]) -> str:

@@ -8,6 +8,7 @@ from diffing.comparison import Comparison, Pair
 from diffing.facets import SYSTEM_ROLES, Facet
 from diffing.flow import Flow
 from diffing.messages import MessagePair
+from diffing.structure import value_changes
 from diffing.terms import Category
 from traces.canonical import digest
 from traces.summaries import one_line
@@ -171,11 +172,17 @@ def _reactions(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterat
     if not context.tainted or pair.both is None:
         return
     for facet in facets:
-        if facet.kind in _TEMPLATES:
+        if facet.kind in _TEMPLATES and not _is_handed(facet, context):
             yield Reaction(kind="template", pair=pair)
         said = (item for item in facet.messages if item.role == "user" and not _is_fed(item, context))
         if any(not _is_own(item, context) for item in said):
             yield Reaction(kind="user", pair=pair)
+
+
+def _is_handed(facet: Facet, context: _Context) -> bool:
+    """Whether all that differs in it is what a changed step gave: a variable, say."""
+    paths = ["/".join(change.path.split("/")[:3]) for change in value_changes(facet.base, facet.candidate, limit=20)]
+    return bool(paths) and context.handed.issuperset(paths)
 
 
 def _is_fed(item: MessagePair, context: _Context) -> bool:

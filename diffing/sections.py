@@ -9,7 +9,7 @@ from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
 from diffing.messages import MessagePair
 from diffing.ranking import compare as compare_ranks
-from diffing.ranking import ranked
+from diffing.ranking import ranked, rewritten
 from diffing.references import step_ref
 from diffing.schemas import (
     MessageChange,
@@ -142,11 +142,20 @@ def _unseen(key: str, seen: set[str]) -> bool:
 def _text_pairs(facet: Facet) -> list[tuple[str, str]]:
     if facet.form == "text":
         return [(wording.as_text(facet.base), wording.as_text(facet.candidate))]
+    if facet.form == "ranks":
+        return _documents(facet)
     return [(item.base, item.candidate) for item in facet.messages[:_MESSAGES]]
 
 
+def _documents(facet: Facet) -> list[tuple[str, str]]:
+    """The documents that stayed and say something else, as one text."""
+    found = rewritten(facet.base, facet.candidate)
+    return [("\n\n".join(one.base for one in found), "\n\n".join(one.candidate for one in found))] if found else []
+
+
 def _item(facet: Facet, texts: Texts) -> SectionItem:
-    text = texts.diff(*_text_pairs(facet)[0]) if facet.form == "text" else None
+    pairs = _text_pairs(facet) if facet.form in {"text", "ranks"} else []
+    text = texts.diff(*pairs[0]) if pairs else None
     return SectionItem(
         kind=facet.kind,
         title=f"{wording.step_name(facet.pair)}: {wording.noted(facet)}",

@@ -7,7 +7,7 @@ from diffing import wording
 from diffing.comparison import Comparison
 from diffing.facets import Facet
 from diffing.ranking import compare as compare_ranks
-from diffing.ranking import ranked
+from diffing.ranking import ranked, rewritten
 from diffing.schemas import SectionItem, SectionName, ValueChange
 from diffing.scores import IMPORTED
 from diffing.sides import RunFacts, Side
@@ -99,8 +99,10 @@ def _retrieval(comparison: Comparison, facets: list[Facet]) -> str:
         counts: Counter[str] = Counter()
         for facet in found:
             counts.update(change.op for change in compare_ranks(ranked(facet.base), ranked(facet.candidate)).changes)
-        said = ", ".join(f"{counts[op]} {op}" for op in ("added", "removed", "moved", "rescored") if counts[op])
-        return f"{_count(len(found), 'retrieval')} found other documents: {said or 'only their text differs'}."
+        counts["reworded"] = sum(len(rewritten(facet.base, facet.candidate)) for facet in found)
+        kinds = ("added", "removed", "moved", "reworded", "rescored")
+        said = ", ".join(f"{counts[op]} {op}" for op in kinds if counts[op])
+        return f"{_count(len(found), 'retrieval')} found other documents: {said}."
     if facets:
         return f"{wording.cause(facets[0])}; the documents found are the same."
     unpaired = _unpaired(comparison, StepType.RETRIEVAL)

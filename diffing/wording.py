@@ -6,14 +6,15 @@ from typing import Final
 from diffing.comparison import Pair
 from diffing.facets import Facet
 from diffing.messages import call_text
+from diffing.ranking import Rewritten, ranked, rewritten
 from diffing.ranking import compare as compare_ranks
-from diffing.ranking import ranked
 from diffing.structure import Change, value_changes
 from diffing.text import Span, deleted, inserted, normalise, shortened, word_diff
 from traces.json_types import JSONObject, JSONValue
 
 QUOTE: Final = 90  # characters quoted of a text in a sentence
 _READ: Final = 40  # differences looked at for the most telling one
+_SAME: Final = 0.5  # share of a text that an edit keeps; one that keeps less is another text
 _FEW: Final = 160  # characters of a change that is quoted rather than named
 _TELLING: Final = (
     "status",
@@ -64,7 +65,7 @@ def edit(base: str, candidate: str, where: str) -> str:
         return f"Adding “{shortened(come, QUOTE)}” to {where}"
     if gone and not come:
         return f"Removing “{shortened(gone, QUOTE)}” from {where}"
-    if len(gone) + len(come) <= _FEW or _kept(spans) > 0.5:
+    if len(gone) + len(come) <= _FEW or _kept(spans) > _SAME:
         return f"Changing “{shortened(gone, QUOTE)}” to “{shortened(come, QUOTE)}” in {where}"
     return f"Rewriting {where} (now “{shortened(candidate, QUOTE)}”)"
 
@@ -87,6 +88,8 @@ def text_note(base: str, candidate: str) -> str:
     """Which words went and came."""
     spans = word_diff(normalise(base), normalise(candidate))
     gone, come = deleted(spans), inserted(spans)
+    if gone and come and _kept(spans) < _SAME:  # scraps of two sentences say less than both
+        gone, come = base, candidate
     if gone and come:
         return f"“{shortened(gone, QUOTE)}” → “{shortened(come, QUOTE)}”"
     return f"+ “{shortened(come, QUOTE)}”" if come else f"− “{shortened(gone, QUOTE)}”"
@@ -210,13 +213,21 @@ def _documents(facet: Facet) -> str:
     added = [change.title or change.document for change in changes if change.op == "added"]
     removed = [change.title or change.document for change in changes if change.op == "removed"]
     name = facet.pair.step.called
+    if new := rewritten(facet.base, facet.candidate):
+        return _rewritten(new[0], len(new) + len(added) + len(removed) - 1, name)
     if added and removed:
         return f"Retrieving “{shortened(added[0], 60)}” instead of “{shortened(removed[0], 60)}” in {name}"
     if added:
         return f"Retrieving “{shortened(added[0], 60)}” as well in {name}"
     if removed:
         return f"No longer retrieving “{shortened(removed[0], 60)}” in {name}"
-    return f"Changing the order or the text of the documents that {name} found"
+    return f"Changing the order of the documents that {name} found"
+
+
+def _rewritten(first: Rewritten, more: int, name: str) -> str:
+    """Other words in a document, and how many other documents are new, gone or reworded."""
+    others = f" (and {more} more document{'' if more == 1 else 's'})" if more else ""
+    return edit(first.base, first.candidate, f"a document that {name} found{others}")
 
 
 def _calls_note(facet: Facet) -> str:
@@ -256,7 +267,9 @@ def _rank_note(facet: Facet) -> str:
     changes = compare_ranks(ranked(facet.base), ranked(facet.candidate)).changes
     count = {op: sum(change.op == op for change in changes) for op in ("added", "removed", "moved")}
     parts = [f"{number} {op}" for op, number in count.items() if number]
-    return f"documents: {', '.join(parts) or 'scores or text changed'}"
+    if new := rewritten(facet.base, facet.candidate):
+        parts.append(f"{len(new)} reworded ({text_note(new[0].base, new[0].candidate)})")
+    return f"documents: {', '.join(parts) or 'other scores'}"
 
 
 def _answer(facet: Facet) -> str:
