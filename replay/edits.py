@@ -222,7 +222,7 @@ def _merged(entries: list[tuple[int, Override]], type: StepType) -> Edits:
     output: Given | None = None
     for _, entry in entries:
         prompt |= _set_fields(entry.prompt, only="system" if type is StepType.MODEL else None)
-        model = _with_both(model, _set_fields(entry.model))
+        model = with_both(model, _set_fields(entry.model))
         retrieval |= _set_fields(entry.retrieval)
         messages += entry.messages or []
         arguments = Given(value=entry.arguments) if entry.arguments is not None else arguments
@@ -248,7 +248,7 @@ def _set_fields(
     }
 
 
-def _with_both(one: JSONObject, other: JSONObject) -> JSONObject:
+def with_both(one: JSONObject, other: JSONObject) -> JSONObject:
     """Two entries of one step: further parameters, and what is left out, of both."""
     both: JSONObject = {**one, **other}
     if "parameters" in one and "parameters" in other:

@@ -107,7 +107,7 @@ class ToolOverride(Schema):
     """What the tool answers with."""
 
     output: JSONValue
-    status: Literal["ok", "error", "timeout", "partial"] = "ok"
+    status: Literal["ok", "error", "timeout", "partial", "denied"] = "ok"
 
 
 class Override(Schema):

@@ -1,12 +1,13 @@
 """The changes between two runs as overrides: each can be made on the base, or taken back from the candidate. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from diffing.text import shortened
 from diffing.wording import edit, shown
-from replay.overrides import Override, OverrideProfile
+from replay.edits import with_both
+from replay.overrides import ModelOverride, Override, OverrideProfile
 from replay.proving.hunks import Division, divide
 from replay.proving.lab import Atom, Atoms
 from traces.canonical import digest
@@ -15,10 +16,12 @@ from traces.json_types import JSONObject, JSONValue
 _FIELDWISE: Final = ("prompt", "model", "retrieval")
 _TOGETHER: Final = frozenset({"provider", "model"})  # a model is known by both
 _CATEGORIES: Final[Mapping[str, Any]] = {
-    "prompt": "prompt", "messages": "upstream", "model": "model", "retrieval": "retrieval", "tool": "tool",
-    "output": "output",
+    "prompt": "prompt", "messages": "upstream", "model": "model", "retrieval": "retrieval", "arguments": "tool",
+    "tool": "tool", "output": "output",
 }  # fmt: skip
 _ORDER: Final = ("prompt", "upstream", "retrieval", "tool", "model", "structure", "output")
+_WHOLE: Final = frozenset({"arguments", "tool", "output"})  # categories that are one value
+_NAMED: Final = ModelOverride.model_fields.keys() - {"parameters", "unset"}
 _QUOTED: Final = 80
 
 
@@ -46,17 +49,26 @@ class Slot:
         """The override that sets this place."""
         if self.category == "messages":
             return {"match": self.match, "messages": [value]}
-        if self.category == "output" or self.category == "tool":
+        if self.category in _WHOLE:
             return {"match": self.match, self.category: value}
-        given = value if self.field in {"model", "*"} and isinstance(value, dict) else {self.field: value}
+        if self.field in {"model", "*"} and isinstance(value, dict):
+            return {"match": self.match, self.category: value}
+        given = self._asked_with(value) if self.category == "model" else {self.field: value}
         return {"match": self.match, self.category: given}
+
+    def _asked_with(self, value: JSONValue) -> JSONObject:
+        """A field of a model request, under which null means that it is left out."""
+        if value is None:
+            return {"unset": [self.field]}
+        return {self.field: value} if self.field in _NAMED else {"parameters": {self.field: value}}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
     """An atom with how it is made. On each side the value is set in that side's slots.
 
-    `recorded` is what the base says where its value is absent, so that a text can be divided.
+    `recorded` is what the base says where its value is absent, so that a text can be divided. What no single value
+    says is made by whole overrides: `made` on the base, `undone` on the candidate.
     """
 
     atom: Atom
@@ -65,6 +77,8 @@ class Change:
     base: Value = ABSENT
     candidate: Value = ABSENT
     recorded: Value = ABSENT
+    made: tuple[JSONObject, ...] = ()
+    undone: tuple[JSONObject, ...] = ()
 
     def divided(self) -> Division | None:
         """The change in parts, where it has any."""
@@ -81,6 +95,7 @@ class Changes:
     changes: dict[str, Change]
     common: tuple[JSONObject, ...] = ()  # overrides that both sides have
     lattice: bool = True
+    continued: Mapping[str, Mapping[int, int]] = field(default_factory=dict)  # by side: whose messages a step goes on
     divisions: dict[str, Division] = field(default_factory=dict)
 
     def parts(self, atom: Atom) -> list[Atom]:
@@ -103,11 +118,17 @@ class Changes:
         for change in self.changes.values():
             if not change.atom.testable:
                 continue
+            if change.made or change.undone:
+                is_made = change.atom.id in applied
+                entries += change.made if is_made and side == "base" else ()
+                entries += change.undone if not is_made and side == "candidate" else ()
+                continue
             slots = change.on_base if side == "base" or self.lattice else change.on_candidate
             value = self.value(change, applied)
             if not isinstance(value, Absent) and (self.lattice or not self._is_recorded(change, value, side)):
                 entries += [slot.entry(value) for slot in slots]
-        return OverrideProfile(overrides=[Override.model_validate(entry) for entry in merged(entries)])
+        edited = kept(merged(entries), self.continued.get(side, {}))
+        return OverrideProfile(overrides=[Override.model_validate(entry) for entry in edited])
 
     def value(self, change: Change, applied: Atoms) -> Value:
         """What the change sets: one of the two values, or something between them made of its parts."""
@@ -156,12 +177,44 @@ def merged(entries: Iterable[JSONObject]) -> list[JSONObject]:
         known = found.setdefault(digest(entry["match"]), {"match": entry["match"]})
         for name, value in entry.items():
             if name in _FIELDWISE:
-                known[name] = {**known.get(name, {}), **(value if isinstance(value, dict) else {})}
+                known[name] = with_both(known.get(name, {}), value if isinstance(value, dict) else {})
             elif name == "messages" and isinstance(value, list):
                 known[name] = [*known.get(name, []), *value]
             else:
                 known[name] = value
     return list(found.values())
+
+
+def kept(entries: Sequence[JSONObject], continued: Mapping[int, int]) -> list[JSONObject]:
+    """The overrides, message edits repeated where a later step of the conversation has edits of its own.
+
+    Such a step starts from the recorded history, in which they would be missing.
+    """
+    edits = {
+        number: entry["messages"] for entry in entries
+        if "messages" in entry and isinstance(number := _step(entry), int)
+    }  # fmt: skip
+    found: list[JSONObject] = []
+    for entry in entries:
+        own = entry.get("messages")
+        earlier = _earlier(_step(entry), continued, edits) if isinstance(own, list) else []
+        found.append({**entry, "messages": [*earlier, *own]} if earlier and isinstance(own, list) else entry)
+    return found
+
+
+def _step(entry: JSONObject) -> JSONValue:
+    match = entry.get("match")
+    return match.get("step") if isinstance(match, dict) else None
+
+
+def _earlier(step: JSONValue, continued: Mapping[int, int], edits: Mapping[int, JSONValue]) -> list[JSONValue]:
+    found: list[JSONValue] = []
+    at = continued.get(step) if isinstance(step, int) else None
+    while at is not None:
+        before = edits.get(at)
+        found = [*(before if isinstance(before, list) else []), *found]
+        at = continued.get(at)
+    return found
 
 
 def fields_of(profile: Mapping[str, Any]) -> dict[str, tuple[Slot, JSONValue]]:
@@ -197,17 +250,36 @@ def title(slot: Slot, base: Value, candidate: Value) -> str:
     """The change as what somebody did."""
     where = _where(slot)
     if slot.category == "messages" and isinstance(candidate, dict):
-        said = shortened(str(candidate.get("content") or ""), _QUOTED)
+        whole = candidate.get("message")
+        content = whole.get("content") if isinstance(whole, dict) else candidate.get("content")
+        said = shortened(str(content or ""), _QUOTED)
         done = {"insert": "Inserting", "delete": "Deleting", "replace": "Replacing"}[str(candidate.get("op"))]
         return f"{done} message {candidate.get('index')} of {where}" + (f": “{said}”" if said else "")
+    if slot.category == "arguments" and not isinstance(candidate, Absent):
+        return f"Calling {where} with {_said(candidate)}"
     if slot.category in {"tool", "output"} and not isinstance(candidate, Absent):
         return f"Giving {where} the answer {_said(candidate)}"
-    name = {"system": "the system prompt", "model": "the model"}.get(slot.field, f"{slot.field} of {where}")
+    name = _TITLES.get(slot.field, f"{slot.field} of {where}")
     if isinstance(base, str) and isinstance(candidate, str):
         return edit(base, candidate, name)
     if isinstance(candidate, Absent):
         return f"Leaving {name} as recorded"
+    if candidate is None:
+        return f"Leaving out {name}"
+    if slot.field == "tools":
+        return f"Offering {_listed(candidate)}"
     return f"Setting {name} to {_said(candidate)}"
+
+
+_TITLES: Final = {
+    "system": "the system prompt", "model": "the model", "tools": "the tools", "response_format": "the response format",
+}  # fmt: skip
+
+
+def _listed(tools: JSONValue) -> str:
+    """Tools by their names."""
+    names = [str(tool.get("name")) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    return f"the tools {shortened(', '.join(names), _QUOTED)}" if names else "no tools"
 
 
 def _fields(entry: Mapping[str, Any]) -> Iterator[tuple[Slot, JSONValue]]:
@@ -227,8 +299,11 @@ def _single(match: JSONObject, category: str, value: JSONObject) -> Iterator[tup
     together = {name: item for name, item in value.items() if category == "model" and name in _TOGETHER}
     if together:
         yield Slot(match=match, category=category, field="model"), together
-    for name, item in value.items():
-        if name not in together:
+    further = value.get("parameters") if category == "model" else None
+    for name, item in (*value.items(), *(further.items() if isinstance(further, dict) else ())):
+        if name == "unset" and category == "model" and isinstance(item, list):
+            yield from ((Slot(match=match, category=category, field=str(each)), None) for each in item)
+        elif name not in together and item is not further:
             yield Slot(match=match, category=category, field=name), item
 
 
@@ -264,7 +339,7 @@ def _content_of(value: JSONValue) -> JSONValue:
 
 def _content_name(value: JSONValue) -> str:
     if isinstance(value, dict) and value.get("op") == "replace":
-        return "content"
+        return "message" if "message" in value else "content"
     return "output" if isinstance(value, dict) and value.keys() == {"output", "status"} else ""
 
 

@@ -1,223 +1,250 @@
 """The changes between two separate recordings, turned into overrides: the roots that attribution found. Pure."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from diffing import attribution
-from diffing.comparison import Pair
-from diffing.messages import MessagePair
-from diffing.references import step_ref
 from diffing.report import Examined
 from diffing.roots import Atom as Root
-from diffing.verdict import phrase
 from diffing.wording import shown
-from replay.proving.atoms import Change, Slot, Value
+from replay.proving.atoms import Absent, Change
 from replay.proving.certificates import certify
-from replay.proving.lab import Atom
-from traces.canonical import digest
+from replay.proving.edited_messages import message_list, system_prompt
+from replay.proving.lone import lone_steps
+from replay.proving.making import RUN_BOTH, Found, Load, made_by, number, obj, set_to, untestable
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepType
 
 _SPELLINGS: Final = {"max_completion_tokens": "max_tokens", "stop_sequences": "stop"}
-_PARAMETERS: Final = frozenset({"temperature", "top_p", "max_tokens", "seed", "stop"})
 _RETRIEVAL: Final = frozenset({"query", "top_k", "filters", "embedding_profile"})
 _PROMPT: Final = ("template", "template_id", "version", "variables")
-_TOOL_STATUS: Final = frozenset({"ok", "error", "timeout", "partial"})
-_CHANCE: Final = "nobody changed anything here: the model answered the same request differently"
-_STRUCTURE: Final = "no override adds a step to a run or takes one away"
-_NONE: Final = "no override sets this"
+_TOOL_STATUS: Final = frozenset({"ok", "error", "timeout", "partial", "denied"})
+_CHANCE: Final = (
+    "nobody changed anything here: the model answered the same request differently, and repeats of both runs are what "
+    "says how often it does"
+)
+_LAST: Final = f"the last answer is put together by the agent's own code, which a replay does not run; {RUN_BOTH}"
+_BESIDE: Final = f"it is no part of the recorded request, so no replay can tell what it does; {RUN_BOTH}"
+_SAME: Final = "the step gave the same in both runs, so nothing after it can have felt this"
 
 
-def roots(seen: Examined) -> list[Change]:
+def roots(seen: Examined, load: Load = lambda refs: {}) -> list[Change]:
     """Every root, those that can be replayed and those that cannot, with the reason."""
+    found = Found(seen=seen, load=load)
+    ranks = _ranked(seen)
+    lone = [root for root, _ in ranks if root.facet is None and not root.sampled]
+    changes: dict[str, Change] = {}
+    alone = {id(root): change for root, change in lone_steps(found, lone)}
+    for root, rank in ranks:
+        for at, change in enumerate([alone[id(root)]] if id(root) in alone else _changes(found, root)):
+            order = (*rank, attribution.PRIORITY.index(change.atom.category), root.places[0], at)
+            ordered = replace(change.atom, rank=order, certificate=certify(seen, root.places))
+            changes.setdefault(ordered.id, replace(change, atom=ordered))
+    return _dependent(_apart(list(changes.values())))
+
+
+def _ranked(seen: Examined) -> list[tuple[Root, tuple[int, int]]]:
     found = seen.found
-    ranks = [
+    return [
         *((atom, (0, 0)) for atom in (found.primary, *found.rivals) if atom is not None),
         *((atom, (0, 1)) for atom in found.later), *((atom, (1, 0)) for atom in found.discarded),
     ]  # fmt: skip
-    changes: dict[str, Change] = {}
-    for atom, rank in ranks:
-        for at, change in enumerate(_changes(seen, atom)):
-            order = (*rank, attribution.PRIORITY.index(change.atom.category), atom.places[0], at)
-            ordered = replace(change.atom, rank=order, certificate=certify(seen, atom.places))
-            changes.setdefault(ordered.id, replace(change, atom=ordered))
-    return list(changes.values())
 
 
-def _changes(seen: Examined, atom: Root) -> Iterator[Change]:
-    facet = atom.facet
-    if facet is None or atom.sampled:
-        yield _untestable(atom, _STRUCTURE if facet is None else _CHANCE)
-    elif facet.kind == "system prompt":
-        yield _system(seen, atom)
-    elif facet.kind == "model":
-        yield _set(seen, atom, "model", "model", facet.base, facet.candidate)
-    elif facet.kind in {"parameters", "settings", "query"}:
-        yield from _settings(seen, atom)
-    elif facet.kind == "message list":
-        for item in facet.messages:
-            yield _message(seen, atom, item)
-    elif facet.kind == "documents":
-        yield _set(seen, atom, "retrieval", "documents", facet.base, facet.candidate)
-    elif facet.kind in {"template", "template version and variables"}:
-        yield _prompt(seen, atom)
-    elif facet.part == "output" and atom.pair.step.type is not StepType.OUTPUT:
-        yield _output(seen, atom)
-    else:
-        yield _untestable(atom, _WHY.get(facet.kind, _NONE))
+def _changes(found: Found, root: Root) -> Iterable[Change]:
+    if root.sampled:
+        return [untestable(root, _CHANCE)]
+    if root.facet is None:
+        return []  # told with another step that feeds the same place
+    if root.pair.step.type == StepType.OUTPUT:
+        return [untestable(root, _LAST)]
+    return _READERS.get(root.facet.kind, _outputs)(found, root)
 
 
-_WHY: Final = {
-    "tool schemas": "no override changes which tools a model is offered",
-    "arguments": "what a tool is called with is up to the agent's own code here",
-}
+def _model(found: Found, root: Root) -> Iterator[Change]:
+    assert root.facet is not None  # its caller looked
+    yield set_to(found, root, "model", "model", root.facet.base, root.facet.candidate)
 
 
-def _system(seen: Examined, atom: Root) -> Change:
-    assert atom.facet is not None  # its caller looked
-    if not atom.facet.base or not atom.facet.candidate:
-        return _untestable(atom, "one of the runs has no system prompt, and no override takes one away")
-    return _set(seen, atom, "prompt", "system", atom.facet.base, atom.facet.candidate)
+def _schemas(found: Found, root: Root) -> Iterator[Change]:
+    left, right = (obj(value).get("tools") for value in found.inputs(root.pair))
+    yield set_to(found, root, "model", "tools", left, right)
 
 
-def _settings(seen: Examined, atom: Root) -> Iterator[Change]:
-    """One change for each setting."""
-    facet = atom.facet
-    assert facet is not None  # its caller looked
-    base, candidate = facet.base, facet.candidate
-    if facet.kind == "query":
-        base, candidate = {"query": base}, {"query": candidate}
-    left, right = base if isinstance(base, dict) else {}, candidate if isinstance(candidate, dict) else {}
-    category, known = ("model", _PARAMETERS) if facet.kind == "parameters" else ("retrieval", _RETRIEVAL)
-    for name in sorted({*left, *right}):
-        if left.get(name) == right.get(name):
-            continue
-        setting = _SPELLINGS.get(name, name)
+def _parameters(found: Found, root: Root) -> Iterator[Change]:
+    """One change for each; what one of the runs does not say is left out."""
+    requests = [obj(value) for value in found.inputs(root.pair)]
+    left, right = ({**obj(request.get("parameters")), **_format(request)} for request in requests)
+    beside = {*obj(root.facet.base if root.facet else None), *obj(root.facet.candidate if root.facet else None)}
+    for name in sorted({*left, *right} | beside):
+        if name not in {*left, *right}:
+            yield untestable(root, _BESIDE, title=f"{name} of the request", name=name)
+        elif left.get(name) != right.get(name):
+            title = f"{name}: {shown(left.get(name))} → {shown(right.get(name))}"
+            setting = _SPELLINGS.get(name, name)
+            yield set_to(found, root, "model", setting, left.get(name), right.get(name), title=title)
+
+
+def _format(request: JSONObject) -> JSONObject:
+    return {"response_format": request["response_format"]} if request.get("response_format") is not None else {}
+
+
+def _settings(found: Found, root: Root) -> Iterator[Change]:
+    """One change for each setting of a search; those that no override takes are tried by what was found with them."""
+    left, right = (obj(value) for value in found.inputs(root.pair))
+    names = [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
+    wanted = [name for name in names if (name == "query") == (root.facet is not None and root.facet.kind == "query")]
+    set_ = [name for name in wanted if name in _RETRIEVAL and None not in (left.get(name), right.get(name))]
+    for name in set_:
         title = f"{name}: {shown(left.get(name))} → {shown(right.get(name))}"
-        if setting not in known or left.get(name) is None or right.get(name) is None:
-            why = _NONE if setting not in known else "one of the runs does not set it, and no override takes it away"
-            yield _untestable(atom, why, title=title, name=name)
-        else:
-            yield _set(seen, atom, category, setting, left[name], right[name], title=title)
+        yield set_to(found, root, "retrieval", name, left[name], right[name], title=title)
+    if len(set_) < len(wanted):
+        yield _answers(found, root) if not set_ else untestable(
+            root, f"an override does not take it beside the other settings that changed; {RUN_BOTH}",
+            title=f"Other settings of {root.pair.step.called}", name="others",
+        )  # fmt: skip
 
 
-def _message(seen: Examined, atom: Root, item: MessagePair) -> Change:
-    """A message that is other, new or gone, edited where it first stands."""
-    assert atom.facet is not None  # its caller looked
-    before = [each for each in atom.facet.messages if each is not item and _place(each) < _place(item)]
-    shift = sum(each.base_index is None for each in before) - sum(each.candidate_index is None for each in before)
-    on_base = item.base_index if item.base_index is not None else (item.candidate_index or 0) - shift
-    on_candidate = item.candidate_index if item.candidate_index is not None else (item.base_index or 0) + shift
-    sides = _messages(seen, atom.pair)
-    made = _edit(item.base_index, item.candidate_index, on_base, sides[1])
-    undone = _edit(item.candidate_index, item.base_index, on_candidate, sides[0])
-    where = f"message {on_base}"
-    slots = [_slots(seen, atom.places[:1], "messages", f"{where} {name}", side)
-             for name, side in (("base", 0), ("candidate", 1))]  # fmt: skip
-    return Change(
-        atom=_atom(atom, name=digest(list(item.key))[:8]), on_base=slots[0], on_candidate=slots[1], base=undone,
-        candidate=made,
-    )  # fmt: skip
+def _arguments(found: Found, root: Root) -> Iterator[Change]:
+    """A tool that the agent's code called otherwise: called so on the other side, it answers as it was recorded to."""
+    left, right = found.inputs(root.pair)
+    if left is None or right is None:
+        yield untestable(root, f"one of the runs does not record what the tool was called with; {RUN_BOTH}")
+    else:
+        yield set_to(found, root, "arguments", "", left, right)
 
 
-def _edit(own: int | None, other: int | None, at: int, theirs: Sequence[JSONValue]) -> JSONObject:
-    """The edit that makes a message what it is on the other side."""
-    if other is None:
-        return {"op": "delete", "index": at}
-    message = theirs[other] if other < len(theirs) else {}
-    given = message if isinstance(message, dict) else {}
-    role: JSONObject = {"role": given["role"]} if isinstance(given.get("role"), str) else {}
-    return {"op": "insert" if own is None else "replace", "index": at, "content": given.get("content"), **role}
-
-
-def _prompt(seen: Examined, atom: Root) -> Change:
-    """Template, version and variables together: what they render to is what is used."""
-    left, right = (_object(value) for value in _inputs(seen, atom.pair))
+def _prompt(found: Found, root: Root) -> Iterator[Change]:
+    """Template, version and variables together; where one run does not record them, what they made."""
+    left, right = (obj(value) for value in found.inputs(root.pair))
     names = [name for name in _PROMPT if left.get(name) != right.get(name)]
     if not names or any(left.get(name) is None or right.get(name) is None for name in names):
-        return _untestable(atom, "one of the runs does not record what the prompt was made from")
-    values: list[JSONValue] = [{name: side[name] for name in names} for side in (left, right)]
-    return _set(seen, atom, "prompt", "*", *values)
+        yield _answers(found, root)
+    else:
+        values: list[JSONValue] = [{name: side[name] for name in names} for side in (left, right)]
+        yield set_to(found, root, "prompt", "*", *values)
 
 
-def _output(seen: Examined, atom: Root) -> Change:
-    """Another answer of the world, or of an operator."""
-    base, candidate = atom.pair.both or (None, None)
+def _documents(found: Found, root: Root) -> Iterator[Change]:
+    facet = root.facet
+    if facet is None or facet.base is None or facet.candidate is None:
+        yield from _outputs(found, root)
+    else:
+        yield set_to(found, root, "retrieval", "documents", facet.base, facet.candidate)
+
+
+def _outputs(found: Found, root: Root) -> Iterator[Change]:
+    yield _output(found, root)
+
+
+def _output(found: Found, root: Root) -> Change:
+    """Another answer of the world, of an operator or of code."""
+    base, candidate = root.pair.both or (None, None)
     if base is None or candidate is None:
-        return _untestable(atom, _STRUCTURE)
-    values = [seen.payloads.get(ref) if ref else None for ref in (base.output_ref, candidate.output_ref)]
-    if base.output_ref == candidate.output_ref:  # the status alone differs, and the payload was not opened
-        return _untestable(atom, "the status alone differs, and what the step gave was not compared")
-    if atom.pair.step.type is not StepType.TOOL:
-        return _set(seen, atom, "output", "", *values)
+        return untestable(root, f"only one of the runs has this step; {RUN_BOTH}")
+    left, right = found.outputs(root.pair)
+    if root.pair.step.type is not StepType.TOOL:
+        return untestable(root, _SAME) if left == right else set_to(found, root, "output", "", left, right)
     if not {base.status, candidate.status} <= _TOOL_STATUS:
-        return _untestable(atom, "a denied call is the agent's or a hook's doing, and no override denies one")
+        return untestable(root, f"one of the calls never ended, and no override leaves one open; {RUN_BOTH}")
     answers: list[JSONValue] = [
-        {"output": value, "status": str(side.status)} for value, side in zip(values, (base, candidate), strict=True)
+        {"output": value, "status": str(side.status)}
+        for value, side in zip((left, right), (base, candidate), strict=True)
     ]
-    return _set(seen, atom, "tool", "", *answers)
+    return set_to(found, root, "tool", "", *answers)
 
 
-def _set(
-    seen: Examined, atom: Root, category: str, field: str, base: JSONValue, candidate: JSONValue, *,
-    title: str = "",
-) -> Change:  # fmt: skip
-    slots = [_slots(seen, atom.places, category, field, side) for side in (0, 1)]
-    return Change(
-        atom=_atom(atom, title=title, name=field), on_base=slots[0], on_candidate=slots[1],
-        base=_value(base), candidate=_value(candidate),
-    )  # fmt: skip
+def _answers(found: Found, root: Root) -> Change:
+    """What the steps gave in the other run: whatever was changed about them, that is all that others felt of it."""
+    made: list[JSONObject] = []
+    undone: list[JSONObject] = []
+    for place in root.places:
+        pair = found.pairs[place]
+        left, right = found.outputs(pair)
+        if pair.both is not None and left != right:
+            made.append({"match": {"step": number(pair, 0)}, "output": right})
+            undone.append({"match": {"step": number(pair, 1)}, "output": left})
+    return made_by(root, made, undone) if made else untestable(root, _SAME)
 
 
-def _slots(seen: Examined, places: Sequence[int], category: str, field: str, side: int) -> tuple[Slot, ...]:
-    """The steps on one side: by their type where all model calls are meant, so that new ones are too."""
-    pairs = seen.comparison.pairs
-    models = [pair.place for pair in pairs if pair.step.type == StepType.MODEL]
-    if category in {"prompt", "model"} and field != "*" and set(models) <= set(places):
-        return (Slot(match={"type": "model"}, category=category, field=field),)
-    steps = [pairs[place].candidate if side else pairs[place].base for place in places]
-    return tuple(
-        Slot(match={"step": step.sequence_no}, category=category, field=field) for step in steps if step is not None
-    )
+_READERS: Final[Mapping[str, Callable[[Found, Root], Iterable[Change]]]] = {
+    "system prompt": system_prompt, "message list": message_list, "model": _model, "tool schemas": _schemas,
+    "parameters": _parameters, "settings": _settings, "query": _settings, "arguments": _arguments,
+    "template": _prompt, "template version and variables": _prompt, "documents": _documents,
+}  # fmt: skip
 
 
-def _atom(atom: Root, *, title: str = "", name: str = "", why: str = "") -> Atom:
-    pair = atom.pair
-    kind = atom.facet.kind if atom.facet is not None else "step"
-    count = len(atom.places)
-    also = f" and {count - 1} more" if count > 1 else ""
-    return Atom(
-        id=f"{kind.replace(' ', '-')}-{pair.place}" + (f"-{name}" if name else ""), category=atom.category,
-        title=title or phrase(atom), description=f"At step {pair.step.sequence_no} ({pair.step.type}){also}.",
-        why_not=why, base=step_ref(pair.base), candidate=step_ref(pair.candidate),
-    )  # fmt: skip
+def _apart(changes: Sequence[Change]) -> list[Change]:
+    """Changes that set the same field of the same step cannot be told apart: only the first one is tried."""
+    taken: set[str] = set()
+    found: list[Change] = []
+    for change in changes:
+        own = _sets(change)
+        if own & taken:
+            why = f"it stands in the same place as another change, and the two cannot be told apart; {RUN_BOTH}"
+            change = Change(atom=replace(change.atom, why_not=why))
+        taken |= own
+        found.append(change)
+    return found
 
 
-def _untestable(atom: Root, why: str, *, title: str = "", name: str = "") -> Change:
-    return Change(atom=_atom(atom, title=title, name=name, why=why))
+def _sets(change: Change) -> set[str]:
+    """The places that a change sets on the base."""
+    value = None if isinstance(change.candidate, Absent) else change.candidate
+    entries = change.made or tuple(slot.entry(value) for slot in change.on_base)
+    return {f"{entry['match']} {place}" for entry in entries for place in _places(entry)}
 
 
-def _value(value: JSONValue) -> Value:
-    return value
+def _places(entry: JSONObject) -> Iterator[str]:
+    """The fields of a step that an override sets, and the messages that it edits."""
+    for category, value in entry.items():
+        if category == "messages" and isinstance(value, list):
+            yield from (f"message {obj(edit).get('index')}" for edit in value if obj(edit).get("op") != "insert")
+        elif category in {"prompt", "model", "retrieval"}:
+            yield from (f"{category} {name}" for name in _fields(obj(value)))
+        elif category != "match":
+            yield "output" if category == "tool" else category
 
 
-def _inputs(seen: Examined, pair: Pair) -> tuple[JSONValue, JSONValue]:
-    refs = [side.input_ref if side is not None else "" for side in (pair.base, pair.candidate)]
-    left, right = (seen.payloads.get(ref) if ref else None for ref in refs)
-    return left, right
+def _fields(value: JSONObject) -> Iterator[str]:
+    for name, item in value.items():
+        if name == "parameters":
+            yield from obj(item)
+        elif name == "unset" and isinstance(item, list):
+            yield from map(str, item)
+        else:
+            yield name
 
 
-def _messages(seen: Examined, pair: Pair) -> tuple[list[JSONValue], list[JSONValue]]:
-    left, right = (_object(value).get("messages") for value in _inputs(seen, pair))
-    return left if isinstance(left, list) else [], right if isinstance(right, list) else []
+def _dependent(changes: Sequence[Change]) -> list[Change]:
+    """A prompt that tells of a tool has no meaning where that is not offered."""
+    offering = [change for change in changes if _field(change) == "tools"]
+    prompts = [change for change in changes if _field(change) == "system"]
+    requires: dict[str, set[str]] = {}
+    for schemas in offering:
+        new, gone = _names(schemas.candidate) - _names(schemas.base), _names(schemas.base) - _names(schemas.candidate)
+        for prompt in prompts:
+            before, after = str(prompt.base), str(prompt.candidate)
+            if any(_tells(after, name) and not _tells(before, name) for name in new):
+                requires.setdefault(prompt.atom.id, set()).add(schemas.atom.id)
+            if any(_tells(before, name) and not _tells(after, name) for name in gone):
+                requires.setdefault(schemas.atom.id, set()).add(prompt.atom.id)
+    return [
+        replace(change, atom=replace(change.atom, requires=frozenset(requires.get(change.atom.id, ()))))
+        for change in changes
+    ]
 
 
-def _place(item: MessagePair) -> tuple[int, int]:
-    base = item.base_index if item.base_index is not None else -1
-    candidate = item.candidate_index if item.candidate_index is not None else -1
-    return max(base, candidate), candidate
+def _field(change: Change) -> str:
+    return change.on_base[0].field if change.on_base and change.atom.testable else ""
 
 
-def _object(value: JSONValue) -> JSONObject:
-    return value if isinstance(value, dict) else {}
+def _names(tools: object) -> set[str]:
+    listed = tools if isinstance(tools, list) else []
+    return {str(tool["name"]) for tool in listed if isinstance(tool, dict) and tool.get("name")}
+
+
+def _tells(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from replay.proving.subject import Subject
 
 _TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
-_TOOL_STATUS: Final = frozenset({"ok", "error", "timeout", "partial"})
+_TOOL_STATUS: Final = frozenset({"ok", "error", "timeout", "partial", "denied"})
 
 
 def stages(subject: "Subject", cause: Atoms) -> list[Stage]:

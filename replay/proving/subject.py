@@ -19,6 +19,7 @@ from replay.overrides import OverrideProfile
 from replay.proving.atoms import ABSENT, Absent, Change, Changes, between_profiles, title
 from replay.proving.certificates import certify
 from replay.proving.lab import Atom, Side
+from replay.proving.making import Found
 from replay.proving.roots import roots
 from replay.proving.watching import CALLED
 from replay.rebuild import value_at
@@ -80,11 +81,12 @@ def subject_of(base: Run, candidate: Run) -> Subject:
     seen = examine(diffs.side(base, links=True), diffs.side(candidate, links=True), store.available)
     lattice = _lattice(base, candidate)
     if lattice is None:
-        found = roots(seen)
+        found = roots(seen, store.available)
         places: dict[Side, Place] = {
             "base": Place(run=base, fork=_first(seen, 0)), "candidate": Place(run=candidate, fork=_first(seen, 1)),
         }  # fmt: skip
-        changes = Changes(changes={change.atom.id: change for change in found}, lattice=False)
+        continued = Found(seen=seen, load=store.available).continued
+        changes = Changes(changes={change.atom.id: change for change in found}, lattice=False, continued=continued)
     else:
         changes = _forked(seen, lattice)
         here = Place(run=lattice.source, fork=lattice.fork)
@@ -179,6 +181,8 @@ def _recorded(change: Change, graph: Graph, numbers: Sequence[int], payloads: Pa
         made = payloads(node.output_ref) if node.output_ref else None
     except MissingPart:
         return ABSENT
+    if slot.category == "arguments":
+        return given
     if slot.category == "tool":
         return {"output": made, "status": str(node.status)}
     if slot.category == "output":
@@ -193,7 +197,7 @@ def _given(category: str, field: str, given: JSONValue, change: Change) -> JSONV
         return _message(given, change)
     if category == "prompt" and field == "system":
         return _system(given)
-    if category == "model":
+    if category == "model" and field not in {"tools", "response_format"}:
         parameters = given.get("parameters") if isinstance(given, dict) else None
         return parameters[field] if isinstance(parameters, dict) and field in parameters else ABSENT
     return given[field] if isinstance(given, dict) and field in given else ABSENT
@@ -205,6 +209,8 @@ def _message(given: JSONValue, change: Change) -> JSONValue | Absent:
     if not isinstance(edit, dict) or edit.get("op") != "replace":
         return ABSENT
     try:
+        if "message" in edit:
+            return {**edit, "message": value_at(given, f"/messages/{edit['index']}")}
         return {**edit, "content": value_at(given, f"/messages/{edit['index']}/content")}
     except LookupError:
         return ABSENT

@@ -1,0 +1,151 @@
+"""Messages that differ between two runs, as edits: those that belong together in one change. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from diffing.comparison import Pair
+from diffing.facets import SYSTEM_ROLES
+from diffing.messages import MessagePair, changed_messages
+from diffing.roots import Atom as Root
+from replay.proving.atoms import Change, Slot
+from replay.proving.making import Found, atom_of, made_by, number, obj, set_to, untestable
+from traces.canonical import digest
+from traces.json_types import JSONObject, JSONValue
+
+_PLAIN: Final = frozenset({"role", "content"})
+_NAMED: Final = "message"
+Edits = tuple[list[JSONObject], list[JSONObject]]  # overrides of the base, and of the candidate
+
+
+def message_list(found: Found, root: Root) -> Iterator[Change]:
+    """A change for each message that is other, new or gone; a call and its results are one."""
+    assert root.facet is not None  # its caller looked
+    sides = _messages(found, root.pair)
+    for group in _together(root.facet.messages, sides):
+        yield edited(found, root, group)
+
+
+def system_prompt(found: Found, root: Root) -> Iterator[Change]:
+    """One text in the place of the other; several system messages are edited each on its own."""
+    assert root.facet is not None  # its caller looked
+    sides = _messages(found, root.pair)
+    counts = [sum(obj(message).get("role") in SYSTEM_ROLES for message in side) for side in sides]
+    texts = root.facet.base, root.facet.candidate
+    if max(counts) <= 1 and all(isinstance(text, str) for text in texts):
+        yield set_to(found, root, "prompt", "system", *texts)
+        return
+    for item in changed_messages(*sides):
+        if item.role in SYSTEM_ROLES:
+            yield edited(found, root, [item])
+
+
+def edited(found: Found, root: Root, group: Sequence[MessagePair]) -> Change:
+    """Messages edited where they first stand in each conversation."""
+    places = found.beginnings(root.places)
+    name = digest([list(item.key) for item in group])[:8]
+    if len(group) == 1 and len(places) == 1:
+        return _one(found, root, group[0], name)
+    keys = {item.key for item in group}
+    made, undone = entries(found, places, keys)
+    return made_by(root, made, undone, name=name)
+
+
+def entries(found: Found, places: Iterable[int], keys: Iterable[tuple[str, str]]) -> Edits:
+    """What makes these differences on the base, and takes them back from the candidate."""
+    wanted = set(keys)
+    made: list[JSONObject] = []
+    undone: list[JSONObject] = []
+    for place in places:
+        pair = found.pairs[place]
+        if pair.both is None:
+            continue
+        sides = _messages(found, pair)
+        all_of_it = changed_messages(*sides)
+        edits = [_edits(item, all_of_it, sides) for item in all_of_it if item.key in wanted]
+        if edits:
+            made.append({"match": {"step": number(pair, 0)}, "messages": [there for there, _ in edits]})
+            undone.append({"match": {"step": number(pair, 1)}, "messages": [back for _, back in edits]})
+    return made, undone
+
+
+def _one(found: Found, root: Root, item: MessagePair, name: str) -> Change:
+    """A single message, which can be divided further."""
+    assert root.facet is not None  # its caller looked
+    sides = _messages(found, root.pair)
+    made, undone = _edits(item, changed_messages(*sides), sides)
+    slots = [
+        tuple(Slot(match={"step": no}, category="messages", field=f"{_NAMED} {made['index']} {side}")
+              for no in [number(root.pair, at)] if no is not None)
+        for at, side in enumerate(("base", "candidate"))
+    ]  # fmt: skip
+    if not all(slots):
+        return untestable(root, "the step that is given it is there in one run only", name=name)
+    return Change(
+        atom=atom_of(root, name=name), on_base=slots[0], on_candidate=slots[1], base=undone, candidate=made
+    )  # fmt: skip
+
+
+def _edits(
+    item: MessagePair, among: Sequence[MessagePair], sides: tuple[list[JSONValue], list[JSONValue]]
+) -> tuple[JSONObject, JSONObject]:
+    """The edit of the base's messages, and the one of the candidate's."""
+    before = [each for each in among if each is not item and _place(each) < _place(item)]
+    shift = sum(each.base_index is None for each in before) - sum(each.candidate_index is None for each in before)
+    on_base = item.base_index if item.base_index is not None else (item.candidate_index or 0) - shift
+    on_candidate = item.candidate_index if item.candidate_index is not None else (item.base_index or 0) + shift
+    left = _at(sides[0], item.base_index)
+    right = _at(sides[1], item.candidate_index)
+    return _edit(left, right, on_base), _edit(right, left, on_candidate)
+
+
+def _edit(own: JSONObject | None, other: JSONObject | None, at: int) -> JSONObject:
+    """The edit that makes a message what it is on the other side."""
+    if other is None:
+        return {"op": "delete", "index": at}
+    op = "insert" if own is None else "replace"
+    if _is_plain(other) and (own is None or _is_plain(own)):
+        return {"op": op, "index": at, **other}
+    return {"op": op, "index": at, "message": other}
+
+
+def _is_plain(message: JSONObject) -> bool:
+    return message.keys() <= _PLAIN and isinstance(message.get("role"), str)
+
+
+def _together(
+    items: Sequence[MessagePair], sides: tuple[list[JSONValue], list[JSONValue]]
+) -> Iterator[list[MessagePair]]:
+    """Calls with their results: a request with one and without the other would be refused."""
+    groups: list[tuple[set[str], list[MessagePair]]] = []
+    for item in items:
+        ids = _call_ids(_at(sides[0], item.base_index)) | _call_ids(_at(sides[1], item.candidate_index))
+        group = next((known for known in groups if known[0] & ids), None)
+        if group is None:
+            groups.append((ids, [item]))
+        else:
+            group[0].update(ids)
+            group[1].append(item)
+    yield from (group for _, group in groups)
+
+
+def _call_ids(message: JSONObject | None) -> set[str]:
+    """The ids of the calls that a message makes or answers."""
+    given = message or {}
+    calls = given.get("tool_calls")
+    made = {str(call.get("id")) for call in calls if isinstance(call, dict)} if isinstance(calls, list) else set()
+    return {*made, str(given["tool_call_id"])} if given.get("tool_call_id") else made
+
+
+def _messages(found: Found, pair: Pair) -> tuple[list[JSONValue], list[JSONValue]]:
+    left, right = (obj(value).get("messages") for value in found.inputs(pair))
+    return left if isinstance(left, list) else [], right if isinstance(right, list) else []
+
+
+def _at(messages: Sequence[JSONValue], index: int | None) -> JSONObject | None:
+    return None if index is None or index >= len(messages) else obj(messages[index])
+
+
+def _place(item: MessagePair) -> tuple[int, int]:
+    base = item.base_index if item.base_index is not None else -1
+    candidate = item.candidate_index if item.candidate_index is not None else -1
+    return max(base, candidate), candidate
