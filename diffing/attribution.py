@@ -41,7 +41,8 @@ class Reasoning:
     later: tuple[Atom, ...] = ()
     connected: bool = True  # the recorded data flow leads from the cause to the final answer
     live: frozenset[int] = frozenset()  # changed pairs from which the final answer can have been reached
-    chance: Chance = field(default_factory=Chance)
+    chance: Chance = field(default_factory=Chance)  # of what can have reached the final answer
+    chance_at_all: Chance = field(default_factory=Chance)  # of every difference, for questions about other outcomes
     strangers: bool = False  # two recordings that have no step in common
 
 
@@ -52,13 +53,13 @@ def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
     final = comparison.final
     found = roots(comparison, facets, flow)
     found = replace(found, atoms=[atom for atom in found.atoms if not _restates(atom, final)])
+    judged = chance.judged(comparison, found.atoms, found.reactions, range(len(comparison.pairs)))
     if final is None or not final.answers_differently:
-        judged = chance.judged(comparison, found.atoms, found.reactions, range(len(comparison.pairs)))
-        return Reasoning(verdict="no_effect", discarded=tuple(found.atoms), chance=judged)
-    if _strangers(comparison):
+        return Reasoning(verdict="no_effect", discarded=tuple(found.atoms), chance=judged, chance_at_all=judged)
+    if _strangers(comparison) and not judged.certain:
         return Reasoning(verdict="inconclusive", strangers=True)
     live = frozenset(flow.before(final.place) | {final.place})
-    return _choose(comparison, flow, found, live)
+    return replace(_choose(comparison, flow, found, live), chance_at_all=judged)
 
 
 def _strangers(comparison: Comparison) -> bool:

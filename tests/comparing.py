@@ -1,6 +1,6 @@
 """Runs to compare, without a database: written as steps, turned into what the diff sees of stored ones."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
@@ -50,6 +50,9 @@ class Store:
         self.values[digest] = value
         return digest
 
+    def load(self, refs: Collection[str]) -> dict[str, JSONValue]:
+        return {ref: self.values[ref] for ref in refs if ref in self.values}
+
 
 def side_of(given: Sequence[Given], store: Store, *, source_run: UUID | None = None) -> Side:
     """A recorded run with its provenance."""
@@ -70,7 +73,7 @@ def compared(base: Side, candidate: Side, store: Store) -> DiffReport:
     """The whole report, without embeddings."""
     return report(
         id=new_id(), created_at=NOW, base=base, candidate=candidate, options=DiffOptions(similarity="lexical"),
-        measure=Lexical(), load=lambda refs: {ref: store.values[ref] for ref in refs if ref in store.values},
+        measure=Lexical(), load=store.load,
     )  # fmt: skip
 
 

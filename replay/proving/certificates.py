@@ -48,9 +48,8 @@ def chance(seen: Examined, changes: Collection[Atom], kind: QuestionKind, *, lat
     Between separate recordings the changes are the roots themselves; between forks they are what somebody set, and
     have to be ruled out one by one.
     """
-    judged = seen.found.chance
-    beside = seen.found.verdict != "no_effect" and kind not in _ANSWERS and bool(seen.found.discarded)
-    if not judged.certain or beside or (lattice and any(change.certificate is None for change in changes)):
+    judged = seen.found.chance if kind in _ANSWERS else seen.found.chance_at_all
+    if not judged.certain or (lattice and any(change.certificate is None for change in changes)):
         return ""
     if judged.repeats is not None:
         tries = f"both runs are tries at task {judged.repeats.task} under one configuration"

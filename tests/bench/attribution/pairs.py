@@ -1,6 +1,6 @@
 """Pairs of real recordings, and what the diff says of them from the recordings alone."""
 
-from diffing.report import report
+from diffing.report import Examined, examine, report
 from diffing.schemas import DiffOptions, DiffReport
 from diffing.sides import Side
 from diffing.similarity import Lexical
@@ -15,13 +15,18 @@ def compared(base: JSONObject, candidate: JSONObject) -> DiffReport:
     store = Store()
     return report(
         id=new_id(), created_at=NOW, base=_side(base, store), candidate=_side(candidate, store),
-        options=DiffOptions(similarity="lexical"), measure=Lexical(),
-        load=lambda refs: {ref: store.values[ref] for ref in refs if ref in store.values},
+        options=DiffOptions(similarity="lexical"), measure=Lexical(), load=store.load,
     )  # fmt: skip
 
 
+def examined(base: JSONObject, candidate: JSONObject) -> Examined:
+    """What the recordings alone say, before it is put into words."""
+    store = Store()
+    return examine(_side(base, store), _side(candidate, store), store.load)
+
+
 def _side(row: JSONObject, store: Store) -> Side:
-    return transcripts.side(transcripts.recorded(transcripts.messages_of(row)), store, links=True)
+    return transcripts.side(transcripts.run_of(row), store, links=True)
 
 
 def succeeded(row: JSONObject) -> bool:

@@ -134,12 +134,9 @@ def _real(found: JSONObject) -> Table:
     for name, cell in found.items():
         if not isinstance(cell, dict):
             continue
-        levels, alone = cell["levels"], cell["recordings_alone"]
-        assert isinstance(levels, dict)
-        assert isinstance(alone, dict)
         lines.append([name, str(cell["pairs"]), str(cell["blamed"]), _bounds(cell["wilson"], cell["pairs"]),
-                      percent(cell["noise"]), ", ".join(f"{level} {n}" for level, n in levels.items() if n),
-                      ", ".join(f"{verdict} {n}" for verdict, n in alone.items())])  # fmt: skip
+                      percent(cell["noise"]), *(_counted(cell[key]) for key in ("levels", "recordings_alone",
+                                                                                "undeclared"))])  # fmt: skip
     head = (
         "",
         "pairs",
@@ -147,9 +144,15 @@ def _real(found: JSONObject) -> Table:
         "95 % (Wilson)",
         "`noise`",
         "levels",
-        "the recordings alone (never above low)",
+        "the diff alone",
+        "the diff, undeclared",
     )
     return Table(title="Real recordings", head=head, rows=lines)
+
+
+def _counted(counts: JSONValue) -> str:
+    given = counts if isinstance(counts, dict) else {}
+    return ", ".join(f"{name} {count}" for name, count in given.items() if count)
 
 
 def _labelled(found: JSONObject) -> Table:

@@ -57,6 +57,8 @@ def unaided(rows: Sequence[UnaidedRow]) -> Iterator[Target]:
     high = [row.right for row in known if row.confidence == "high"]
     yield _at_least("A unaided: a named change belongs to a true cause", 97, scoring.share(row.top for row in known))
     yield _at_least("A unaided: precision of `high`", 98, scoring.share(high))
+    excused = scoring.share(row.excused for row in rows if row.top is not None)
+    yield Target(what="A unaided: causes called chance", bar=0, kind="at_most", measured=_percent(excused))
     blamed = scoring.share(row.blamed for row in rows if row.top is None)
     yield Target(what="A unaided: blame where nothing had an effect", bar=0, kind="at_most", measured=_percent(blamed))
 
@@ -79,6 +81,9 @@ def of_chance(rows: Sequence[ChanceRow]) -> Iterator[Target]:
         if len(blamed) >= _BOUNDED:
             yield Target(what=f"B: its upper bound (Wilson) at {len(blamed):,} pairs", bar=7, kind="at_most",
                          measured=_percent(upper))  # fmt: skip
+    excused = scoring.share(row.excused for row in rows if row.kind == "cause")
+    yield Target(what="B: causes called chance by the recordings alone", bar=0, kind="at_most",
+                 measured=_percent(excused))  # fmt: skip
     high = [row.right for row in rows if row.gated and row.confidence == "high"]
     yield _at_least("B: precision of `high` under noise", 95, scoring.share(high))
 

@@ -15,6 +15,7 @@ from tests.bench.attribution.mechanisms.pipelines import Pipeline
 from tests.bench.attribution.replays import REEXECUTE, Source, replay
 from tests.bench.attribution.track_a import case_of
 from tests.bench.attribution.truth import Injection, find
+from tests.bench.attribution.unaided import UnaidedLab
 from traces.json_types import JSONObject
 from traces.vocabulary import StepType
 
@@ -105,6 +106,7 @@ class ChanceRow:
     repeats: int
     live_calls: int
     looked_at: int  # pairs that had to be recorded until one differed
+    excused: bool = False  # called chance by the two recordings alone
 
 
 def without_cause(number: int, eps: float) -> Thrown:
@@ -163,7 +165,7 @@ def row(bench: Thrown, kind: str, budget: int, *, coupled: bool = True, gated: b
         confidence=findings.confidence, blamed=bool(findings.primary) and findings.confidence != "low",
         right=named in sets if kind == "cause" else not findings.primary,
         repeats=max(findings.noise.base_n, findings.noise.candidate_n), live_calls=findings.live_calls,
-        looked_at=bench.attempt + 1,
+        looked_at=bench.attempt + 1, excused=UnaidedLab(bench).seen.found.chance.certain,
     )  # fmt: skip
 
 

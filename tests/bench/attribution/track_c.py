@@ -7,10 +7,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
+from diffing.evidence_schemas import EvidenceQuestion
+from diffing.report import Examined
+from replay.proving import certificates
 from replay.proving.findings import prove
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
+from replay.proving.roots import roots
 from tests.bench.attribution import pairs, scoring, transcripts
-from tests.bench.attribution.lab import QUESTION
 from traces.json_types import JSONObject
 
 # One configuration under three names: the same agent, model and prompt, run three times.
@@ -20,6 +23,7 @@ _SAME: Final = {
     "[Retail][Base][Gpt-4.1-mini][2026-02-22T13_32_37]": "gpt-4.1-mini",
 }
 REPEATS: Final = 10
+_DONE: Final = EvidenceQuestion(kind="check", text="whether the task was done")
 
 
 @dataclass
@@ -29,9 +33,6 @@ class Oracle:
     base: Sequence[bool]
     candidate: Sequence[bool]
     lost: bool  # the base's outcome
-
-    def case(self, atom: Atom) -> Case:
-        return Case(question=QUESTION, atoms=[atom], sampled=True)
 
     def probe(self, ask: Ask, allowance: Allowance) -> Seen:
         given = self.candidate if ask.applied else self.base
@@ -59,6 +60,7 @@ class RealRow:
     blamed: bool
     recordings: str = ""  # what the diff says without any repeat
     recordings_confidence: str = ""
+    undeclared: str = ""  # what it says of repeats that nobody declared as such
 
 
 def rows(folder: Path, *, sampled: int, draws: int) -> list[RealRow]:
@@ -70,9 +72,25 @@ def rows(folder: Path, *, sampled: int, draws: int) -> list[RealRow]:
 
 
 def _configuration(row: JSONObject) -> str:
+    return _SAME.get(_name(row), _name(row))
+
+
+def _name(row: JSONObject) -> str:
     config = row["config"]
-    name = str(config.get("run")) if isinstance(config, dict) else ""
-    return _SAME.get(name, name)
+    return str(config.get("run")) if isinstance(config, dict) else ""
+
+
+def _declared(row: JSONObject) -> JSONObject:
+    """The recording as whoever ran it could have named it: one configuration, and which try it was."""
+    if _name(row) not in _SAME:
+        return row
+    config: JSONObject = {"run": _configuration(row), "trial": list(_SAME).index(_name(row))}
+    return {**row, "config": config, "source": _configuration(row)}
+
+
+def _undeclared(row: JSONObject) -> JSONObject:
+    """The recording without a word about what it was a recording of."""
+    return {key: value for key, value in row.items() if key not in {"task_id", "config", "source"}}
 
 
 Named = tuple[JSONObject, str]
@@ -100,12 +118,22 @@ def _task_row(name: str, kind: str, one: Named, other: Named, rest: Sequence[Nam
     alike = [[pairs.succeeded(row) for row, config in rest if config == side[1]] for side in (one, other)]
     if kind == "same":  # each recording repeats one side only
         alike = [alike[0][::2], alike[0][1::2]]
-    verdict = _proved(Oracle(alike[0], alike[1], pairs.succeeded(one[0])), kind)
-    said = pairs.compared(one[0], other[0]).attribution
+    given = _declared(one[0]), _declared(other[0])
+    verdict = _proved(Oracle(alike[0], alike[1], pairs.succeeded(one[0])), _case(pairs.examined(*given)))
+    said = pairs.compared(*given).attribution
+    silent = pairs.compared(_undeclared(one[0]), _undeclared(other[0])).attribution.verdict if kind == "same" else ""
     return RealRow(
         scope="task", kind=kind, pair=f"{name} {one[1]} / {other[1]}", recordings=said.verdict,
-        recordings_confidence=said.confidence or "", **verdict,
+        recordings_confidence=said.confidence or "", undeclared=silent, **verdict,
     )  # fmt: skip
+
+
+def _case(seen: Examined) -> Case:
+    """As the product makes it of two separate recordings; the question is whether the task was done."""
+    atoms = certificates.holding([change.atom for change in roots(seen)], _DONE.kind)
+    return Case(
+        question=_DONE, atoms=atoms, sampled=True, chance=certificates.chance(seen, atoms, _DONE.kind, lattice=False)
+    )
 
 
 def _population_rows(given: Sequence[JSONObject], draws: int) -> list[RealRow]:
@@ -115,19 +143,21 @@ def _population_rows(given: Sequence[JSONObject], draws: int) -> list[RealRow]:
         config = row["config"]
         sets.setdefault(str(config.get("run")) if isinstance(config, dict) else "", []).append(pairs.succeeded(row))
     found = []
+    case = Case(
+        question=_DONE, atoms=[Atom(id="swap", category="model", title="the configuration")], sampled=True
+    )  # fmt: skip
     for one, other in combinations(sorted(sets), 2):
         kind = "same" if _SAME.get(one, one) == _SAME.get(other, other) else "swap"
         for draw in range(draws):
             rng = random.Random(f"{one} {other} {draw}")
             sides = [rng.sample(sets[name], min(REPEATS, len(sets[name]))) for name in (one, other)]
-            verdict = _proved(Oracle(sides[0], sides[1], lost=False), kind)
+            verdict = _proved(Oracle(sides[0], sides[1], lost=False), case)
             found.append(RealRow(scope="tasks", kind=kind, pair=f"{one} / {other}", **verdict))
     return found
 
 
-def _proved(lab: Oracle, kind: str) -> dict[str, Any]:
-    atom = Atom(id="swap", category="model", title="the configuration" if kind == "swap" else "nothing")
-    findings = prove(lab.case(atom), lab, Budget(live_calls=None, repeats=REPEATS), parts=False, mediators=False)
+def _proved(lab: Oracle, case: Case) -> dict[str, Any]:
+    findings = prove(case, lab, Budget(live_calls=None, repeats=REPEATS), parts=False, mediators=False)
     noise = findings.noise
     return {
         "verdict": findings.verdict, "confidence": findings.confidence, "repeats": min(noise.base_n, noise.candidate_n),
@@ -148,11 +178,13 @@ def summary(rows: Sequence[RealRow]) -> JSONObject:
 def _cell(rows: Sequence[RealRow]) -> JSONObject:
     blamed = sum(row.blamed for row in rows)
     alone = [row.recordings for row in rows if row.recordings]
+    silent = [row.undeclared for row in rows if row.undeclared]
     return {
         "pairs": len(rows), "blamed": blamed, "wilson": list(scoring.wilson(blamed, len(rows))),
         "noise": scoring.share(row.verdict == "noise" for row in rows),
         "levels": {level: sum(row.confidence == level for row in rows) for level in scoring.LEVELS},
         "recordings_alone": {said: alone.count(said) for said in sorted(set(alone))},
+        "undeclared": {said: silent.count(said) for said in sorted(set(silent))},
         "recordings_alone_above_low": sum(row.recordings_confidence in {"medium", "high"} for row in rows),
     }  # fmt: skip
 

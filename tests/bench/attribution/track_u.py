@@ -26,6 +26,7 @@ class UnaidedRow:
     top: bool | None
     hidden: bool
     blamed: bool
+    excused: bool  # called chance
     replays: int
 
 
@@ -40,7 +41,8 @@ def row(numbered: Numbered) -> UnaidedRow:
         found=len(lab.changes.changes), verdict=findings.verdict, confidence=findings.confidence,
         right=scoring.right(findings, truth.sets, truth.structure),
         top=bool(findings.primary) and findings.primary[0][0] in members if members else None,
-        hidden=HIDDEN in members, blamed=bool(findings.primary), replays=lab.replays,
+        hidden=HIDDEN in members, blamed=bool(findings.primary),
+        excused=findings.verdict == "noise", replays=lab.replays,
     )  # fmt: skip
 
 

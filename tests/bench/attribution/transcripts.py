@@ -113,6 +113,12 @@ def recorded(messages: list[JSONObject]) -> RecordedRun:
     return run
 
 
+def run_of(row: JSONObject) -> RecordedRun:
+    """A recording as it is imported, with what it declares of itself."""
+    [run] = chat.parse(Source(name="run", data=orjson.dumps(row)))
+    return run
+
+
 def side(run: RecordedRun, store: Store | None = None, *, links: bool = False) -> Side:
     """A recording as the diff sees a stored one; `links` also looks for its provenance."""
     numbers = {step.key: number for number, step in enumerate(run.steps, 1)}
@@ -121,7 +127,9 @@ def side(run: RecordedRun, store: Store | None = None, *, links: bool = False) -
     if store is not None:
         for step, given in zip(steps, run.steps, strict=True):
             store.values |= {step.input_ref: given.input, step.output_ref: given.output}
-    facts = RunFacts(id=new_id(), name=run.name, app=run.app, status=run.status, source=run.source)
+    facts = RunFacts(
+        id=new_id(), name=run.name, app=run.app, status=run.status, source=run.source, metadata=run.metadata
+    )
     return Side(run=facts, steps=steps, links=_links(run, numbers) if links else ())
 
 

@@ -11,6 +11,7 @@ from diffing.report import Examined, examine
 from replay.edits import apply_profile
 from replay.overrides import Match, Override, OverrideProfile, ToolOverride
 from replay.proving.atoms import Change, Changes, Slot
+from replay.proving.certificates import chance
 from replay.proving.coupling import Coupling, Recorded
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Case, Seen, Stage
 from replay.proving.roots import roots
@@ -67,9 +68,10 @@ class UnaidedLab:
         return Changes(changes={change.atom.id: change for change in roots(self.seen)}, lattice=False)
 
     def case(self) -> Case:
+        atoms = [change.atom for change in self.changes.changes.values()]
         return Case(
-            question=QUESTION, atoms=[change.atom for change in self.changes.changes.values()],
-            differs=self.bench.base.answer != self.bench.candidate.answer, features=("final answer",),
+            question=QUESTION, atoms=atoms, differs=self.bench.base.answer != self.bench.candidate.answer,
+            features=("final answer",), chance=chance(self.seen, atoms, QUESTION.kind, lattice=False),
         )  # fmt: skip
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
