@@ -69,16 +69,13 @@ def _differing(pairs: list[AlignedPair]) -> str:
     doing = [pair for pair in pairs if (pair.candidate or pair.base) and _type(pair) not in _HOLDERS] or pairs
     counts = Counter(pair.relation for pair in doing)
     both = counts["same"] + counts["changed"] + counts["moved"]
-    in_both = f"Of {both:,} step{'' if both == 1 else 's'} that both runs have, {counts['changed']:,} differ"
-    said = [in_both if both else "No step is in both runs"]
-    return f"{', '.join([*said, *(f'{counts[op]:,} {where}' for op, where in _ONLY if counts[op])])}."
+    said = [f"Of {both:,} step{'' if both == 1 else 's'} in both runs, {counts['changed']:,} differ"]
+    said += [f"{counts['moved']:,} came at another time"] if counts["moved"] else []
+    alone = " and ".join(f"{counts[op]:,} only the {side}" for op, side in _ALONE if counts[op])
+    return f"{', '.join(said)}{f'; {alone} has' if alone else ''}."
 
 
-_ONLY: Final[tuple[tuple[Relation, str], ...]] = (
-    ("moved", "came at another time"),
-    ("removed", "are only in the base"),
-    ("added", "are only in the candidate"),
-)
+_ALONE: Final[tuple[tuple[Relation, str], ...]] = (("removed", "base"), ("added", "candidate"))
 
 
 def _type(pair: AlignedPair) -> StepType:

@@ -40,7 +40,7 @@ def test_it_says_what_is_compared_what_changed_how_sure_why_and_what_next() -> N
         "Base: a recorded run of app, which completed. Candidate: a replay of it, which completed."
     )
     assert found.changed.startswith("Adding “Amounts of issue_refund are in euros.” to the system prompt.")
-    assert found.changed.endswith("Of 6 steps that both runs have, 5 differ.")
+    assert found.changed.endswith("Of 6 steps in both runs, 5 differ.")
     assert found.confidence == "medium"
     assert found.why.startswith("It is the only change that can have reached the answer")
     assert "2 replays, about 3 live model calls each" in found.next

@@ -1,21 +1,22 @@
 import { Tooltip, UnstyledButton } from "@mantine/core";
 import { useState, type ReactElement } from "react";
-import type { Attribution, Deltas, Scores } from "@/api/schema";
+import type { Attribution, Brief, Deltas, Scores } from "@/api/schema";
 import { counted } from "@/components/format";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { costDelta, durationDelta, score, tokenDelta, type Delta } from "./deltas";
 import { useReport } from "./report";
-import { CONFIDENCE, emphasised, VERDICT_TITLES } from "./words";
+import { CONFIDENCE, emphasised, verdictTitle } from "./words";
 import classes from "./Verdict.module.css";
 
 /** What changed and why, in one sentence, with what speaks for it and the figures beside it. */
 export function Verdict(): ReactElement {
-  const { attribution, summary, scores, deltas } = useReport().report;
+  const { attribution, summary, scores, deltas, brief } = useReport().report;
   return (
     <section className={`panel ${classes.verdict}`} aria-label="Verdict">
       <div className={classes.words}>
-        <h2>{VERDICT_TITLES[attribution.verdict]}</h2>
+        <h2>{verdictTitle(attribution)}</h2>
         <Sentence attribution={attribution} summary={summary} />
+        {brief && <Lines brief={brief} />}
         <Evidence attribution={attribution} />
       </div>
       <Figures scores={scores} deltas={deltas} />
@@ -42,6 +43,24 @@ function Sentence({ attribution, summary }: { attribution: Attribution; summary:
   );
 }
 
+/** What a reader who knows nothing else needs; the cause itself is the sentence above. */
+function Lines({ brief }: { brief: Brief }): ReactElement {
+  return (
+    <dl className={classes.brief}>
+      <dt>What is compared</dt>
+      <dd>{brief.compared}</dd>
+      <dt>What changed</dt>
+      <dd>{brief.changed}</dd>
+      <dt>How sure, and why</dt>
+      <dd>
+        <b>{brief.confidence}</b>. {brief.why}
+      </dd>
+      <dt>What next</dt>
+      <dd>{brief.next}</dd>
+    </dl>
+  );
+}
+
 function Evidence({ attribution }: { attribution: Attribution }): ReactElement | null {
   const confidence = attribution.confidence && CONFIDENCE[attribution.confidence];
   if (!confidence && attribution.evidence.length === 0) return null;
@@ -61,7 +80,7 @@ function Evidence({ attribution }: { attribution: Attribution }): ReactElement |
 }
 
 /** Lines of evidence in sight from the start. */
-const SHOWN = 3;
+const SHOWN = 1;
 
 function EvidenceList({ lines }: { lines: readonly string[] }): ReactElement {
   const [all, setAll] = useState(lines.length <= SHOWN + 1);

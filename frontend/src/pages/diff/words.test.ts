@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunRef } from "@/api/schema";
-import { candidateName, emphasised, withoutKind } from "./words";
+import { candidateName, emphasised, verdictTitle, withoutKind } from "./words";
 
 test("the name of the cause stands out where the sentence has it, in whatever case", () => {
   expect(emphasised("The system prompt made it 42.", "the system prompt")).toEqual({
@@ -32,4 +32,12 @@ test("the candidate is told apart from the base", () => {
   expect(other({ source_run: "base", fork_sequence_no: 5 })).toBe("fork from step 5");
   expect(other({ name: "Exchange" })).toBe("Exchange");
   expect(other({})).toBe("run other of the same name");
+});
+
+test("a cause is called what it is known to be", () => {
+  const titles = (["low", "medium", "high"] as const).map((confidence) =>
+    verdictTitle({ verdict: "cause", confidence }),
+  );
+  expect(titles).toEqual(["Suspected cause", "Likely cause", "Cause"]);
+  expect(verdictTitle({ verdict: "noise", confidence: "noise" })).toBe("Within noise");
 });

@@ -3,13 +3,18 @@ import type { AlignedPair, Attribution, DiffReport } from "@/api/schema";
 import { shortId } from "@/components/format";
 import type { Mark } from "@/components/labels";
 
-export const VERDICT_TITLES: Record<Attribution["verdict"], string> = {
-  cause: "Cause",
+const VERDICT_TITLES: Record<Exclude<Attribution["verdict"], "cause">, string> = {
   no_difference: "No difference",
   no_effect: "No effect",
   noise: "Within noise",
   inconclusive: "Inconclusive",
 };
+
+/** A cause is called what it is known to be. */
+export function verdictTitle({ verdict, confidence }: Pick<Attribution, "verdict" | "confidence">): string {
+  if (verdict !== "cause") return VERDICT_TITLES[verdict];
+  return confidence === "low" ? "Suspected cause" : confidence === "medium" ? "Likely cause" : "Cause";
+}
 
 type Confidence = NonNullable<Attribution["confidence"]>;
 
@@ -26,7 +31,11 @@ export const CONFIDENCE: Record<Confidence, { words: string; means: string; mark
     means: "Inferred from the recordings by order and data flow; nothing was replayed to test it.",
     mark: "simulated",
   },
-  noise: { words: "noise", means: "Repeats of the unchanged run differ just as much.", mark: "live" },
+  noise: {
+    words: "noise",
+    means: "Chance explains it: unchanged repeats differ as much, or nobody changed anything.",
+    mark: "live",
+  },
 };
 
 export const RELATION: Record<AlignedPair["relation"], { words: string; sign: string }> = {
