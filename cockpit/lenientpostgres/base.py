@@ -1,19 +1,23 @@
-"""The PostgreSQL backend that takes any text.
+"""The PostgreSQL backend that takes any text, and gives back the numbers that it was given.
 
 PostgreSQL holds no NUL character in a text or in JSON, and models, tools and people send them. What is given is
 therefore stored with U+FFFD, the replacement character, in their place; payloads are bytes and keep theirs.
+It also writes out the digits of 1e+300, which Python would read as an integer that no JSON of ours may hold.
 """
 
 import json
-from typing import Any
+import re
+from typing import Any, Final
 
 from django.db.backends.postgresql import base
 from psycopg.types.json import Jsonb, JsonbDumper
-from psycopg.types.string import StrDumper, StrDumperUnknown
+from psycopg.types.string import StrDumper, StrDumperUnknown, TextLoader
 
 from traces.checking import storable
 
 _NUL_IN_JSON = b"\\u0000"  # also part of an escaped backslash with digits, hence another look
+
+_MANY_DIGITS: Final = re.compile(r"\d{19}")  # also in texts, hence another look
 
 
 class _Text(StrDumper):
@@ -34,11 +38,26 @@ class _Json(JsonbDumper):
         return json.dumps(storable(json.loads(bytes(data)))).encode()
 
 
+class _JsonText(TextLoader):
+    """JSON as text, which Django reads."""
+
+    def load(self, data: Any) -> str:
+        text = str(super().load(data))
+        return json.dumps(json.loads(text, parse_int=_number)) if _MANY_DIGITS.search(text) else text
+
+
+def _number(digits: str) -> int | float:
+    """Integers of more than 64 bits were given as floats."""
+    value = int(digits)
+    return value if -(2**63) <= value < 2**64 else float(value)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Every connection writes texts and JSON with what `_Text` and `_Json` make of them."""
+    """Every connection writes and reads texts and JSON with what the classes above make of them."""
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         connection = super().get_new_connection(conn_params)
         for kind, dumper in ((str, _Text), (str, _UnknownText), (Jsonb, _Json)):
             connection.adapters.register_dumper(kind, dumper)
+        connection.adapters.register_loader("jsonb", _JsonText)
         return connection
