@@ -1,6 +1,6 @@
 """A root as a change that can be made and taken back, or listed with the reason why it cannot. Pure."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -92,7 +92,10 @@ def made_by(root: Root, made: Sequence[JSONObject], undone: Sequence[JSONObject]
     """Whole overrides that make it on the base and take it back from the candidate."""
     if not made or not undone or not all(_is_valid(entry) for entry in (*made, *undone)):
         return untestable(root, "an override does not take such values", name=name)
-    return Change(atom=atom_of(root, name=name), made=tuple(made), undone=tuple(undone))
+    slots = [tuple(_sites(entries)) for entries in (made, undone)]
+    return Change(
+        atom=atom_of(root, name=name), on_base=slots[0], on_candidate=slots[1], made=tuple(made), undone=tuple(undone)
+    )  # fmt: skip
 
 
 def untestable(root: Root, why: str, *, title: str = "", name: str = "") -> Change:
@@ -118,6 +121,13 @@ def number(pair: Pair, side: int) -> int | None:
 
 def obj(value: JSONValue) -> JSONObject:
     return value if isinstance(value, dict) else {}
+
+
+def _sites(entries: Iterable[JSONObject]) -> Iterator[Slot]:
+    """Where overrides apply."""
+    for entry in entries:
+        for name in entry.keys() - {"match"}:
+            yield Slot(match=obj(entry["match"]), category=name)
 
 
 def _slots(found: Found, places: Sequence[int], category: str, field: str, side: int) -> tuple[Slot, ...]:

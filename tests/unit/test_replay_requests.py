@@ -31,9 +31,10 @@ def refusals(*entries: Any) -> list[tuple[str, str]]:
 
 
 def test_other_tools_a_response_format_and_further_parameters_are_asked_with() -> None:
-    given: dict[str, Any] = {"tools": [{"name": "pay"}], "response_format": {"type": "json_object"}, "parameters": {"n": 2}}
+    json: JSONObject = {"type": "json_object"}
+    given: dict[str, Any] = {"tools": [{"name": "pay"}], "response_format": json, "parameters": {"n": 2}}
     input = asked({"match": MODELS, "model": {**given, "temperature": 0}})
-    assert (input["tools"], input["response_format"]) == ([{"name": "pay"}], {"type": "json_object"})
+    assert (input["tools"], input["response_format"]) == ([{"name": "pay"}], json)
     assert input["parameters"] == {**PARAMETERS, "temperature": 0, "n": 2}
 
 
