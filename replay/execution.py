@@ -177,6 +177,8 @@ class Execution:
             self._update(
                 status="awaiting_operator", question=question.model_dump(mode="json"), current=text[:300], owner=""
             )
+            if ReplaySession.objects.filter(id=self.session.id, cancel_requested=True).exists():
+                raise CancelRequested
             log.say(self.session.id, "session")
         raise OperatorNeeded
 

@@ -20,6 +20,7 @@ from traces.canonical import digest
 from traces.vocabulary import RunStatus
 
 _FAILED_VALIDATION: Final = "failed_validation"
+_WAITING: Final = ("pending", "awaiting_operator")
 _COMPARED_IN: Final = 4  # times the time after which a worker is taken for dead
 _MOST_LOST_WORKERS: Final = 10  # one after the other at the same checkpoint: it is the session that ends them
 
@@ -59,16 +60,19 @@ def launch(request: ReplayRequest, idempotency_key: str | None = None) -> Replay
 def cancel(session_id: UUID) -> ReplaySession:
     """Stop a session before its next call; one that has ended stays as it is."""
     with transaction.atomic():
-        session = queries.find_session(session_id)
-        waiting = ReplaySession.objects.filter(id=session_id, status__in=("pending", "awaiting_operator"))
-        now = datetime.now(UTC)
-        if waiting.update(status="cancelled", ended_at=now, owner="", question=None, current=""):
+        # Held, so that it does not pass from waiting to running, or back, while this looks at it.
+        session = ReplaySession.objects.select_for_update().get(id=queries.find_session(session_id).id)
+        if session.status in _WAITING:
+            ReplaySession.objects.filter(id=session_id).update(
+                status="cancelled", ended_at=datetime.now(UTC), owner="", question=None, current=""
+            )
             if session.run_id is not None:
                 traces.seal_run(session.run_id, RunStatus.FAILED)
                 exporting.enqueue_replay(session.run_id)
                 transaction.on_commit(partial(lifecycle.ended, session_id))
             log.say(session_id, "session")
-        elif ReplaySession.objects.filter(id=session_id, status="running").update(cancel_requested=True):
+        elif session.status == "running":
+            ReplaySession.objects.filter(id=session_id).update(cancel_requested=True)
             log.say(session_id, "session")
     return queries.find_session(session_id)
 

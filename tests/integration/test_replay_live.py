@@ -309,6 +309,17 @@ def test_cancel_takes_effect_before_the_next_call(server: ProviderServer) -> Non
     assert derived(view).sealed_at is not None
 
 
+def test_a_replay_that_is_to_be_cancelled_asks_nothing(server: ProviderServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        services.cancel(ReplaySession.objects.get().id)
+        connection.close()  # of the server's thread
+        model(lambda body: calls(("send_email", {"to": "a@example.com"})))(exchange)
+
+    server.respond = respond
+    view = replay(recorded(), 3, WRONG, tools={"ask": ["send_*"]})
+    assert (view.status, view.question) == ("cancelled", None)
+
+
 def test_watchers_read_every_message_once_and_in_order(server: ProviderServer) -> None:
     view = replay(recorded(), 3, WRONG)
     everything = queries.messages_after(view.id, 0)
