@@ -106,6 +106,8 @@ def _why(report: DiffReport) -> str:
 
 def _proved(found: Evidence) -> str:
     """What replays showed, by what a reader has to know of it."""
+    if found.verdict == "noise" and found.noise.status != "not_rejected":
+        return f"{found.rule} No replay was needed."
     return f"{_SHOWN.get((found.verdict, found.confidence), found.rule)}{_chance(found)} It took {counted(found)}."
 
 
@@ -137,7 +139,10 @@ def _observed(report: DiffReport, found: Attribution) -> str:
         case "no_effect":
             return "The final answers are the same, so there is no difference to explain."
         case "noise":
-            return "Up to there the recordings are the same. Whether it was chance, only repeats can tell."
+            return (
+                "Nobody changed anything that the recordings show: what differs was drawn. How often it comes out so, "
+                "only repeats can tell."
+            )
         case "inconclusive" if not found.alternatives:
             return "No single change can be picked out of two runs that have so little in common."
         case "inconclusive":
