@@ -106,7 +106,7 @@ def _why(report: DiffReport) -> str:
 
 def _proved(found: Evidence) -> str:
     """What replays showed, by what a reader has to know of it."""
-    if found.verdict == "noise" and found.noise.status != "not_rejected":
+    if found.verdict == "noise" and found.noise.p is None:
         return f"{found.rule} No replay was needed."
     return f"{_SHOWN.get((found.verdict, found.confidence), found.rule)}{_chance(found)} It took {counted(found)}."
 
