@@ -152,7 +152,8 @@ api: .make/dev .make/npm ## write the browser's types and docs/schemas anew
 	cd frontend && ../$(NODE) node scripts/generate-api.mjs ../.make/openapi.json
 	$(BIN)/python scripts/write-schemas
 
-COMPILE = $(UV) pip compile pyproject.toml --no-emit-index-url --no-header --generate-hashes --quiet
+# For every Python from 3.11.0 on and every platform, not only for the ones of whoever runs this.
+COMPILE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes --quiet
 lock: .make/venv ## resolve the dependencies anew
 	$(COMPILE) --extra server --extra s3 -o requirements.lock
 	$(COMPILE) --extra node -o requirements-node.lock
