@@ -30,8 +30,10 @@ test("tokens stay exact until they are many", () => {
 
 test("times are relative for a week, then a date", () => {
   const now = Date.parse("2026-11-21T12:00:00Z");
-  expect(ago("2026-11-21T11:56:00Z", now)).toBe("4 min. ago");
-  expect(ago("2026-11-20T12:00:00Z", now)).toBe("yesterday");
+  expect(ago("2026-11-21T11:56:00Z", now)).toBe("4 min ago");
+  expect(ago("2026-11-21T11:59:58Z", now)).toBe("just now");
+  expect(ago("2026-11-21T11:00:10Z", now)).toBe("1 h ago");
+  expect(ago("2026-11-23T12:00:00Z", now)).toBe("in 2 d");
   expect(ago("2026-10-02T12:00:00Z", now)).toBe("Oct 2, 2026");
 });
 

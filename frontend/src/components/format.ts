@@ -51,20 +51,21 @@ export function counted(value: number, one: string, plural = `${one}s`): string 
   return `${grouped.format(value)} ${value === 1 ? one : plural}`;
 }
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
-const units: [Intl.RelativeTimeFormatUnit, number][] = [
-  ["second", 60],
-  ["minute", 60],
-  ["hour", 24],
-  ["day", 7],
+const units: [string, number][] = [
+  ["s", 60],
+  ["min", 60],
+  ["h", 24],
+  ["d", 7],
 ];
 
-/** "now", "4 min. ago", "yesterday", then the date. */
+/** "just now", "4 min ago", "in 2 h", then the date. */
 export function ago(iso: string | null, now: number = Date.now()): string {
   if (iso === null) return UNKNOWN;
-  let value = (Date.parse(iso) - now) / 1000;
+  let value = (now - Date.parse(iso)) / 1000;
   for (const [unit, size] of units) {
-    if (Math.abs(value) < size) return relative.format(Math.round(value), unit);
+    const whole = Math.round(Math.abs(value));
+    if (unit === "s" && whole < 5) return "just now";
+    if (whole < size) return value < 0 ? `in ${whole} ${unit}` : `${whole} ${unit} ago`;
     value /= size;
   }
   return day(iso);

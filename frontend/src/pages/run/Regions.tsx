@@ -17,19 +17,25 @@ interface Props {
   fork: ReactNode;
   onOpenFork: () => void;
 }
-const two: SplitterPaneSize[] = [36, 64];
-const three: SplitterPaneSize[] = [31, 41, 28];
+type Layout = "two" | "three";
+const usual: Record<Layout, SplitterPaneSize[]> = { two: [36, 64], three: [31, 41, 28] };
+const storage: Record<Layout, string> = { two: "run-regions-2", three: "run-regions-3" };
 
 /** Three regions side by side, resizable and remembered; tabs where there is no room. */
 export function Regions(props: Props): ReactElement {
-  return props.phone ? <Tabbed {...props} /> : <Side {...props} key={props.fork === null ? "two" : "three"} />;
+  return props.phone ? <Tabbed {...props} /> : <Side {...props} />;
 }
 
+const stored = (layout: Layout): SplitterPaneSize[] =>
+  readLocalStorageValue({ key: storage[layout], defaultValue: usual[layout] });
+
 function Side({ steps, step, fork }: Props): ReactElement {
-  const key = fork === null ? "run-regions-2" : "run-regions-3";
-  const usual = fork === null ? two : three;
-  const [sizes, setSizes] = useState(() => readLocalStorageValue<SplitterPaneSize[]>({ key, defaultValue: usual }));
-  const [, remember] = useLocalStorage<SplitterPaneSize[]>({ key, defaultValue: usual });
+  const layout = fork === null ? "two" : "three";
+  // A region that comes or goes leaves the others as they are: each layout has sizes of its own.
+  const [all, setAll] = useState(() => ({ two: stored("two"), three: stored("three") }));
+  const sizes = all[layout];
+  const setSizes = (next: SplitterPaneSize[]) => setAll((now) => ({ ...now, [layout]: next }));
+  const [, remember] = useLocalStorage<SplitterPaneSize[]>({ key: storage[layout], defaultValue: usual[layout] });
   const nudge = (by: number) => {
     const [first, second, ...rest] = sizes.map(Number);
     if (first === undefined || second === undefined) return;
@@ -42,6 +48,7 @@ function Side({ steps, step, fork }: Props): ReactElement {
     { keys: "[", does: "Narrower list of steps", run: () => nudge(-4) },
     { keys: "]", does: "Wider list of steps", run: () => nudge(4) },
   ]);
+  const [first, second, third] = usual[layout];
   return (
     <Splitter
       className={classes.regions}
@@ -52,14 +59,14 @@ function Side({ steps, step, fork }: Props): ReactElement {
       handleColor="transparent"
       withHandle={false}
     >
-      <Splitter.Pane defaultSize={usual[0] ?? 30} min={18} className="panel">
+      <Splitter.Pane defaultSize={first ?? 30} min={18} className="panel">
         {steps}
       </Splitter.Pane>
-      <Splitter.Pane defaultSize={usual[1] ?? 40} min={22} className="panel">
+      <Splitter.Pane defaultSize={second ?? 40} min={22} className="panel">
         {step}
       </Splitter.Pane>
       {fork !== null && (
-        <Splitter.Pane defaultSize={usual[2] ?? 28} min={20} className="panel">
+        <Splitter.Pane defaultSize={third ?? 28} min={20} className="panel">
           {fork}
         </Splitter.Pane>
       )}
@@ -83,7 +90,11 @@ function Tabbed({ region, onRegion, steps, step, fork, onOpenFork }: Props): Rea
           { value: "fork" as const, label: "Fork" },
         ]}
       />
-      <div className={`panel ${classes.single}`}>{shown === "steps" ? steps : shown === "step" ? step : fork}</div>
+      {/* The list stays: what is folded, filtered and in sight is there again on the way back. */}
+      <div className={`panel ${classes.single}`} hidden={shown !== "steps"}>
+        {steps}
+      </div>
+      {shown !== "steps" && <div className={`panel ${classes.single}`}>{shown === "step" ? step : fork}</div>}
       {shown === "step" && (
         <Button leftSection={<IconGitFork size={15} />} onClick={onOpenFork} className={classes.forkButton}>
           Fork from this step
