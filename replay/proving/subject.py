@@ -252,10 +252,10 @@ def _is_sampled(seen: Examined) -> bool:
 
 
 def _drawn(pair: Pair, seen: Examined) -> bool:
-    """Of a fork only what it asked anew counts: what it shares with its source is the recording itself."""
+    """Of a fork only what it asked anew counts, or another run did: what it shares with its source is the recording."""
     steps = [step for step in (pair.base, pair.candidate) if step is not None]
     recorded = not seen.comparison.derived and any(step.label == Label.LIVE for step in steps)
-    return recorded or any(step.reason in LIVE_REASONS for step in steps)
+    return recorded or any(step.reason in LIVE_REASONS or step.label == Label.CACHED for step in steps)
 
 
 def _first(seen: Examined, side: int) -> int:

@@ -387,6 +387,14 @@ def test_recorded_answers_are_no_repeats(ruled: Ruled, settings: Settings) -> No
     assert "nothing is configured to ask m1" in found["rule"]
 
 
+def test_an_answer_that_another_run_drew_is_no_proof_against_chance(ruled: Ruled) -> None:
+    """The second fork takes the first one's answer from the recordings: that is one draw, not a certainty."""
+    ruled.rule.append(lambda asked: "Have a refund." if "refund" in asked.system else "It is lost.")
+    ruled.diff(system(HELPFUL))
+    found = ruled.prove(ruled.diff(system(HELPFUL)), budget={"live_calls": 0})
+    assert (found["confidence"], found["noise"]["status"]) == ("low", "not_run")
+
+
 def test_the_budget_of_live_calls_holds_for_the_whole(ruled: Ruled) -> None:
     ruled.rule.append(lambda asked: "Refund!" if "refund" in asked.system and asked.model == "m2" else "It is lost.")
     diff = ruled.diff(system(HELPFUL), setting(model="m2"))
