@@ -12,6 +12,7 @@ from cockpit import auth, tokens
 from cockpit.celery import app
 from cockpit.schemas import Access, Health, LoginRequest, Readiness
 from traces import artifact_files
+from traces.bodies import parsed
 from traces.problems import ProblemError
 from traces.schemas import Problem
 
@@ -82,7 +83,7 @@ class LoginView(APIView):
     @extend_schema(operation_id="login", request=LoginRequest, responses={200: Access, 401: Problem})
     def post(self, request: Request) -> Response:
         """Exchange an API token for a session cookie."""
-        token = tokens.find(LoginRequest.model_validate(request.data).token.strip())
+        token = tokens.find(parsed(LoginRequest, request.data).token.strip())
         if token is None:
             raise UnknownToken("This token is unknown or revoked.", where="/token")
         request.session.cycle_key()

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple, cast, get_args
 
-import pydantic
 import redis
 import structlog
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
@@ -13,7 +12,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
-from traces.places import first_problem
 from traces.schemas import ErrorCode, Problem
 
 log = structlog.get_logger("cockpit.errors")
@@ -30,11 +28,6 @@ class Trouble(NamedTuple):
     detail: str
     where: str = ""
     retryable: bool = False
-
-
-def _of_validation(error: pydantic.ValidationError, body: object) -> Trouble:
-    detail, where = first_problem(error, body)
-    return Trouble("validation_error", 422, detail, where)
 
 
 def _of_own(error: Exception) -> Trouble | None:
@@ -62,13 +55,11 @@ def _of_drf(error: drf.APIException) -> Trouble:
     )
 
 
-def describe(error: Exception, body: object = None) -> Trouble:
-    """What to tell the caller who sent this body. What is not known tells nothing of the inside."""
+def describe(error: Exception) -> Trouble:
+    """What to tell the caller. What is not known tells nothing of the inside."""
     if own := _of_own(error):
         return own
     match error:
-        case pydantic.ValidationError():
-            return _of_validation(error, body)
         case drf.APIException():
             return _of_drf(error)
         case Http404() | ObjectDoesNotExist():
@@ -105,7 +96,7 @@ def request_id(request: Any) -> str:
 
 def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
     """REST framework's exception handler."""
-    trouble = describe(error, getattr(context["request"], "_full_data", None))
+    trouble = describe(error)
     if trouble.status >= 500:
         log.error("request_failed", code=trouble.code, exc_info=error)
     body = _problem(trouble, request_id(getattr(context["request"], "_request", None)))

@@ -21,6 +21,7 @@ from diffing.render.html import as_html
 from diffing.render.markdown import as_markdown
 from diffing.schemas import DiffList, DiffPending, DiffRequest, ShareList, ShareRequest, ShareView
 from diffing.schemas import DiffReport as Report
+from traces.bodies import parsed
 from traces.problems import InvalidQuery
 from traces.queries import find_run
 from traces.schemas import Problem
@@ -74,7 +75,7 @@ class DiffsView(APIView):
         Without embeddings the answer is the report itself. With them (the extra `semantic` is installed and
         `similarity` is `auto`) a worker makes it: 202 with its id.
         """
-        asked = DiffRequest.model_validate(request.data)
+        asked = parsed(DiffRequest, request.data)
         row = services.request(
             base_id=find_run(asked.base).id, candidate_id=find_run(asked.candidate).id, options=asked.options
         )
@@ -113,7 +114,7 @@ class SharesView(APIView):
     @extend_schema(operation_id="shares_create", request=ShareRequest, responses={201: ShareView, **_PROBLEMS})
     def post(self, request: Request, id: UUID) -> Response:
         """A new link. Its address is in this answer only."""
-        asked = ShareRequest.model_validate(request.data)
+        asked = parsed(ShareRequest, request.data)
         link, token = services.share(diff_id=id, asked=asked, by=_caller(request))
         url = request.build_absolute_uri(f"/share/{token}")
         return Response(queries.share_view(link, url), 201)

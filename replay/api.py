@@ -18,6 +18,7 @@ from replay.schemas import (
     SessionList,
     SessionView,
 )
+from traces.bodies import parsed
 from traces.paging import LAST_NO, whole_number
 from traces.queries import find_run
 from traces.responses import PROBLEMS
@@ -91,7 +92,7 @@ class AnswerView(APIView):
     @extend_schema(operation_id="answer_replay", request=OperatorAnswer, responses={200: SessionView, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
         """Answer the question that a session waits with."""
-        given = OperatorAnswer.model_validate(request.data)
+        given = parsed(OperatorAnswer, request.data)
         return Response(queries.view_of(services.answer(queries.find_session(id).id, given)))
 
 

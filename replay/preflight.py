@@ -8,8 +8,6 @@ from functools import cached_property
 from typing import Final
 from uuid import UUID
 
-import pydantic
-
 from replay import cache, planning, pricing, providers, retrieval, tool_queries, tools
 from replay.edits import AppliedProfile, apply_profile
 from replay.graph import Graph, Node
@@ -18,15 +16,14 @@ from replay.library import queries as library
 from replay.loading import Payloads, load_first_model, load_graph
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
-from replay.problems import InvalidReplay
 from replay.retrieval.recorded import recorded_store
 from replay.schemas import Plan, PlanRefusal, ReplayRequest
 from replay.structure import refuse_structural
 from replay.world import Call, Hit, Serving, Standing
 from traces import ignore_lists, queries
+from traces.bodies import parsed
 from traces.json_types import JSONValue
 from traces.models import Run
-from traces.places import first_problem
 from traces.problems import NotFound
 from traces.vocabulary import StepType
 
@@ -47,11 +44,7 @@ def parse(body: JSONValue) -> ReplayRequest:
     """A request from JSON; raises `InvalidReplay` naming the place, and `NotFound` for a name that nothing has."""
     said = library.put_in(body)
     refuse_structural(said.get("overrides") if isinstance(said, dict) else None, "/overrides")
-    try:
-        return ReplayRequest.model_validate(said)
-    except pydantic.ValidationError as error:
-        detail, where = first_problem(error, said)
-        raise InvalidReplay(detail, where=where) from error
+    return parsed(ReplayRequest, said)
 
 
 def prepare(request: ReplayRequest, *, brief: bool = False) -> Prepared:

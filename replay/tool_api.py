@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 
 from replay import tool_queries, tool_services, tools
 from replay.schemas import ToolChoices, ToolList
+from traces.bodies import parsed
 from traces.responses import PROBLEMS
 
 _YAML = "application/yaml"
@@ -28,7 +29,7 @@ class ToolsView(APIView):
     @extend_schema(operation_id="decide_tools", request=ToolChoices, responses={200: ToolList, **PROBLEMS})
     def put(self, request: Request) -> Response:
         """Decide whether tools are safe to run in replays. Tools that are not named keep their decision."""
-        given = ToolChoices.model_validate(request.data)
+        given = parsed(ToolChoices, request.data)
         tool_services.decide({choice.name: choice.safe for choice in given.decisions}, by=_caller(request))
         return Response(tool_queries.listing(tools.executors()))
 

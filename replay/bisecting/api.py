@@ -11,6 +11,7 @@ from replay.api import KEY, LIMIT, key_of, limit_of
 from replay.bisecting import queries, services
 from replay.bisecting.schemas import BisectionList, BisectionView, BisectPlan, BisectPreview, BisectRequest
 from replay.library import queries as library
+from traces.bodies import parsed
 from traces.queries import find_run
 from traces.responses import PROBLEMS, path, query
 
@@ -21,7 +22,7 @@ class BisectPreviewView(APIView):
     @extend_schema(operation_id="preview_bisection", request=BisectPreview, responses={200: BisectPlan, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """How many probes, live calls and dollars a bisection takes. Nothing runs; refusals are in the plan."""
-        return Response(services.preview(BisectPreview.model_validate(library.put_in(request.data))))
+        return Response(services.preview(parsed(BisectPreview, library.put_in(request.data))))
 
 
 class BisectRunView(APIView):
@@ -31,7 +32,7 @@ class BisectRunView(APIView):
     )  # fmt: skip
     def post(self, request: Request, id: str) -> Response:
         """Find the step where a failing run committed itself, by answering it afresh from one step after another."""
-        asked = BisectRequest.model_validate(library.put_in(request.data))
+        asked = parsed(BisectRequest, library.put_in(request.data))
         found = services.start(find_run(id), asked, key_of(request))
         return Response(queries.view(found), 201)
 
@@ -43,7 +44,7 @@ class BisectDiffView(APIView):
     )  # fmt: skip
     def post(self, request: Request, id: UUID) -> Response:
         """The same for that run of a diff which fails the checks."""
-        asked = BisectRequest.model_validate(library.put_in(request.data))
+        asked = parsed(BisectRequest, library.put_in(request.data))
         failing = services.failing_run(id, asked)
         found = services.start(failing, asked, key_of(request), diff_id=id)
         return Response(queries.view(found), 201)

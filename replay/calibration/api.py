@@ -14,6 +14,7 @@ from replay.calibration.schemas import (
     IgnoreListView,
     SetIgnoreList,
 )
+from traces.bodies import parsed
 from traces.responses import PROBLEMS, query
 
 _APP = query("app", "Only the list of this app.")
@@ -23,7 +24,7 @@ class CalibrationsView(APIView):
     @extend_schema(operation_id="calibrate", request=CalibrationRequest, responses={201: CalibrationView, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Compare two recordings of the same work, and propose which fields signatures should leave out."""
-        row = services.calibrate(CalibrationRequest.model_validate(request.data))
+        row = services.calibrate(parsed(CalibrationRequest, request.data))
         return Response(queries.view(queries.find(row.id)), 201)
 
 
@@ -40,7 +41,7 @@ class AcceptView(APIView):
     )
     def post(self, request: Request, id: str) -> Response:
         """Add proposals to the ignore list of the app, as its next version."""
-        given = AcceptRequest.model_validate(request.data)
+        given = parsed(AcceptRequest, request.data)
         row = services.accept(queries.find(id), given.proposals, by=_caller(request))
         return Response(queries.list_view(row))
 
@@ -54,7 +55,7 @@ class IgnoreListsView(APIView):
     @extend_schema(operation_id="set_ignore_list", request=SetIgnoreList, responses={201: IgnoreListView, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Set the whole list of an app, as its next version; without rules nothing is ignored any more."""
-        given = SetIgnoreList.model_validate(request.data)
+        given = parsed(SetIgnoreList, request.data)
         row = services.set_list(app=given.app, rules=given.rules, by=_caller(request))
         return Response(queries.list_view(row), 201)
 

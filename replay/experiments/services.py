@@ -5,7 +5,6 @@ from decimal import Decimal
 from functools import partial
 from uuid import UUID
 
-import pydantic
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
@@ -15,24 +14,19 @@ from replay.experiments.aggregation import COMPLETED
 from replay.experiments.schemas import CellPlan, ExperimentPlan, ExperimentRequest
 from replay.library import queries as library
 from replay.models import Experiment, ExperimentRow, ReplaySession
-from replay.problems import InvalidReplay, ReplayRefused, SessionConflict
+from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import PlanRefusal, ReplayRequest
 from traces import queueing
+from traces.bodies import parsed
 from traces.canonical import digest
 from traces.json_types import JSONValue
-from traces.places import first_problem
 
 _Planned = tuple[matrix.Cell, preflight.Prepared]
 
 
 def parse(body: JSONValue) -> ExperimentRequest:
     """A request from JSON; raises `InvalidReplay` naming the place."""
-    said = library.put_in(body)
-    try:
-        return ExperimentRequest.model_validate(said)
-    except pydantic.ValidationError as error:
-        detail, where = first_problem(error, said)
-        raise InvalidReplay(detail, where=where) from error
+    return parsed(ExperimentRequest, library.put_in(body))
 
 
 def preview(request: ExperimentRequest) -> ExperimentPlan:

@@ -9,6 +9,7 @@ from rest_framework.views import APIView
 
 from replay.lanes import services
 from replay.lanes.schemas import UnchangedRequest, UnchangedView
+from traces.bodies import parsed
 from traces.responses import PROBLEMS
 
 
@@ -21,4 +22,4 @@ class UnchangedReplayView(APIView):
     @extend_schema(operation_id="start_unchanged", request=UnchangedRequest, responses={200: UnchangedView, **PROBLEMS})
     def post(self, request: Request, id: UUID) -> Response:
         """Replay the base without the candidate's changes; asking again finds the replay that was started."""
-        return Response(services.start(id, UnchangedRequest.model_validate(request.data)))
+        return Response(services.start(id, parsed(UnchangedRequest, request.data)))

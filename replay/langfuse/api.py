@@ -10,6 +10,7 @@ from replay.langfuse import exporting, reading
 from replay.langfuse.schemas import ExportList, ExportRequest, ExportView
 from replay.models import LangfuseExport
 from replay.problems import InvalidReplay, SessionConflict
+from traces.bodies import parsed
 from traces.models import Run
 from traces.queries import find_run
 from traces.responses import PROBLEMS, path
@@ -35,7 +36,7 @@ class LangfuseView(APIView):
     )  # fmt: skip
     def post(self, request: Request, id: str) -> Response:
         """Send a run to Langfuse. The export goes on in the background; asked again, nothing is doubled there."""
-        given = ExportRequest.model_validate(request.data or {})
+        given = parsed(ExportRequest, request.data or {})
         run = find_run(id)
         if run.sealed_at is None:
             raise SessionConflict(f"run {run.id} is still being recorded: it can be exported when it is complete")

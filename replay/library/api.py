@@ -7,6 +7,7 @@ from rest_framework.views import APIView
 
 from replay.library import queries, services
 from replay.library.schemas import PolicyList, ProfileList, SavePolicy, SaveProfile, StoredPolicy, StoredProfile
+from traces.bodies import parsed
 from traces.responses import PROBLEMS
 
 
@@ -46,7 +47,7 @@ class PoliciesView(APIView):
     @extend_schema(operation_id="save_policy", request=SavePolicy, responses={201: StoredPolicy, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Store a policy under a name. The name moves if it had another policy, which stays as it is."""
-        given = SavePolicy.model_validate(request.data)
+        given = parsed(SavePolicy, request.data)
         digest = services.save_policy(given.name, given.policy, by=_caller(request))
         return Response(queries.policy(digest), 201)
 

@@ -7,6 +7,7 @@ from replay.models import DocumentName, OverrideProfile, ReplayPolicy
 from replay.overrides import OverrideProfile as Profile
 from replay.policy import Policy
 from replay.structure import refuse_structural
+from traces.bodies import parsed
 from traces.json_types import JSONValue
 from traces.problems import NotFound
 
@@ -15,7 +16,7 @@ def parse_profile(body: JSONValue) -> SaveProfile:
     """What to store from JSON; raises `InvalidReplay` for what no fork can do, and what pydantic raises."""
     profile = body.get("profile") if isinstance(body, dict) else None
     refuse_structural(profile, "/profile")
-    return SaveProfile.model_validate(body)
+    return parsed(SaveProfile, body)
 
 
 def keep_profile(profile: Profile) -> OverrideProfile:

@@ -11,6 +11,7 @@ from diffing import queries as diffs
 from replay.api import KEY, key_of
 from replay.proving import queries, services
 from replay.proving.schemas import ProofList, ProofPlan, ProofRequest, ProofView
+from traces.bodies import parsed
 from traces.responses import PROBLEMS
 
 
@@ -18,7 +19,7 @@ class ProvePreviewView(APIView):
     @extend_schema(operation_id="preview_proof", request=ProofRequest, responses={200: ProofPlan, **PROBLEMS})
     def post(self, request: Request, id: UUID) -> Response:
         """How many probes, live calls and dollars a proof takes at most. Nothing runs; refusals are in the plan."""
-        return Response(services.preview(id, ProofRequest.model_validate(request.data)))
+        return Response(services.preview(id, parsed(ProofRequest, request.data)))
 
 
 class ProveView(APIView):
@@ -27,7 +28,7 @@ class ProveView(APIView):
     )
     def post(self, request: Request, id: UUID) -> Response:
         """Find out by counterfactual replays which change made the difference."""
-        asked = ProofRequest.model_validate(request.data)
+        asked = parsed(ProofRequest, request.data)
         proof = services.start(id, asked, key_of(request))
         return Response(queries.view(proof), 201)
 

@@ -8,8 +8,6 @@ from replay.proving.schemas import ProofList, ProofProgress, ProofRequest, Proof
 from traces.problems import NotFound
 from traces.queries import as_uuid
 
-_NOT_BEGUN = ProofProgress(stage="", doing="", probes=0, expected=0, repeats=0, live_calls=0, cost_usd=0.0)
-
 
 def find(ref: str | UUID) -> Proof:
     """A proof by id; raises `NotFound`."""
@@ -33,7 +31,7 @@ def view(proof: Proof) -> ProofView:
     return ProofView(
         id=proof.id, diff=proof.diff_id, status="pending" if proof.status == "running" and not begun else proof.status,
         request=ProofRequest.model_validate(proof.request),
-        progress=ProofProgress.model_validate(proof.progress) if begun else _NOT_BEGUN,
+        progress=ProofProgress.model_validate(proof.progress),
         findings=Findings.model_validate(proof.findings) if proof.findings is not None else None,
         evidence=proof.evidence_id, error=proof.error, created_at=proof.created_at, started_at=proof.created_at,
         ended_at=proof.ended_at,

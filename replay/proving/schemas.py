@@ -74,13 +74,13 @@ class ProofPlan(Schema):
 class ProofProgress(Schema):
     """How far it is; `probes` are those made, of `expected` at most."""
 
-    stage: Stage
-    doing: str
-    probes: int
-    expected: int
-    repeats: int
-    live_calls: int
-    cost_usd: float | None
+    stage: Stage = ""
+    doing: str = ""
+    probes: int = 0
+    expected: int = 0
+    repeats: int = 0
+    live_calls: int = 0
+    cost_usd: float | None = 0.0
 
 
 class ProofView(Schema):

@@ -7,6 +7,7 @@ from rest_framework.views import APIView
 
 from replay.trials import queries, services
 from replay.trials.schemas import RetrieverList, RetrieverTrialRequest, ToolTrialRequest, TrialList, TrialView
+from traces.bodies import parsed
 from traces.responses import PROBLEMS, query
 
 _KIND = query("kind", "Only those of tools (`tool`) or of retrievers (`retrieval`).")
@@ -24,7 +25,7 @@ class ToolTrialsView(APIView):
     @extend_schema(operation_id="try_tool", request=ToolTrialRequest, responses={202: TrialView, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Run a tool once, outside of any replay. One that is not reviewed as safe has to be confirmed."""
-        given = ToolTrialRequest.model_validate(request.data)
+        given = parsed(ToolTrialRequest, request.data)
         return Response(queries.view(services.try_tool(given, by=_caller(request))), 202)
 
 
@@ -32,7 +33,7 @@ class RetrieverTrialsView(APIView):
     @extend_schema(operation_id="try_retriever", request=RetrieverTrialRequest, responses={202: TrialView, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Search once, outside of any replay."""
-        given = RetrieverTrialRequest.model_validate(request.data)
+        given = parsed(RetrieverTrialRequest, request.data)
         return Response(queries.view(services.try_retriever(given, by=_caller(request))), 202)
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from cockpit.errors import describe
 from diffing.schemas import ShareRequest
 from replay.schemas import ReplayRequest
+from traces.bodies import InvalidBody, parsed
 
 
 class _Refused(Exception):
@@ -21,12 +22,6 @@ class _Refused(Exception):
     def __init__(self, where: str) -> None:
         super().__init__("step 3 lies before the fork")
         self.where = where
-
-
-def _validation_error(body: object) -> ValidationError:
-    with pytest.raises(ValidationError) as caught:
-        ReplayRequest.model_validate(body)
-    return caught.value
 
 
 def test_own_exceptions_speak_for_themselves() -> None:
@@ -42,16 +37,23 @@ def test_a_code_outside_the_contract_is_not_passed_on() -> None:
     assert describe(error).code == "internal_error"
 
 
-def test_validation_points_into_the_input() -> None:
-    trouble = describe(_validation_error({"run": "last", "policy": {"max_turns": "many"}}))
-    assert trouble.code == "validation_error"
-    assert trouble.where.startswith("/policy/max_turns")
+def test_a_body_that_does_not_fit_is_the_callers_error() -> None:
+    with pytest.raises(InvalidBody) as caught:
+        parsed(ReplayRequest, {"run": "last", "policy": {"max_turns": "many"}})
+    trouble = describe(caught.value)
+    assert (trouble.code, trouble.status, trouble.where) == ("validation_error", 422, "/policy/max_turns")
 
 
 def test_a_pointer_escapes_what_json_pointers_escape() -> None:
-    with pytest.raises(ValidationError) as caught:
-        ShareRequest.model_validate({"a/b~c": 1})
+    with pytest.raises(InvalidBody) as caught:
+        parsed(ShareRequest, {"a/b~c": 1})
     assert describe(caught.value).where == "/a~1b~0c"
+
+
+def test_what_does_not_fit_inside_is_ours() -> None:
+    with pytest.raises(ValidationError) as caught:
+        ShareRequest.model_validate({"max_views": 0})
+    assert describe(caught.value).code == "internal_error"
 
 
 @pytest.mark.parametrize(
