@@ -157,10 +157,13 @@ def _counted(counts: JSONValue) -> str:
 
 def _labelled(found: JSONObject) -> Table:
     lines = [
-        [name, *(percent(cell.get(key)) for key in ("exact", "±1", "±3"))]
+        [name, percent(cell.get("exact")), _bounds(cell.get("wilson"), found["failures"]),
+         *(percent(cell.get(key)) for key in ("±1", "±3"))]
         for name, cell in found.items() if isinstance(cell, dict)
     ]  # fmt: skip
-    return Table(title=f"Labelled failures ({found['failures']})", head=("", "exact", "±1", "±3"), rows=lines)
+    return Table(
+        title=f"Labelled failures ({found['failures']})", head=("", "exact", "95 % (Wilson)", "±1", "±3"), rows=lines
+    )
 
 
 def _edits(found: JSONObject) -> Table:

@@ -1,10 +1,13 @@
 """Track D: which step of a labelled failure went wrong. Labels of people are no counterfactual causes: secondary."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
+
+import orjson
 
 from diffing.alignment import align
 from tests.bench.attribution import pairs, scoring, transcripts
@@ -12,6 +15,8 @@ from traces.json_types import JSONObject, JSONValue
 from traces.recording import RecordedRun
 from traces.vocabulary import StepType
 
+_WORDS: Final = frozenset({"reason", "summary"})  # arguments that are worded differently each time
+_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 WRITES: Final = ("cancel_", "exchange_", "modify_", "return_", "transfer_")
 
 
@@ -52,6 +57,8 @@ def _row(failure: JSONObject, references: Sequence[JSONObject]) -> LabelledRow:
             "first write not among the gold actions (an oracle)": _first_write(messages, _gold(failure)),
             "diff against successes, voted": _voted(failure, references),
             "first call that no success makes": _unshared(run, references),
+            "first write that no success makes": _own_write(messages, references),
+            "that, or an earlier number out of nowhere that no success says": _unbacked(messages, references),
         },
     )  # fmt: skip
 
@@ -104,6 +111,46 @@ def _unshared(run: RecordedRun, references: Sequence[JSONObject]) -> int | None:
     return None if first is None else numbers[first.sequence_no]
 
 
+def _own_write(messages: Sequence[JSONObject], references: Sequence[JSONObject]) -> int | None:
+    """The message with the first call that changes something and was made in no success, wherever it stood there."""
+    known = {
+        _write_key(*write) for each in references for said in transcripts.messages_of(each) for write in _writes(said)
+    }
+    for at, message in enumerate(messages, 1):
+        if any(_write_key(*write) not in known for write in _writes(message)):
+            return at
+    return None
+
+
+def _write_key(name: JSONValue, arguments: JSONValue) -> str:
+    """The same change: items in any order, whatever reason is given in words."""
+    given = arguments if isinstance(arguments, dict) else {}
+    kept = {key: sorted(map(str, value)) if isinstance(value, list) else value
+            for key, value in given.items() if key not in _WORDS}  # fmt: skip
+    return f"{name} {orjson.dumps(kept, option=orjson.OPT_SORT_KEYS).decode()}"
+
+
+def _unbacked(messages: Sequence[JSONObject], references: Sequence[JSONObject]) -> int | None:
+    """The first message that claims what neither the run so far nor any success holds, or makes a write like that."""
+    known = {number for each in references for said in transcripts.messages_of(each) if said["role"] == "assistant"
+             for number in _numbers(said.get("content"))}  # fmt: skip
+    claimed = None
+    for at, message in enumerate(messages, 1):
+        said = _numbers(message.get("content"))
+        if message["role"] == "assistant" and said - known:
+            claimed = at
+            break
+        known |= said | _numbers(message.get("tool_calls"))
+    write = _own_write(messages, references)
+    return min((at for at in (claimed, write) if at is not None), default=None)
+
+
+def _numbers(value: JSONValue) -> set[str]:
+    """The numbers of more than one digit in a text, or in any other value as it is written."""
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return {number.replace(",", "") for number in _NUMBER.findall(text) if len(number) > 1}
+
+
 def _message_numbers(run: RecordedRun) -> Mapping[int, int]:
     """By step: which message it came from; importers name steps after their message."""
     heads = [step.key.split(".")[0].removeprefix("msg-") for step in run.steps]
@@ -116,10 +163,10 @@ def summary(rows: Sequence[LabelledRow]) -> JSONObject:
     found: JSONObject = {"failures": len(rows), "references": scoring.mean(float(row.references) for row in rows),
                          "random assistant turn": near}  # fmt: skip
     for method in rows[0].named if rows else ():
-        found[method] = {
-            name: scoring.share(_within(row.named[method], row.label, off) for row in rows)
-            for name, off in (("exact", 0), ("±1", 1), ("±3", 3))
-        }
+        hits = {name: sum(_within(row.named[method], row.label, off) for row in rows)
+                for name, off in (("exact", 0), ("±1", 1), ("±3", 3))}  # fmt: skip
+        shares: JSONObject = {name: count / len(rows) for name, count in hits.items()}
+        found[method] = {**shares, "wilson": list(scoring.wilson(hits["exact"], len(rows)))}
     return found
 
 
