@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from replay.graph import CONTAINERS, Node
 from replay.rebuild import Change, answer_of, replaced_in, text_of
-from replay.wording import RESULT_KEPT
+from replay.wording import result_kept
 from replay.world import Answer, Closed, Diverged, Event
 from traces.canonical import digest
 from traces.json_types import JSONValue
@@ -25,6 +25,7 @@ class Closings:
         self._ends: list[tuple[int, int]] = []
         self._run_anew: dict[int, Answer] = {}
         self._closed: set[int] = set()
+        self._said: dict[int, JSONValue] = {}
 
     def changed(self, node: Node) -> None:
         """What encloses `node` may say something else now."""
@@ -36,6 +37,10 @@ class Closings:
         """The recorded output of `node` counts no more: it ends with what is said inside."""
         self._run_anew[node.no] = answer
         self._open(node)
+
+    def said(self, node: Node) -> JSONValue:
+        """What a step around others says now that it is closed; None where that is as recorded."""
+        return self._said.get(node.no)
 
     def are_due(self, no: int) -> bool:
         """Whether something ended before step `no`."""
@@ -62,6 +67,7 @@ class Closings:
             yield from self._end(node, recorded, inside)
         elif node.output_ref:
             yield from self._derive(node, recorded, inside)
+        yield from walk.answerers.closed(node)
 
     def _open(self, node: Node) -> None:
         if node.no not in self._changed:
@@ -75,10 +81,7 @@ class Closings:
                 yield from self._say(node, recorded, output, change)
                 return
         if node.type is StepType.TOOL and inside and inside[0].node is self._last_model(node):
-            yield Diverged(
-                text=f"What step {inside[0].node.no} says now cannot be put into the result of step {node.no}, "
-                f"which does not hold what it said: {RESULT_KEPT}."
-            )
+            yield Diverged(text=result_kept(inside[0].node.no, node.no))
 
     def _end(self, node: Node, recorded: JSONValue, inside: list[Change]) -> Iterator[Event]:
         """End a step whose inside was run for another task."""
@@ -96,6 +99,7 @@ class Closings:
 
     def _say(self, node: Node, recorded: JSONValue, output: JSONValue, change: Change) -> Iterator[Event]:
         walk = self._walk
+        self._said[node.no] = output
         yield self._closing(node, output, self._run_anew.get(node.no), change.node)
         if node.type is StepType.TOOL:
             walk.labels[node.no] = walk.label_of(change.node)

@@ -8,21 +8,24 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from replay.edits import edit_slots, edited_request, with_system
+from replay import wording
+from replay.answerers import Answering
+from replay.edits import Edits, edit_slots, edited_request, with_system
 from replay.graph import CONTAINERS, Node
 from replay.history import Followed
 from replay.hooks import turns
-from replay.hooks.points import said_in, stop_text, stopped
-from replay.loops import Loop, spoken_to
+from replay.hooks.points import Verdict, said_in, stop_text, stopped
+from replay.loops import Loop
 from replay.rebuild import Change, Slots, answer_of, calls_of, flat, with_recorded_calls
+from replay.rooms import Rooms
 from replay.subagents import RAN, called_anew
+from replay.telling import Told, spoken_to
 from replay.turncalls import TurnCalls
-from replay.wording import CUT_SHORT
-from replay.world import Answer, Call, Diverged, Event, Resolved, label_key
+from replay.world import Answer, Call, Diverged, Event, Resolved
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.signatures import signature
-from traces.vocabulary import Label, Reason, StepType
+from traces.vocabulary import StepType
 
 if TYPE_CHECKING:
     from replay.walk import Walk
@@ -48,9 +51,11 @@ class Follower:
         self.tail: list[JSONValue] = []
         self.turns = 1
         self.ended_at = node.no
+        self.told = Told(walk, loop)
         self.start = node
         self.after = [step for step in loop.steps if step.no > node.no and not walk.agenda.is_done(step)]
         self.calls = TurnCalls(walk, loop, node, self._template())
+        self.rooms = Rooms(walk, loop, self.calls, answer)
 
     def run(self) -> Iterator[Event]:
         self.walk.agenda.hold(self.after)
@@ -83,7 +88,7 @@ class Follower:
         """Make the calls of one answer, let the steps inside of them come, and hand over all results."""
         made: list[tuple[JSONObject, Call, Answer, Node | None]] = []
         ordered = self.calls.in_order(asked)
-        room = self._room([node for _, node in ordered if node is not None])
+        room = self.rooms.of_calls(self.at, [node for _, node in ordered if node is not None])
         parent: int | None = None
         for given, node in ordered:
             if self._is_stopped():
@@ -91,10 +96,11 @@ class Follower:
             if node is not None:
                 yield from self._reach(node)
                 parent = self._parent(node)
-            elif parent is None:
-                parent = yield from self._opened(room)
+            elif parent is None and self.calls.without_tool(given, self.at) is None:
+                parent = yield from self.rooms.opened(room, self.at)
             made.append((given, *(yield from self._tool(given, parent))))
         yield from self._ended([source for *_, source in made if source is not None])
+        self._tell_hooks(made)
         results = [(source, self.calls.message(call, answer, source)) for _, call, answer, source in made]
         self.tail += self.calls.handed_over(results)
 
@@ -102,6 +108,10 @@ class Follower:
         points, operator = self.walk.points, self._operator_answers(asked)
         name, call_id = str(asked.get("name", "")), str(asked.get("id") or "")
         verdict = None if operator else points.before_tool(self.walk.next_no, name, asked.get("arguments"), call_id)
+        if verdict is not None and verdict.denial is None:
+            now: JSONObject = {**asked, "arguments": verdict.arguments}
+            if (answering := self.calls.without_tool(now, self.at)) is not None:
+                return (yield from self._without_tool(now, answering, verdict))
         call = self._tool_call(asked if verdict is None else {**asked, "arguments": verdict.arguments}, parent)
         if verdict is None:
             answer = self.calls.answer(call, self.at)
@@ -118,6 +128,33 @@ class Follower:
         self.calls.came(call, answer)
         yield from self._take(call, answer, source)
         return call, answer, source
+
+    def _without_tool(
+        self, asked: JSONObject, answering: Answering, verdict: Verdict
+    ) -> Generator[Event, None, tuple[Call, Answer, Node | None]]:  # fmt: skip
+        """Let the agent or the search come that answers a call: what it says is the result."""
+        walk, node, arguments = self.walk, answering.node, asked.get("arguments")
+        yield from self._reach(node)
+        call = Call(
+            no=walk.next_no, parent=self._parent(node), type=StepType.TOOL, name=answering.tool, input=arguments,
+            tool_name=answering.tool, call_id=str(asked.get("id") or ""), because=(self.at.no,),
+        )  # fmt: skip
+        if digest(arguments) != digest(answering.arguments):
+            yield Diverged(text=self.calls.said_of_new(call, self.at))
+            walk.subagents.begin_without_tool(answering, arguments)
+        self.calls.use(node)
+        self.calls.came(call, Answer(action="reuse", label=None, reason=None))
+        walk.agenda.release([node, *walk.graph.inside(node.no)])
+        yield from walk.advance(node.no + 1)
+        answer = Answer(action="reuse", label=None, reason=None, source=node)
+        return call, verdict.on(answer), node
+
+    def _tell_hooks(self, made: list[tuple[JSONObject, Call, Answer, Node | None]]) -> None:
+        """Results that came without a tool step are told when they are there."""
+        for _, call, answer, source in made:
+            if source is not None and (answering := self.walk.answerers.of(source)) is not None:
+                result = self.walk.answerers.change(answering).current
+                self.walk.points.after_tool(self.key, call, replace(answer, output=result))
 
     def _take(self, call: Call, answer: Answer, source: Node | None) -> Iterator[Event]:
         """A recorded call took place, or another one did in its place: what it holds comes, or is gone."""
@@ -169,60 +206,23 @@ class Follower:
         path = self.loop.around.get(node.no, ())
         return self.walk.parent_of(path[-1] if path else self.loop.parent)
 
-    def _room(self, matched: list[Node]) -> tuple[int, ...]:
-        """The containers that a new call belongs into: those of the calls in its place, else of any."""
-        following = (model.no for model in self.loop.models if model.no > self.at.no)
-        end = next(following, self.loop.last + 1)
-        here = [call for call in self.loop.calls if self.at.no < call.no < end and not self.calls.is_used(call)]
-        near = matched or here or list(self.loop.calls)
-        return self.loop.around.get(near[0].no, ()) if near else ()
-
-    def _opened(self, path: tuple[int, ...]) -> Generator[Event, None, int | None]:
-        """The number of the innermost of these containers: the recorded ones, or new ones like them."""
-        parent = self.walk.parent_of(self.loop.parent)
-        for no in path:
-            container = self.walk.graph.by_no[no]
-            if no < self.walk.graph.fork:
-                parent = no
-            elif self.walk.agenda.is_done(container) or no < self.at.no:
-                parent = yield from self._another(container, parent)
-            else:
-                self.walk.agenda.release([container])
-                yield from self.walk.advance(no + 1)
-                parent = self.walk.parent_of(no)
-        return parent
-
-    def _another(self, container: Node, parent: int | None) -> Generator[Event, None, int]:
-        """A container that the recording does not have, for steps that it does not have."""
-        call = Call(
-            no=self.walk.number(), parent=parent, type=container.type, name=container.name, input=None, changed=True,
-            because=(self.at.no,),
-        )  # fmt: skip
-        label, reason = self._label()
-        yield Resolved(
-            call=call,
-            answer=Answer(action="cache" if label is Label.CACHED else "simulate", label=label, reason=reason,
-                          detail={**label_key(), "divergence": _NEW}, note="Holds steps that were not recorded"),
-        )  # fmt: skip
-        return call.no
-
-    def _label(self) -> tuple[Label, Reason]:
-        """The label of what exists only because the loop left its recording: that of the answer that left it."""
-        if self.first.label in {Label.CACHED, Label.SIMULATED} and self.first.reason is not None:
-            return self.first.label, self.first.reason
-        return Label.SIMULATED, Reason.POLICY_FALLBACK
-
     def _operator_answers(self, asked: JSONObject) -> bool:
         """Whether the operator gave this call's answer, so that it is not made."""
         tool = str(asked.get("name", ""))
         node = self.calls.match(tool, asked.get("arguments"))
-        edits = self.walk.profile.of(node) if node else self.walk.profile.of_new(type=StepType.TOOL, name=tool)
+        edits = self._edits(node, tool)
         return edits.tool is not None or edits.output is not None
+
+    def _edits(self, node: Node | None, tool: str) -> Edits:
+        """What is set on a recorded call, or on a new one of the tool."""
+        if node is not None:
+            return self.walk.profile.of(node)
+        return self.walk.profile.of_new(type=StepType.TOOL, name=tool, at=self.at.no)
 
     def _tool_call(self, asked: JSONObject, parent: int | None) -> Call:
         tool, arguments = str(asked.get("name", "")), asked.get("arguments")
         node = self.calls.match(tool, arguments)
-        edits = self.walk.profile.of(node) if node else self.walk.profile.of_new(type=StepType.TOOL, name=tool)
+        edits = self._edits(node, tool)
         name = node.name if node else tool
         given = edits.arguments
         changed = node is None or (given is not None and digest(given.value) != digest(arguments))
@@ -239,7 +239,7 @@ class Follower:
         limit = self.walk.policy.max_turns
         if self.turns < limit:
             return False
-        yield Diverged(text=f"{CUT_SHORT} {limit} model calls, the policy's turn limit.")
+        yield Diverged(text=f"{wording.CUT_SHORT} {limit} model calls, the policy's turn limit.")
         return True
 
     def _model(self) -> Generator[Event, None, bool]:
@@ -249,8 +249,10 @@ class Follower:
         if node is not None:
             yield from self._reach(node)
             parent = self._parent(node)
+            self.tail += self.told.found(self.at, node)
         else:
-            parent = yield from self._opened(self._desk())
+            yield from self.told.missing(self.at)
+            parent = yield from self.rooms.opened(self.rooms.of_models, self.at)
         points = self.walk.points
         points.turn_started(self.key, 0 if node is None else self.walk.loops.before(node), self.walk.next_no)
         if self._is_stopped():
@@ -279,10 +281,6 @@ class Follower:
         yield Diverged(text=f"Step {call.no} has no real answer: from there on the recorded structure is kept.")
         return False
 
-    def _desk(self) -> tuple[int, ...]:
-        """The containers around a model step, where a new one belongs into such."""
-        return self.loop.around.get(self.loop.models[-1].no, ())
-
     def _next_recorded(self) -> Node | None:
         """The recorded call in the same place, unless somebody else spoke before it."""
         later = [model for model in self.loop.models if model.no > self.at.no]
@@ -308,7 +306,9 @@ class Follower:
     def _new_model(self, parent: int | None) -> Call:
         """A call beyond the recording: like the last one, with the overrides that match any model step."""
         last = self.call
-        edits = self.walk.profile.of_new(type=StepType.MODEL, name=last.name, model=self.at.model)
+        edits = self.walk.profile.of_new(
+            type=StepType.MODEL, name=last.name, at=self.at.no, model=self.at.model
+        )  # fmt: skip
         template = self._template()
         messages = [*self.messages, *self.tail]
         if "system" in edits.prompt:

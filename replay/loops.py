@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Final
 
 from replay.graph import Graph, Node
-from traces.json_types import JSONObject
 from traces.vocabulary import EdgeKind, StepType
 
 _SAID: Final = frozenset({EdgeKind.TOOL_CALL_ID, EdgeKind.DIGEST})  # what only the consumer of a whole message has
@@ -50,9 +49,9 @@ class Recognition:
     said: str
 
 
-def recognise(graph: Graph, node: Node) -> Recognition:
-    """The loop that the model step `node` belongs to."""
-    parts = _Parts(graph=graph, thread=graph.threads[node.no], scope=_scope(graph, node))
+def recognise(graph: Graph, node: Node, answering: Collection[int] = ()) -> Recognition:
+    """The loop that the model step `node` belongs to; steps in `answering` answer its calls without a tool step."""
+    parts = _Parts(graph=graph, thread=graph.threads[node.no], scope=_scope(graph, node), answering=answering)
     parts.collect()
     if problem := parts.problem():
         return Recognition(loop=None, said=f"No agent loop recognised: {problem}; the recorded structure is kept")
@@ -66,16 +65,6 @@ def continues(graph: Graph, earlier: Node, later: Node) -> bool:
     return link is not None and link.producer == earlier.no
 
 
-def spoken_to(graph: Graph, model: Node, input: JSONObject) -> bool:
-    """Whether a message that is neither an answer nor a tool's result came before this call."""
-    given = input.get("messages")
-    messages = given if isinstance(given, list) else []
-    link = graph.continued.get(model.no)
-    place = link.consumer_path.removeprefix("/messages/") if link else ""
-    said = messages[int(place) + 1 :] if place.isdecimal() else []
-    return any(isinstance(message, dict) and message.get("role") not in {"tool", "assistant"} for message in said)
-
-
 @dataclass(kw_only=True)
 class _Parts:
     """The steps under one container, sorted into what they are for the loop of one conversation."""
@@ -83,6 +72,7 @@ class _Parts:
     graph: Graph
     thread: int
     scope: int | None
+    answering: Collection[int] = ()
     models: list[Node] = field(default_factory=list)
     calls: list[Node] = field(default_factory=list)
     others: list[Node] = field(default_factory=list)
@@ -141,6 +131,8 @@ class _Parts:
     def _sort(self, node: Node, path: tuple[int, ...], first: int, last: int) -> None:
         if self.graph.threads.get(node.no) == self.thread and node.type is StepType.MODEL:
             self._take(self.models, node, path)
+        elif node.no in self.answering:
+            self._take(self.calls, node, path)
         elif node.type is StepType.MODEL or self._is_agent(node):
             if node.no > last:
                 self.beyond = node
@@ -164,7 +156,16 @@ class _Parts:
         if node.type is StepType.TOOL:
             return False
         models = self._models_in(node)
-        return bool(models) and not any(self.graph.threads.get(model.no) == self.thread for model in models)
+        own = any(self.graph.threads.get(model.no) == self.thread for model in models)
+        return bool(models) and not own and not self._holds_calls(node)
+
+    def _holds_calls(self, node: Node) -> bool:
+        """Whether something in a container answers this loop's calls, beside the agents that it holds."""
+        return any(
+            child.no in self.answering
+            or (self._is_asked_for(child) if child.type is StepType.TOOL else self._holds_calls(child))
+            for child in self.graph.children.get(node.no, ())
+        )
 
     def _has_parts(self, node: Node) -> bool:
         return any(
@@ -184,8 +185,12 @@ class _Parts:
 
     def _is_called(self, tool: Node) -> bool:
         """Whether this loop's models asked for a tool; one that names no caller is taken to be theirs."""
-        callers = [link.producer for link in self.graph.links.get(tool.no, ()) if link.kind is EdgeKind.TOOL_CALL_ID]
-        return not callers or any(self.graph.threads.get(caller) == self.thread for caller in callers)
+        links = self.graph.links.get(tool.no, ())
+        return not any(link.kind is EdgeKind.TOOL_CALL_ID for link in links) or self._is_asked_for(tool)
+
+    def _is_asked_for(self, tool: Node) -> bool:
+        callers = (link.producer for link in self.graph.links.get(tool.no, ()) if link.kind is EdgeKind.TOOL_CALL_ID)
+        return any(self.graph.threads.get(caller) == self.thread for caller in callers)
 
     def _is_fed(self, node: Node, kinds: Collection[EdgeKind]) -> bool:
         """Whether another conversation's step, or one in it, was told what this loop said or found."""

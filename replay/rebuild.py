@@ -66,7 +66,7 @@ def rebuilt_slots(messages: Sequence[JSONValue], prefix: Slots | None, incoming:
     # No slot is ever changed in place, so that all calls of a conversation share those of its beginning.
     slots: Slots = [*taken, *([message] for message in messages[len(taken) :])]
     for path, group in _by_place(incoming).items():
-        index, rest = _message_place(path)
+        index, rest = message_place(path)
         if index is None or index >= len(slots):
             slots = [[_in_message(message, group) for message in slot] for slot in slots]
         elif not slots[index]:
@@ -104,10 +104,14 @@ def calls_of(message: JSONObject) -> list[JSONObject]:
 
 def rendered(recorded: JSONValue, text: str, current: JSONValue) -> str:
     """`current` as text, the way in which `recorded` became `text`; plainly when that way is not known."""
-    for render in _RENDERINGS:
-        if render(recorded) == text:
-            return render(current)
+    if (found := rendered_as(recorded, text, current)) is not None:
+        return found
     return _RENDERINGS[1](current) if not isinstance(current, str) else current
+
+
+def rendered_as(recorded: JSONValue, text: JSONValue, current: JSONValue) -> str | None:
+    """`current` as text, the way in which `recorded` became `text`; None when that way is not known."""
+    return next((render(current) for render in _RENDERINGS if render(recorded) == text), None)
 
 
 def value_at(value: JSONValue, path: str) -> JSONValue:
@@ -154,7 +158,8 @@ def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
     return places
 
 
-def _message_place(path: str) -> tuple[int | None, str]:
+def message_place(path: str) -> tuple[int | None, str]:
+    """The index of the message that a path into a request names, and the path within it."""
     tokens = _tokens(path)
     if len(tokens) < 2 or tokens[0] != "messages" or not tokens[1].isdecimal():
         return None, ""
@@ -179,7 +184,7 @@ def _content(old: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSONValue:
     inside: list[tuple[Link, Change]] = []
     for link, change in _once_each(group):
         if link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.TOOL:
-            old = _tool_content(old, change)
+            old = tool_content(old, change)
         else:
             inside.append((link, change))
     numbered = [(link.nth, change) for link, change in inside if link.nth is not None]
@@ -189,7 +194,8 @@ def _content(old: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSONValue:
     return replaced_in(old, [change for _, change in inside])
 
 
-def _tool_content(old: JSONValue, change: Change) -> JSONValue:
+def tool_content(old: JSONValue, change: Change) -> JSONValue:
+    """The content of the message that hands a tool's result over, with the changed result."""
     if isinstance(old, str) or old is None:
         return rendered(change.recorded, old or "", change.current)
     if isinstance(old, list) and all(isinstance(block, dict) and block.get("type") == "text" for block in old):
@@ -235,7 +241,7 @@ def _pairs(change: Change) -> dict[str, str]:
     """The recorded texts of a changed output, with what stands in their place now."""
     before, after = change.recorded, change.current
     if change.node.type is StepType.RETRIEVAL:
-        pairs = _document_pairs(_documents(before), _documents(after))
+        pairs = _document_pairs(documents_of(before), documents_of(after))
     elif change.node.type is StepType.MODEL:
         pairs = [(text_of(answer_of(before)), text_of(answer_of(after)))]
     elif isinstance(before, dict) and isinstance(after, dict):
@@ -254,7 +260,8 @@ def _document_pairs(before: list[str], after: list[str]) -> list[tuple[str, str]
     return pairs
 
 
-def _documents(output: JSONValue) -> list[str]:
+def documents_of(output: JSONValue) -> list[str]:
+    """The texts of what a retrieval found."""
     documents = output.get("documents") if isinstance(output, dict) else None
     found = documents if isinstance(documents, list) else []
     return [text_of(document) for document in found if isinstance(document, dict)]

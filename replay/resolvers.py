@@ -56,8 +56,8 @@ class Resolvers:
         )
         chain: tuple[Resolver, ...] = (
             *((self._live, *recorded) if self.policy.order == "reexecute" else (*recorded, self._live)),
-            anew,
             self._asked,
+            lambda asked: None if self._is_blocked(asked.called) else anew(asked),
             self._blocked,
             self._fallback,
         )
@@ -89,8 +89,9 @@ class Resolvers:
         if self.policy.order == "reuse":
             yield self._live
         if call.type is StepType.TOOL:
-            yield self._anew
             yield self._asked
+            if not self._is_blocked(call.called):
+                yield self._anew
             yield self._blocked
         yield self._fallback
 
@@ -170,10 +171,17 @@ class Resolvers:
             self.unreviewed.append(call)
         return self.world.live_tool(call, standing.executor) if standing.safe and standing.executor else None
 
+    def is_listed(self, tool: str) -> bool:
+        """Whether the policy wants a tool's new calls denied, or asked about first."""
+        return self._is_blocked(tool) or _any_glob(self.policy.tools.ask, tool)
+
+    def _is_blocked(self, tool: str) -> bool:
+        return _any_glob(self.policy.tools.block, tool)
+
     def _forbidden(self, tool: str) -> str:
         """Why the policy's lists keep a tool from running; empty when they do not."""
         rules = self.policy.tools
-        if _any_glob(rules.block, tool):
+        if self._is_blocked(tool):
             return "on the blocklist"
         return "not on the allowlist" if rules.allow and not _any_glob(rules.allow, tool) else ""
 
@@ -191,7 +199,7 @@ class Resolvers:
 
     def _blocked(self, call: Call) -> Answer | None:
         """A blocklisted call is denied; a tool that is no safe one by review is answered with a message."""
-        listed = _any_glob(self.policy.tools.block, call.called)
+        listed = self._is_blocked(call.called)
         safe = self.world.tool(call.called).safe
         if safe and not listed:
             return None

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from replay.answerers import Answering
 from replay.graph import Link, Node
 from replay.rebuild import Change, replaced_in
 from replay.world import Answer, Call
@@ -25,6 +26,7 @@ class SubAgents:
         self._walk = walk
         self._tasks: dict[int, Change] = {}  # by step inside: the arguments of the call around it
         self._first: set[int] = set()  # the model steps that are told the task
+        self._askers: dict[int, int] = {}  # by step that answers without a tool step: the model step that asked
         self.refused = ""  # why the last call could not be answered so
 
     def answer(self, call: Call) -> Answer | None:
@@ -32,7 +34,7 @@ class SubAgents:
         self.refused = ""
         if call.node is None or not call.changed or (first := self._first_model(call.node)) is None:
             return None
-        self.refused = self._problem(call, call.node, first)
+        self.refused = self._problem(self._task(call, call.node), first)
         if self.refused:
             return None
         return _ran(call.node)
@@ -47,6 +49,31 @@ class SubAgents:
             self._tasks[step.no] = task
         self._first.add(first.no)
         self._walk.closings.run_anew(node, answer)
+
+    def can_answer(self, answering: Answering, arguments: JSONValue) -> bool:
+        """Whether an agent or a search without a tool step can run for other arguments; `refused` says why not."""
+        node, task = answering.node, _other(answering, arguments)
+        first = self._first_model(node)
+        if first is not None:
+            self.refused = self._problem(task, first)
+        else:
+            told = replaced_in(self._walk.recorded_input(node), [task]) != self._walk.recorded_input(node)
+            self.refused = "" if told else f"how what is asked for reaches step {node.no} cannot be seen"
+        return not self.refused
+
+    def begin_without_tool(self, answering: Answering, arguments: JSONValue) -> None:
+        """From now on an agent or a search without a tool step runs for these arguments."""
+        node, task = answering.node, _other(answering, arguments)
+        self._askers[node.no] = answering.caller
+        for step in (node, *self._walk.graph.inside(node.no)):
+            self._tasks[step.no] = task
+        if (first := self._first_model(node)) is not None:
+            self._first.add(first.no)
+            self._walk.closings.run_anew(node, _ran(node))
+
+    def has_task(self, node: Node) -> bool:
+        """Whether a step runs for another task than it was recorded with."""
+        return node.no in self._tasks
 
     def is_told(self, node: Node) -> bool:
         """Whether a step is given something of a new task directly."""
@@ -79,14 +106,13 @@ class SubAgents:
             return messages
         return [_told(message, self._tasks[node.no]) for message in messages]
 
-    def _problem(self, call: Call, node: Node, first: Node) -> str:
+    def _problem(self, task: Change, first: Node) -> str:
         walk = self._walk
         if "model" not in walk.policy.allow:
             return "the policy allows no live model calls"
         if walk.world.provider(first.provider, first.model, None) is None:
             return f"no configured provider serves {first.model or 'its model'}"
         messages = walk.recorded_input(first).get("messages")
-        task = self._task(call, node)
         if not isinstance(messages, list) or [_told(message, task) for message in messages] == messages:
             return f"how its task reaches step {first.no} cannot be seen"
         return ""
@@ -100,12 +126,18 @@ class SubAgents:
 
     def _callers(self, node: Node) -> set[int]:
         links = self._walk.graph.links.get(node.no, ())
-        return {link.producer for link in links if link.kind is EdgeKind.TOOL_CALL_ID}
+        asked = {self._askers[node.no]} if node.no in self._askers else set()
+        return asked | {link.producer for link in links if link.kind is EdgeKind.TOOL_CALL_ID}
 
 
 def called_anew(call: Call, node: Node) -> Call:
     """A new call as one of the recorded sub-agent in whose place it is made."""
     return replace(call, node=node, name=node.name, changed=True, differs=("arguments",))
+
+
+def _other(answering: Answering, arguments: JSONValue) -> Change:
+    """Other arguments in the place of the recorded ones."""
+    return Change(node=answering.call, recorded=answering.arguments, current=arguments)
 
 
 def _ran(node: Node) -> Answer:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from replay import wording
+from replay.answerers import KINDS, Answering
 from replay.control import ReplayControl, ToolSpec
 from replay.edits import NO_EDITS
 from replay.graph import Node
 from replay.loops import Loop
 from replay.matching import Match, RecordedCalls
-from replay.rebuild import rendered
+from replay.rebuild import rendered, tool_content
 from replay.subagents import called_anew
 from replay.world import Answer, Call, label_key
 from traces.json_types import JSONObject, JSONValue
@@ -30,6 +31,7 @@ class TurnCalls:
         self._recorded: RecordedCalls[Node] = RecordedCalls(
             lambda tool, arguments: walk.ignoring.reduced(StepType.TOOL, tool, arguments)
         )
+        self._without_tool: RecordedCalls[Node] = RecordedCalls(self._recorded.reduced)  # agents and searches
         self._later = [node for node in loop.calls if node.no > start.no]
         self._paired: set[int] = set()  # recorded calls in whose place another one was told
         self._used: set[int] = set()
@@ -42,7 +44,8 @@ class TurnCalls:
         taken: set[int] = set()
         found: list[tuple[JSONObject, Node | None]] = []
         for call in asked:
-            waiting = self._recorded.waiting(str(call.get("name", "")), call.get("arguments"))
+            asked_for = str(call.get("name", "")), call.get("arguments")
+            waiting = [*self._recorded.waiting(*asked_for), *self._without_tool.waiting(*asked_for)]
             node = next((one for one in waiting if one.no not in taken), None)
             taken.update(() if node is None else (node.no,))
             found.append((call, node))
@@ -60,6 +63,7 @@ class TurnCalls:
             return False
         self._used.add(node.no)
         self._recorded.use(node)
+        self._without_tool.use(node)
         return True
 
     def is_used(self, node: Node) -> bool:
@@ -67,6 +71,17 @@ class TurnCalls:
 
     def is_paired(self, node: Node) -> bool:
         return node.no in self._paired
+
+    def without_tool(self, asked: JSONObject, at: Node) -> Answering | None:
+        """The agent or the search that answers a call without a tool step: as it was recorded, or run anew."""
+        tool, arguments = str(asked.get("name", "")), asked.get("arguments")
+        if (found := self._without_tool.exact(tool, arguments)) is not None:
+            return self._walk.answerers.of(found.call)
+        skipped = self._control.should_skip(tool, arguments, self._spec(tool)).skip
+        node = None if skipped or self._walk.resolvers.is_listed(tool) else self._in_place(tool, at)
+        answering = None if node is None else self._walk.answerers.of(node)
+        can = answering is not None and self._walk.subagents.can_answer(answering, arguments)
+        return answering if can else None
 
     def answer(self, call: Call, at: Node) -> Answer:
         """Recorded calls in their order; then duplicates are suppressed; then the chain, the semantic cache in it."""
@@ -82,6 +97,9 @@ class TurnCalls:
 
         def anew(asked: Call) -> Answer | None:
             place = self.in_its_place(asked, at)
+            if place is not None and place.type in KINDS:
+                self.without_tool({"name": asked.called, "arguments": asked.input}, at)  # says why it is not
+                return None
             return None if place is None else self._walk.subagents.answer(called_anew(asked, place))
 
         return self._walk.resolvers.resolve_tool(call, self._repeated, self._similar, anew)
@@ -93,11 +111,14 @@ class TurnCalls:
 
     def in_its_place(self, call: Call, at: Node) -> Node | None:
         """The first unused recorded call of the same tool before the next recorded model step."""
+        return self._in_place(call.called, at)
+
+    def _in_place(self, tool: str, at: Node) -> Node | None:
         following = (model.no for model in self._loop.models if model.no > at.no)
         end = next(following, self._loop.last + 1)
         for node in self._later:
             free = node not in self._reserved and node.no not in self._used | self._paired
-            if at.no < node.no < end and node.called == call.called and free:
+            if at.no < node.no < end and free and self._asked(node)[0] == tool:
                 return node
         return None
 
@@ -107,19 +128,22 @@ class TurnCalls:
         if node is None:
             return wording.asked_newly(call.no, call.called)
         self._paired.add(node.no)
-        return wording.asked_otherwise(call.no, call.called, self._arguments(node), call.input)
+        return wording.asked_otherwise(call.no, call.called, self._asked(node)[1], call.input)
 
     def message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
         """The result as the agent would hand it to the model: as it did in the recording where it can be seen."""
-        _, recorded = self._messages.get(source.call_id if source is not None else "", (0, None))
+        answering = None if source is None else self._walk.answerers.of(source)
+        _, recorded = self._messages.get(self._call_id(source) if source is not None else "", (0, None))
+        if answering is not None:
+            recorded = answering.message
         if recorded is None or source is None:
             change = None if source is None else self._walk.changes.get(source.no)
             output = answer.output if change is None else change.current
             return {"role": "tool", "content": rendered(None, "\x00", output), "tool_call_id": call.call_id}
-        if (change := self._walk.changes.get(source.no)) is not None:
-            content = rendered(change.recorded, str(recorded.get("content") or ""), change.current)
-            recorded = {**recorded, "content": content}
-        return {**recorded, "tool_call_id": call.call_id}
+        change = self._walk.changes.get(source.no) if answering is None else self._walk.answerers.change(answering)
+        if change is not None:
+            recorded = {**recorded, "content": tool_content(recorded.get("content"), change)}
+        return {**recorded, "tool_call_id": call.call_id} if "tool_call_id" in recorded else recorded
 
     def handed_over(self, results: Sequence[tuple[Node | None, JSONObject]]) -> list[JSONValue]:
         """The results of one answer's calls: those of recorded calls in the order of the recorded messages."""
@@ -130,16 +154,16 @@ class TurnCalls:
 
     def _place(self, node: Node) -> int:
         """The place of a call's result among the recorded messages; 0 where it has none."""
-        return self._messages[node.call_id][0] if node.call_id in self._messages else 0
+        return self._messages.get(self._call_id(node), (0, {}))[0]
 
     def _learn(self, start: Node) -> None:
         for node in (*self._earlier(), *(call for call in self._loop.calls if call.no < start.no)):
-            if node.type is StepType.TOOL:
+            if node.type is StepType.TOOL or self._walk.answerers.of(node) is not None:
                 status = node.status if node.no not in self._walk.changes else StepStatus.OK
                 number = self._walk.numbers.get(node.no, node.no)
-                self._outcome(node.called, self._arguments(node), status, number)
+                self._outcome(*self._asked(node), status, number)
         for node in self._later:
-            self._recorded.add(node, node.called, self._arguments(node))
+            (self._without_tool if node.type in KINDS else self._recorded).add(node, *self._asked(node))
         messages = self._walk.recorded_input(self._loop.models[-1]).get("messages")
         for place, message in enumerate(_list(messages), 1):
             if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str):
@@ -151,8 +175,15 @@ class TurnCalls:
         around = {node.no for node in graph.earlier if node.parent == scope}
         return [node for node in graph.earlier_calls if node.parent == scope or node.parent in around]
 
-    def _arguments(self, node: Node) -> JSONValue:
-        return self._walk.world.payload(node.input_ref) if node.input_ref else None
+    def _asked(self, node: Node) -> tuple[str, JSONValue]:
+        """The tool and the arguments of a recorded call."""
+        if (answering := self._walk.answerers.of(node)) is not None:
+            return answering.tool, answering.arguments
+        return node.called, self._walk.world.payload(node.input_ref) if node.input_ref else None
+
+    def _call_id(self, node: Node) -> str:
+        answering = self._walk.answerers.of(node)
+        return node.call_id if answering is None else answering.call_id
 
     def _outcome(self, tool: str, arguments: JSONValue, status: StepStatus, number: int) -> None:
         spec = self._spec(tool)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from replay.agenda import Agenda
+from replay.answerers import Answerers
 from replay.callids import aligned, asked
 from replay.closing import Closings
 from replay.edits import NO_EDITS, AppliedProfile, Edits, edit_slots, edited_names, edited_request, with_system_slots
@@ -47,6 +48,7 @@ class Walk:
         self.world = world
         self.ignoring = ignoring
         self.agenda = Agenda(graph.nodes)
+        self.answerers = Answerers(self)
         self.closings = Closings(self)
         self.subagents = SubAgents(self)
         self.resolvers = Resolvers(policy, world, self.subagents.answer, ignoring)
@@ -113,6 +115,7 @@ class Walk:
         """From now on a step says something else than it was recorded to say."""
         self.changes[change.node.no] = change
         self.closings.changed(change.node)
+        self.answerers.changed(change.node)
 
     def drop(self, nodes: Iterable[Node], why: str, *, told: bool = False) -> Iterator[Event]:
         """These steps do not take place any more."""
@@ -197,7 +200,7 @@ class Walk:
     def _unknowable(self, node: Node) -> bool:
         """Whether what a live call will say stands in this call's messages: then only the call itself can tell."""
         # What a model asks for is taken to be what was recorded, so whoever was given that knows it.
-        links = [link for link in self.graph.links.get(node.no, ()) if not link.producer_path.startswith(_CALLS)]
+        links = [link for link in self.answerers.links(node.no) if not link.producer_path.startswith(_CALLS)]
         return any(
             link.producer in self.histories.unknowable
             or (link.producer in self.changes and not self.changes[link.producer].answered)
@@ -221,7 +224,8 @@ class Walk:
     def recognition(self, node: Node) -> Recognition:
         key = (node.parent, self.graph.threads[node.no])
         if key not in self.recognitions:
-            self.recognitions[key] = recognise(self.graph, node)
+            conversation = self.graph.conversations[self.graph.threads[node.no]]
+            self.recognitions[key] = recognise(self.graph, node, self.answerers.within(conversation))
         return self.recognitions[key]
 
     def _touched(self, node: Node) -> bool:
@@ -235,7 +239,7 @@ class Walk:
             return True
         return any(
             link.producer in self.changes or (link.kind is EdgeKind.HISTORY and self.histories.has(link.producer))
-            for link in self.graph.links.get(node.no, ())
+            for link in self.answerers.links(node.no)
         )
 
     def _keep(self, nodes: Sequence[Node]) -> Iterator[Event]:
@@ -249,11 +253,12 @@ class Walk:
         self.next_no += len(nodes)
         yield Kept(first=nodes[0].no, last=nodes[-1].no, offset=offset)
 
-    def _incoming(self, node: Node) -> list[tuple[Link, Change]]:
+    def incoming(self, node: Node) -> list[tuple[Link, Change]]:
+        """The changes that reach a step, each with the way that it comes."""
         found: list[tuple[Link, Change]] = []
-        for link in numbered(self.graph, self.graph.links.get(node.no, ())):
-            change = self.subagents.incoming(node, link) or self.changes.get(link.producer)
-            if change is not None:
+        for link in numbered(self.graph, self.answerers.links(node.no)):
+            told = self.subagents.incoming(node, link) or self.answerers.incoming(node.no, link)
+            if (change := told or self.changes.get(link.producer)) is not None:
                 found.append((link, change))
         return found
 
@@ -263,7 +268,7 @@ class Walk:
         messages = given if isinstance(given, list) else []
         links = self.graph.links.get(node.no, ())
         prefix = self.histories.prefix(links, messages, own_edits=bool(edits.messages))
-        plain = rebuilt_slots(messages, prefix, self._incoming(node))
+        plain = rebuilt_slots(messages, prefix, self.incoming(node))
         plain = [self.subagents.told(node, slot) for slot in plain] if self.subagents.is_told(node) else plain
         edited = edit_slots(plain, edits.messages) if edits.messages else plain
         if "system" in edits.prompt:
@@ -277,7 +282,7 @@ class Walk:
     def rebuilt_call(self, node: Node) -> Call:
         recorded = self.world.payload(node.input_ref) if node.input_ref else None
         edits = self.profile.of(node)
-        input = self.subagents.given(node, rebuilt_value(recorded, self._incoming(node)))
+        input = self.subagents.given(node, rebuilt_value(recorded, self.incoming(node)))
         if node.type is StepType.OUTPUT and recorded is None:
             input = None
         if isinstance(input, dict):
@@ -336,7 +341,7 @@ class Walk:
         return number
 
     def _because(self, node: Node) -> tuple[int, ...]:
-        links = self.graph.links.get(node.no, ())
+        links = self.answerers.links(node.no)
         reached = {
             link.producer
             for link in links
@@ -352,7 +357,7 @@ class Walk:
         if call.changed and (anew := self.subagents.opened(node)) is not None:
             return anew
         recorded = self.world.payload(node.output_ref) if node.output_ref else None
-        producers = list({change.node.no: change for _, change in self._incoming(node)}.values())
+        producers = list({change.node.no: change for _, change in self.incoming(node)}.values())
         output = replaced_in(recorded, producers)
         told = digest(output) != digest(recorded) or (recorded is None and call.changed)
         if not told or not producers:

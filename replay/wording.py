@@ -42,6 +42,27 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def result_kept(no: int, holder: int) -> str:
+    return (
+        f"What step {no} says now cannot be put into the result of step {holder}, "
+        f"which does not hold what it said: {RESULT_KEPT}."
+    )
+
+
+def spoken_between(no: int) -> str:
+    return (
+        f"Between its calls the recording tells the model something before step {no}, and which step that comes from "
+        "cannot be seen: the calls that are made now are followed to their end, and then the replay goes on there."
+    )
+
+
+def not_searched(no: int) -> str:
+    return (
+        f"Step {no} is asked without a search before it, as the recorded calls were: how the search would be asked "
+        "cannot be seen beyond the recording."
+    )
+
+
 def numbered(numbers: Iterable[int]) -> str:
     """`step 3`, or `steps 3, 5 to 7 and 9`, the first few of them."""
     ranges = _ranges(numbers)

@@ -15,12 +15,16 @@ TOOLS: JSONValue = [{"name": "look_up"}, {"name": "measure"}, {"name": "research
 
 @dataclass(frozen=True)
 class Asks:
-    """One call; `inside` are the turns of the agent that answers it, where one does."""
+    """One call; `inside` are the turns of the agent that answers it, where one does.
+
+    `by` is the type of the step that answers: recorders write agents and searches without a tool step around them.
+    """
 
     tool: str
     arguments: JSONObject
     result: JSONValue = None
     inside: Sequence["Turn"] = ()
+    by: Literal[StepType.TOOL, StepType.AGENT, StepType.RETRIEVAL] = StepType.TOOL
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class _Agent:
     task: str
     interleaved: bool = False
     prompted: bool = False
+    searched: bool = False
     steps: list[RecordedStep] = field(default_factory=list)
     said: str = ""
 
@@ -93,26 +98,67 @@ class _Agent:
         groups: list[list[RecordedStep]] = []
         for at, one in enumerate(asked):
             call_id, tool = f"call_{key}.{at}", f"{key}.{at}"
-            result, inside = one.result, list[RecordedStep]()
-            if one.inside:
-                result, inside = _sub_agent(tool, one, self.shape)
-            step = RecordedStep(
-                key=tool, type=StepType.TOOL, name=one.tool, tool_name=one.tool, parent=parent, call_id=call_id,
-                input=one.arguments, output=result,
-            )  # fmt: skip
-            groups.append([step, *inside])
+            result, steps = _answering(one, tool, parent, call_id, self.shape)
+            groups.append(steps)
             content = result if isinstance(result, str) else json.dumps(result)
             self.history.append({"role": "tool", "content": content, "tool_call_id": call_id})
         self.steps += _interleaved(groups) if self.interleaved else [step for group in groups for step in group]
+        if self.searched:
+            self._search(key)
+
+    def _search(self, key: str) -> None:
+        """Look up what was found last, and tell the model, as agents do that search before each request."""
+        query = f"more about {_last_words(self.history)}"
+        text = f"The guide has a page on {query}."
+        self.steps.append(
+            RecordedStep(key=f"{key}.search", type=StepType.RETRIEVAL, name="guide", parent=self.parent,
+                         input={"query": query}, output={"documents": [{"id": "page", "content": text}]})
+        )  # fmt: skip
+        self.history.append({"role": "system", "content": f"From the guide:\n{text}"})
 
 
-def _sub_agent(tool: str, asked: Asks, shape: Shape) -> tuple[str, list[RecordedStep]]:
-    """An agent under a tool step, and what it says last."""
+def _answering(
+    asked: Asks, key: str, parent: str | None, call_id: str, shape: Shape
+) -> tuple[JSONValue, list[RecordedStep]]:  # fmt: skip
+    """The steps that answer a call, and what the model is handed."""
+    if asked.by is StepType.RETRIEVAL:
+        return _search(asked, key, parent)
+    around = parent if asked.by is StepType.AGENT else key
+    result, inside = _sub_agent(key, around, asked, shape) if asked.inside else (asked.result, [])
+    if asked.by is StepType.AGENT:
+        return result, inside
+    step = RecordedStep(
+        key=key, type=StepType.TOOL, name=asked.tool, tool_name=asked.tool, parent=parent, call_id=call_id,
+        input=asked.arguments, output=result,
+    )  # fmt: skip
+    return result, [step, *inside]
+
+
+def _search(asked: Asks, key: str, parent: str | None) -> tuple[JSONValue, list[RecordedStep]]:
+    """A retrieval that nobody's call id names; the model is handed the documents' texts."""
+    texts = [str(text) for text in asked.result] if isinstance(asked.result, list) else []
+    documents: list[JSONValue] = [{"id": str(at), "content": text} for at, text in enumerate(texts)]
+    step = RecordedStep(
+        key=key, type=StepType.RETRIEVAL, name="guide", parent=parent, input={**asked.arguments, "top_k": len(texts)},
+        output={"documents": documents},
+    )  # fmt: skip
+    return "\n".join(texts), [step]
+
+
+def _sub_agent(tool: str, parent: str | None, asked: Asks, shape: Shape) -> tuple[str, list[RecordedStep]]:
+    """An agent that answers a call, and what it says last."""
     task = str(asked.arguments["task"])
-    agent = RecordedStep(key=f"{tool}.agent", type=StepType.AGENT, name="researcher", parent=tool, input={"task": task})
+    agent = RecordedStep(
+        key=f"{tool}.agent", type=StepType.AGENT, name="researcher", parent=parent, input={"task": task}
+    )  # fmt: skip
     inner = _Agent(key=f"{tool}.agent", parent=agent.key, shape=shape, system="You research.", task=f"Task: {task}")
     inner.run(asked.inside)
     return inner.said, [agent, *inner.steps]
+
+
+def _last_words(history: Sequence[JSONValue]) -> str:
+    last = history[-1]
+    return str(last["content"]) if isinstance(last, dict) else ""
 
 
 def _interleaved(groups: Sequence[Sequence[RecordedStep]]) -> list[RecordedStep]:
@@ -124,11 +170,12 @@ def _interleaved(groups: Sequence[Sequence[RecordedStep]]) -> list[RecordedStep]
 def agent_run(
     turns: Sequence[Turn], *, shape: Shape = "flat", interleaved: bool = False, external_id: str = "agents",
     task: str = "How high is the tower, and who built it?", documents: Sequence[str] = (), prompted: bool = False,
+    searched: bool = False,
 ) -> RecordedRun:  # fmt: skip
     """An agent step with its turns, and what it said as output; `documents` are looked up first, and told it."""
     told = "\n".join((task, *documents))
     agent = _Agent(key="main", parent="main", shape=shape, system="You answer as a guide to the town would answer.",
-                   task=told, interleaved=interleaved, prompted=prompted)  # fmt: skip
+                   task=told, interleaved=interleaved, prompted=prompted, searched=searched)  # fmt: skip
     if documents:
         found: list[JSONValue] = [{"id": str(at), "content": text} for at, text in enumerate(documents)]
         agent.steps.append(
@@ -161,5 +208,6 @@ ORIGIN = Asks(
     "research", {"task": "find out who has built the tower"},
     inside=((BUILDER,), Says("I found out that Ada Example built it.")),
 )  # fmt: skip
+FOUND = Asks("search", {"query": "tickets for the tower"}, ["Tickets are 9 euros.", "Closed."], by=StepType.RETRIEVAL)
 NESTED: Sequence[Turn] = ((RESEARCH,), ANSWER)
 TEAM: Sequence[Turn] = ((RESEARCH, ORIGIN), ANSWER)

@@ -10,10 +10,11 @@ from replay.edits import NO_EDITS
 from replay.graph import Node
 from replay.history import Followed
 from replay.hooks.points import NOWHERE, Key, Verdict, failed, stop_text, stopped
-from replay.loops import Loop, spoken_to
+from replay.loops import Loop
 from replay.problems import Stopped
 from replay.rebuild import answer_of
 from replay.subagents import RAN
+from replay.telling import spoken_to
 from replay.world import Answer, Call, Diverged, Event, Gone, Resolved
 from traces.canonical import digest
 from traces.json_types import JSONValue

@@ -28,16 +28,22 @@ def _talk(asked: st.SearchStrategy[Asks], most: int) -> st.SearchStrategy[Sequen
 
 
 agents = st.builds(
-    Asks, st.just("research"), st.fixed_dictionaries({"task": texts}), st.none(), _talk(plain, 2)
+    Asks, st.just("research"), st.fixed_dictionaries({"task": texts}), st.none(), _talk(plain, 2),
+    st.sampled_from([StepType.TOOL, StepType.AGENT]),
+)  # fmt: skip
+searches = st.builds(
+    Asks, st.just("search"), st.fixed_dictionaries({"query": texts}), st.lists(texts, max_size=2),
+    by=st.just(StepType.RETRIEVAL),
 )  # fmt: skip
 runs = st.builds(
     agent_run,
-    _talk(st.one_of(plain, agents), 3),
+    _talk(st.one_of(plain, agents, searches), 3),
     shape=st.sampled_from(["flat", "nodes"]),
     interleaved=st.booleans(),
     task=texts,
     documents=st.lists(texts, max_size=3),
     prompted=st.booleans(),
+    searched=st.booleans(),
 )
 policies = st.builds(
     Policy,
@@ -92,7 +98,7 @@ def _asking() -> st.SearchStrategy[Any]:
         ]
         return {"output": {"content": None, "tool_calls": calls}}
 
-    return st.builds(said, st.lists(st.one_of(plain, agents), min_size=1, max_size=3))
+    return st.builds(said, st.lists(st.one_of(plain, agents, searches), min_size=1, max_size=3))
 
 
 def alike(fork: Replay) -> Any:
