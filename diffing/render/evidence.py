@@ -42,6 +42,7 @@ class ProbeRow:
 class Told:
     """One answer, ready to be written down."""
 
+    title: str
     heading: str
     conclusion: str
     confidence: str
@@ -67,6 +68,7 @@ def _told(found: Evidence) -> Told:
     titles = {atom.id: atom.title for atom in found.atoms}
     whole = {atom.id for atom in found.atoms if atom.testable and atom.parent is None}
     return Told(
+        title="Tried by replaying" if found.confidence == "low" else "Proved by replaying",
         heading=_VERDICTS[found.verdict], conclusion=found.conclusion, confidence=found.confidence, rule=found.rule,
         question=found.question.text, noise=_noise(found.noise), counted=counted(found),
         atoms=[_atom(atom, found.shares) for atom in found.atoms[:_SHOWN]],

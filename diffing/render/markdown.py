@@ -83,7 +83,7 @@ def _reasons(report: DiffReport) -> Iterator[str]:
 
 def _proved(report: DiffReport) -> Iterator[str]:
     for one in told(report.evidence):
-        yield f"\n## Proved by replaying: {escaped(one.heading.lower())}\n"
+        yield f"\n## {one.title}: {escaped(one.heading.lower())}\n"
         yield f"**{escaped(one.conclusion)}**\n"
         for line in (f"{one.confidence} confidence: {one.rule}", one.noise, f"Compared: {one.question}; {one.scope}.",
                      f"{one.counted}."):  # fmt: skip

@@ -15,6 +15,11 @@ WORDS: Final = (
      "changing this step alone."),
     ("confidence", "high: replays show it both ways and rule out chance. medium: one way only, several causes "
      "together, or the only change that is left. low: only the recordings speak for it. noise: chance does as much."),
+    ("enough, needed, share", "Enough: made alone on the base, the change gives the candidate’s outcome. Needed: "
+     "without it the candidate’s outcome is gone. Share: how much of the difference is due to it, averaged over every "
+     "order in which the changes can be made."),
+    ("chance, p", "Models may answer the same request differently. p is how often chance alone would set the two sides "
+     "apart as clearly as was seen; below 0.01 counts as ruled out."),
     ("ruled out", "inert: the step answered as before. unreached: nothing recorded leads from it to the answer. "
      "dominated: every way to the answer passes a step that answered as before."),
     ("ARS, tool accuracy", "Agent Regression Score, as the system Kurral defines it: 0.9 and more is excellent, 0.7 "

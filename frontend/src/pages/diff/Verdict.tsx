@@ -16,8 +16,8 @@ export function Verdict(): ReactElement {
       <div className={classes.words}>
         <h2>{verdictTitle(attribution)}</h2>
         <Sentence attribution={attribution} summary={summary} />
-        {brief && <Lines brief={brief} />}
-        <Evidence attribution={attribution} />
+        {brief && <Lines brief={brief} confidence={attribution.confidence} />}
+        {attribution.evidence.length > 0 && <EvidenceList lines={attribution.evidence} />}
       </div>
       <Figures scores={scores} deltas={deltas} />
     </section>
@@ -44,7 +44,7 @@ function Sentence({ attribution, summary }: { attribution: Attribution; summary:
 }
 
 /** What a reader who knows nothing else needs; the cause itself is the sentence above. */
-function Lines({ brief }: { brief: Brief }): ReactElement {
+function Lines({ brief, confidence }: { brief: Brief; confidence: Attribution["confidence"] }): ReactElement {
   return (
     <dl className={classes.brief}>
       <dt>What is compared</dt>
@@ -53,7 +53,7 @@ function Lines({ brief }: { brief: Brief }): ReactElement {
       <dd>{brief.changed}</dd>
       <dt>How sure, and why</dt>
       <dd>
-        <b>{brief.confidence}</b>. {brief.why}
+        <HowSure words={brief.confidence} confidence={confidence} /> {brief.why}
       </dd>
       <dt>What next</dt>
       <dd>{brief.next}</dd>
@@ -61,41 +61,33 @@ function Lines({ brief }: { brief: Brief }): ReactElement {
   );
 }
 
-function Evidence({ attribution }: { attribution: Attribution }): ReactElement | null {
-  const confidence = attribution.confidence && CONFIDENCE[attribution.confidence];
-  if (!confidence && attribution.evidence.length === 0) return null;
+function HowSure({ words, confidence }: { words: string; confidence: Attribution["confidence"] }): ReactElement {
+  if (!confidence || words !== confidence) return <span className="chip">{words}</span>;
+  const { mark, means, words: said } = CONFIDENCE[confidence];
   return (
-    <div className={classes.evidence}>
-      {confidence && (
-        <Tooltip label={confidence.means}>
-          <span className={`chip ${confidence.mark}`} tabIndex={0}>
-            <LabelGlyph mark={confidence.mark} silent />
-            {confidence.words}
-          </span>
-        </Tooltip>
-      )}
-      {attribution.evidence.length > 0 && <EvidenceList lines={attribution.evidence} />}
-    </div>
+    <Tooltip label={means}>
+      <span className={`chip ${mark}`} tabIndex={0}>
+        <LabelGlyph mark={mark} silent />
+        {said}
+      </span>
+    </Tooltip>
   );
 }
 
-/** Lines of evidence in sight from the start. */
-const SHOWN = 1;
-
 function EvidenceList({ lines }: { lines: readonly string[] }): ReactElement {
-  const [all, setAll] = useState(lines.length <= SHOWN + 1);
+  const [open, setOpen] = useState(false);
+  if (!open) {
+    return (
+      <UnstyledButton className={classes.more} aria-expanded={false} onClick={() => setOpen(true)}>
+        {counted(lines.length, "line")} of evidence
+      </UnstyledButton>
+    );
+  }
   return (
-    <ul aria-label="Evidence">
-      {(all ? lines : lines.slice(0, SHOWN)).map((line) => (
+    <ul aria-label="Evidence" className={classes.evidence}>
+      {lines.map((line) => (
         <li key={line}>{line}</li>
       ))}
-      {!all && (
-        <li>
-          <UnstyledButton className={classes.more} onClick={() => setAll(true)}>
-            {counted(lines.length - SHOWN, "more line")} of evidence
-          </UnstyledButton>
-        </li>
-      )}
     </ul>
   );
 }
