@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Final
 from uuid import UUID
 
@@ -138,13 +139,15 @@ def _offers_before_calls(seen: dict[str, _Seen]) -> Iterator[str]:
         yield from rows.values_list("ref", flat=True)
 
 
-def _whole(lists: Iterable[JSONValue]) -> Iterator[JSONValue]:
+def _whole(lists: list[JSONValue]) -> Iterator[JSONValue]:
     """The entries of stored lists of tools, whole; a list of which a part is missing is left out."""
+    try:
+        stored = parts.fetch_closure(parts.references(lists), store.load)
+    except parts.MissingPart:
+        if len(lists) > 1:
+            yield from chain.from_iterable(_whole([one]) for one in lists)
+        return
     for value in lists:
-        try:
-            stored = parts.fetch_closure(parts.references(value), store.load)
-        except parts.MissingPart:
-            continue
         whole = parts.assemble(value, stored)
         yield from whole if isinstance(whole, list) else ()
 

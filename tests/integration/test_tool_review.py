@@ -15,7 +15,10 @@ from replay.models import ToolDecision
 from replay.problems import ReplayRefused
 from replay.schemas import ToolView
 from tests.replay_runs import order_desk
-from traces.models import Run
+from traces import services as services_of_traces
+from traces.json_types import JSONObject
+from traces.models import Artifact, Run
+from traces.parts import Splitter
 from traces.services import record
 
 pytestmark = pytest.mark.django_db
@@ -93,6 +96,16 @@ def test_the_list_takes_as_many_queries_for_many_runs_as_for_few() -> None:
             assert tools()["get_order"].calls == 1 + 11 * at
         counts.append(len(queries))
     assert counts[0] == counts[1]
+
+
+def test_what_an_offer_has_lost_is_missing_there_alone() -> None:
+    lost: JSONObject = {"name": "search_policy", "description": "Gone."}
+    kept = {"name": "get_order", "description": "Reads."}
+    offering([lost], "desk-1")
+    offering([kept], "desk-2")
+    with services_of_traces.retention():
+        Artifact.objects.filter(sha256=Splitter().part_digest(lost)).delete()
+    assert {name: tool.description for name, tool in tools().items()} == {"get_order": "Reads.", "search_policy": ""}
 
 
 def test_a_decision_holds_and_says_who_made_it() -> None:
