@@ -1,9 +1,18 @@
 """Which recorded tool call answers a new one."""
 
+from typing import Final
+from uuid import uuid4
+
 import pytest
 
-from replay.matching import RecordedCalls, similarity
+from replay.graph import Node
+from replay.matching import RecordedCalls, most_alike, similarity
+from replay.policy import Policy
+from replay.resolvers import Resolvers
+from replay.world import Call
+from tests.unit.test_replay_walk import MemoryWorld
 from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import Reason, StepType
 
 
 @pytest.mark.parametrize(
@@ -82,6 +91,25 @@ def test_a_semantic_match_uses_the_recorded_call_up() -> None:
     assert match.similarity > 0.95
     calls.use(match.call)
     assert calls.similar("ask", question, 0.85) is None
+
+
+SHORTER: Final[JSONObject] = {"at": "San Francisco"}
+LONGER: Final[JSONObject] = {"at": "San Francisco, CA"}
+ALIKE: Final = 26 / 30
+
+
+@pytest.mark.parametrize(("threshold", "hit"), [(ALIKE, True), (ALIKE + 0.001, False), (0.0, True)])
+def test_a_threshold_is_reached_by_what_equals_it_and_by_nothing_less(threshold: float, hit: bool) -> None:
+    calls: RecordedCalls[str] = RecordedCalls()
+    calls.add("a", "weather", LONGER)
+    assert (calls.similar("weather", SHORTER, threshold) is not None) == hit
+    for more in ("", "\nthe same words"):
+        found = most_alike(f"san francisco{more}", [f"san francisco, ca{more}"], threshold)
+        assert (found is not None) == hit
+    node = Node(no=1, id=uuid4(), type=StepType.TOOL, name="weather", input_ref="in", output_ref="out")
+    call = Call(no=1, parent=None, type=StepType.TOOL, name="weather", input=SHORTER, node=node, changed=True)
+    chain = Resolvers(Policy(semantic_threshold=threshold), MemoryWorld({"in": LONGER, "out": "foggy"}))
+    assert (chain.resolve(call).reason is Reason.CACHE_SEMANTIC) == hit
 
 
 def test_another_tool_never_matches() -> None:

@@ -35,8 +35,18 @@ def test_every_determining_field_counts(changed: JSONObject) -> None:
     assert model_signature(REQUEST | changed) != model_signature(REQUEST)
 
 
-def test_the_model_counts() -> None:
+def test_the_model_and_its_provider_count() -> None:
     assert model_signature(REQUEST, model="desk-2") != model_signature(REQUEST)
+    other = signature(type=StepType.MODEL, name="chat", input=REQUEST, provider="far away", model="desk-1")
+    assert other != model_signature(REQUEST)
+
+
+def test_zero_and_empty_are_values() -> None:
+    def search(asked: JSONObject) -> str:
+        return signature(type=StepType.RETRIEVAL, name="guide", input=asked)
+
+    assert search({"query": "", "top_k": 0, "filters": {}}) != search({})
+    assert search({"query": "x", "top_k": None}) == search({"query": "x"})
 
 
 def test_fields_that_name_the_request_do_not_count() -> None:
