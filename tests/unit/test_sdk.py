@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -40,10 +40,15 @@ def named(run: RecordedRun, name: str) -> RecordedStep:
     return next(step for step in run.steps if step.name == name)
 
 
-def test_a_run_is_read_back_as_it_happened(recorder: Recorder, tmp_path: Path) -> None:
-    call = {"id": "c1", "type": "function", "function": {"name": "get_order", "arguments": '{"id": 7}'}}
-    answer = {"role": "assistant", "content": None, "tool_calls": [call]}
-    usage = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 5}}
+QUESTION: Final = [{"role": "user", "content": "Where is order 7?"}]
+CALL: Final = {"id": "c1", "type": "function", "function": {"name": "get_order", "arguments": '{"id": 7}'}}
+ASKS: Final = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+USAGE: Final = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 5}}
+
+
+@pytest.fixture
+def order_7(recorder: Recorder, tmp_path: Path) -> RecordedRun:
+    """A run with a step of every kind, as it is read back."""
     with recorder.run("Order 7", input={"customer": "Mira"}, tags=["demo"], metadata={"team": "desk"}):
         with recorder.agent("desk", input={"task": "Where is order 7?"}) as agent:
             with recorder.prompt(
@@ -52,25 +57,22 @@ def test_a_run_is_read_back_as_it_happened(recorder: Recorder, tmp_path: Path) -
                 prompt.output = "Help Mira."
             with recorder.retrieval("policies", query="order", top_k=2) as found:
                 found.output = [{"id": "shipping", "content": "3 days", "score": 0.5}]
-            question = [{"role": "user", "content": "Where is order 7?"}]
-            with recorder.model("m1", provider="local", messages=question, parameters={"temperature": 0}) as model:
-                model.answered({"choices": [{"message": answer, "finish_reason": "tool_calls"}], "usage": usage})
+            with recorder.model("m1", provider="local", messages=QUESTION, parameters={"temperature": 0}) as model:
+                model.answered({"choices": [{"message": ASKS, "finish_reason": "tool_calls"}], "usage": USAGE})
             with recorder.tool("get_order", {"id": 7}, call_id="c1") as tool:
                 tool.output = {"status": "shipped"}
             with recorder.validator("has status", input={"text": "x"}) as check:
                 check.decide(False, "no status in the answer")
             agent.output = {"text": "It is shipped."}
         recorder.output("It is shipped.", citations=["shipping"]).record()
-    run = recorded(recorder, tmp_path)
-    assert (run.name, run.app, run.environment, run.status) == (
-        "Where is order 7?",
-        "desk",
-        "test",
-        RunStatus.COMPLETED,
-    )
-    assert run.tags == ("demo",)
-    assert run.metadata == {"team": "desk", "input": {"customer": "Mira"}}
-    assert [(step.type, step.name) for step in run.steps] == [
+    return recorded(recorder, tmp_path)
+
+
+def test_a_run_is_read_back_with_its_steps_in_order(order_7: RecordedRun) -> None:
+    assert (order_7.name, order_7.app, order_7.environment) == ("Where is order 7?", "desk", "test")
+    assert (order_7.status, order_7.tags) == (RunStatus.COMPLETED, ("demo",))
+    assert order_7.metadata == {"team": "desk", "input": {"customer": "Mira"}}
+    assert [(step.type, step.name) for step in order_7.steps] == [
         (StepType.AGENT, "desk"),
         (StepType.PROMPT, "desk.system"),
         (StepType.RETRIEVAL, "policies"),
@@ -79,29 +81,27 @@ def test_a_run_is_read_back_as_it_happened(recorder: Recorder, tmp_path: Path) -
         (StepType.VALIDATOR, "has status"),
         (StepType.OUTPUT, "output"),
     ]
-    model_step = named(run, "m1")
-    assert model_step.input == {"messages": question, "parameters": {"temperature": 0}}
+    assert all(step.started_at and step.ended_at and step.ended_at >= step.started_at for step in order_7.steps)
+    assert {step.parent for step in order_7.steps[1:-1]} == {order_7.steps[0].key}
+
+
+def test_every_kind_of_step_is_read_back_with_what_it_was_given_and_made(order_7: RecordedRun) -> None:
+    model, tool, check = (named(order_7, name) for name in ("m1", "get_order", "has status"))
+    assert model.input == {"messages": QUESTION, "parameters": {"temperature": 0}}
     calls = [{"id": "c1", "name": "get_order", "arguments": {"id": 7}}]
-    assert model_step.output == {
-        "message": {"role": "assistant", "content": None, "tool_calls": calls},
-        "finish_reason": "tool_calls",
-    }
-    assert (model_step.tokens_in, model_step.tokens_out, model_step.tokens_cached) == (12, 3, 5)
-    tool_step = named(run, "get_order")
-    assert (tool_step.input, tool_step.output, tool_step.call_id) == ({"id": 7}, {"status": "shipped"}, "c1")
-    assert named(run, "policies").output == {"documents": [{"id": "shipping", "content": "3 days", "score": 0.5}]}
-    assert named(run, "desk.system").input == {
+    said = {"role": "assistant", "content": None, "tool_calls": calls}
+    assert model.output == {"message": said, "finish_reason": "tool_calls"}
+    assert (model.tokens_in, model.tokens_out, model.tokens_cached) == (12, 3, 5)
+    assert (tool.input, tool.output, tool.call_id) == ({"id": 7}, {"status": "shipped"}, "c1")
+    assert named(order_7, "policies").output == {"documents": [{"id": "shipping", "content": "3 days", "score": 0.5}]}
+    assert named(order_7, "desk.system").input == {
         "template": "Help {who}.",
         "template_id": "desk.system",
         "version": "3",
         "variables": {"who": "Mira"},
     }
-    check_step = named(run, "has status")
-    assert (check_step.status, check_step.error) == (StepStatus.ERROR, "no status in the answer")
-    assert named(run, "output").output == {"text": "It is shipped.", "citations": ["shipping"]}
-    assert all(step.started_at and step.ended_at and step.ended_at >= step.started_at for step in run.steps)
-    agent_key = run.steps[0].key
-    assert {step.parent for step in run.steps[1:-1]} == {agent_key}
+    assert (check.status, check.error) == (StepStatus.ERROR, "no status in the answer")
+    assert named(order_7, "output").output == {"text": "It is shipped.", "citations": ["shipping"]}
 
 
 def test_decorated_functions_keep_their_results_and_record_their_arguments(recorder: Recorder, tmp_path: Path) -> None:
