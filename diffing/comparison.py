@@ -124,10 +124,12 @@ class Comparison:
 
     @property
     def derived(self) -> bool:
-        """Whether one of the runs was forked from the other, or both from one source."""
-        sources = {self.base.run.source_run, self.candidate.run.source_run} - {None}
-        related = self.base.run.source_run == self.candidate.run.source_run
-        return bool(sources) and (related or bool(sources & {self.base.run.id, self.candidate.run.id}))
+        """Whether one of the runs derives from the other, or both from one, over any number of forks."""
+        base, candidate = self.base.run, self.candidate.run
+        if base.id == candidate.id:
+            return base.source_run is not None
+        lines = ({run.id, run.source_run, *run.ancestors} - {None} for run in (base, candidate))
+        return bool(set.intersection(*lines))
 
 
 def _request(step: SideStep) -> str | None:

@@ -184,7 +184,8 @@ def _facts(run: Run) -> RunFacts:
     counted = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
     return RunFacts(
         id=run.id, name=run.name, app=run.app, status=run.status, source=run.source, started_at=run.started_at,
-        fork_sequence_no=run.fork_sequence_no, source_run=run.source_run_id, tokens_in=run.tokens_in,
+        fork_sequence_no=run.fork_sequence_no, source_run=run.source_run_id, ancestors=_ancestors(run),
+        tokens_in=run.tokens_in,
         tokens_out=run.tokens_out, cost_usd=float(run.cost_usd) if run.cost_usd is not None else None,
         duration_ms=run.duration_ms, error_count=run.error_count,
         labels={"live": run.step_count - sum(counted.values()), **counted}, tags=tuple(run.tags), metadata=run.metadata,
@@ -203,6 +204,23 @@ def _links(run_id: UUID) -> list[Link]:
         "producer_no", "consumer_no", "kind", "consumer_path", "evidence"
     )
     return [Link(*row) for row in rows.order_by("consumer_no", "producer_no").iterator(chunk_size=5_000)]
+
+
+def origins(run: Run) -> dict[UUID, UUID]:
+    """For steps of a run that replay others: the step first recorded."""
+    above = _origins(run)
+    rows = Step.objects.filter(run=run, source_step__isnull=False).values_list("id", "source_step")
+    return {id: above.get(source, source) for id, source in rows if source is not None}
+
+
+def _ancestors(run: Run) -> tuple[UUID, ...]:
+    """The runs that a run derives from, the nearest first."""
+    found: list[UUID] = []
+    source = run.source_run
+    while source is not None and len(found) < _ANCESTORS:
+        found.append(source.id)
+        source = source.source_run
+    return tuple(found)
 
 
 def _origins(run: Run) -> dict[UUID, UUID]:

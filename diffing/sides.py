@@ -84,6 +84,7 @@ class RunFacts:
     started_at: datetime | None = None
     fork_sequence_no: int | None = None
     source_run: UUID | None = None
+    ancestors: tuple[UUID, ...] = ()  # what it derives from over any number of forks, the nearest first
     tokens_in: int = 0
     tokens_out: int = 0
     cost_usd: float | None = None

@@ -69,12 +69,13 @@ class AppliedProfile:
     def of(self, node: Node) -> Edits:
         return self.by_step.get(node.no, NO_EDITS)
 
-    def of_new(self, *, type: StepType, name: str, model: str = "") -> Edits:
-        """What entries that match by type set on a step that the recording does not have."""
+    def of_new(self, *, type: StepType, name: str, at: int, model: str = "") -> Edits:
+        """What entries that match by type set on a step that the recording does not have, after its step `at`."""
         found = [
             (index, entry)
             for index, entry in enumerate(self.profile.overrides)
             if entry.match.step is None and entry.match.type is type and _globs(entry, name, model)
+            if entry.match.takes_in(at)
         ]
         return _merged(found, type) if found else NO_EDITS
 
@@ -143,6 +144,7 @@ def _typed(entry: Override, graph: Graph) -> list[Node]:
         node
         for node in graph.nodes
         if node.type is entry.match.type and _globs(entry, node.called if node.tool_name else node.name, node.model)
+        if entry.match.takes_in(node.no)
     ]
 
 

@@ -11,20 +11,29 @@ from traces.vocabulary import StepType
 
 
 class Match(Schema):
-    """Which steps an entry applies to: one step by id or number, or a type with name and model globs."""
+    """Which steps an entry applies to: one step by id or number, or a type with name and model globs.
+
+    `since` and `before` are numbers of steps: a type holds from the one on, and up to the other one.
+    """
 
     step: str | int | None = None
     type: StepType | None = None
     name: str | None = None
     model: str | None = None
+    since: Annotated[int, Field(ge=1)] | None = None
+    before: Annotated[int, Field(ge=1)] | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> "Match":
         if self.step is None and self.type is None:
             raise ValueError("a match needs `step` or `type`")
-        if self.step is not None and (self.type or self.name or self.model):
-            raise ValueError("`step` names one step: leave out type, name and model")
+        if self.step is not None and (self.type or self.name or self.model or self.since or self.before):
+            raise ValueError("`step` names one step: leave out type, name, model, since and before")
         return self
+
+    def takes_in(self, number: int) -> bool:
+        """Whether a step lies within `since` and `before`."""
+        return (self.since is None or number >= self.since) and (self.before is None or number < self.before)
 
 
 # Names of a model request that `parameters` cannot set, because they have a field of their own or are no parameters.

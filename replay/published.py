@@ -29,7 +29,12 @@ _RULES: Final[dict[str, dict[str, Any]]] = {
     "Match": {
         "anyOf": [_SAYS_STEP, {"required": ["type"], "properties": {"type": _SAID}}],
         "if": _SAYS_STEP,
-        "then": {"properties": {name: {"enum": [None, ""]} for name in ("type", "name", "model")}},
+        "then": {
+            "properties": {
+                **{name: {"enum": [None, ""]} for name in ("type", "name", "model")},
+                **{name: {"type": "null"} for name in ("since", "before")},
+            },
+        },
     },
     "Override": {"minProperties": 2},  # the match and something to set
     # a whole message stands for content and role

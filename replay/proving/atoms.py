@@ -226,24 +226,13 @@ def fields_of(profile: Mapping[str, Any]) -> dict[str, tuple[Slot, JSONValue]]:
     return found
 
 
-def between_profiles(base: Mapping[str, Any], candidate: Mapping[str, Any]) -> tuple[list[Change], list[JSONObject]]:
-    """What two forks of one run do differently, and the overrides that both have."""
-    left, right = fields_of(base), fields_of(candidate)
-    changes: list[Change] = []
-    common: list[JSONObject] = []
-    for at, key in enumerate(dict.fromkeys([*left, *right])):
-        slot = (left.get(key) or right[key])[0]
-        before: Value = left[key][1] if key in left else ABSENT
-        after: Value = right[key][1] if key in right else ABSENT
-        if before == after:
-            common.append(slot.entry(right[key][1]))
-            continue
-        atom = Atom(
-            id=f"{slot.category}-{key[:10]}", category=_category(slot), title=title(slot, before, after),
-            rank=(_ORDER.index(_category(slot)), at),
-        )  # fmt: skip
-        changes.append(Change(atom=atom, on_base=(slot,), on_candidate=(slot,), base=before, candidate=after))
-    return changes, common
+def category_of(slot: Slot) -> Any:
+    return _CATEGORIES[slot.category]
+
+
+def rank_of(slot: Slot, at: int) -> tuple[float, ...]:
+    """The prior: by kind, then in the order in which somebody wrote it down."""
+    return (_ORDER.index(category_of(slot)), at)
 
 
 def title(slot: Slot, base: Value, candidate: Value) -> str:
@@ -307,16 +296,14 @@ def _single(match: JSONObject, category: str, value: JSONObject) -> Iterator[tup
             yield Slot(match=match, category=category, field=name), item
 
 
-def _category(slot: Slot) -> Any:
-    return _CATEGORIES[slot.category]
-
-
 def _where(slot: Slot) -> str:
     match = slot.match
     if match.get("step") is not None:
         return f"step {match['step']}"
     named = match.get("name") or match.get("model")
-    return f"{match.get('type')} steps" + (f" ({named})" if named else "")
+    since = f" from step {match['since']} on" if match.get("since") is not None else ""
+    before = f" before step {match['before']}" if match.get("before") is not None else ""
+    return f"{match.get('type')} steps" + (f" ({named})" if named else "") + since + before
 
 
 def _said(value: JSONValue) -> str:

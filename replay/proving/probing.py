@@ -33,7 +33,6 @@ from replay.proving.watching import Lost, Missed, Watch
 from replay.proving.worlds import RecordedWorld, Unanswered
 from replay.walk import Walk
 from replay.world import Call
-from traces import ignore_lists
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import MissingPart
@@ -70,7 +69,7 @@ class Laboratory:
         self.expected: list[Ask] = []
         self._graphs: dict[tuple[UUID, int], Graph] = {}
         # As replays do: what the app has accepted to leave out makes no call another one.
-        self._ignoring = ignore_lists.current(self.subject.base.app)
+        self._ignoring = self.subject.seen.comparison.base.ignoring
         self._recordings = Recordings(alike=Signatures(self.subject.base.app, self._ignoring.version))
         self.arguments = outcomes.wants_arguments(self.question)
         sides: tuple[Side, Side] = ("base", "candidate")

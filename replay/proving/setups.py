@@ -7,7 +7,7 @@ from replay.loading import Payloads
 from replay.models import Proof, ProofProbe
 from replay.overrides import Match, Override, OverrideProfile, ToolOverride
 from replay.policy import Policy
-from replay.proving import recordings
+from replay.proving import lineage, recordings
 from replay.proving.coupling import Coupling
 from replay.proving.lab import Side
 from replay.schemas import ReplayRequest
@@ -38,6 +38,7 @@ def coupled(proof: Proof, setup: Setup, recording: recordings.Recordings) -> Cou
     """The recordings for a replay: its side's first, then the other side's, then those of earlier probes."""
     base, candidate = proof.diff.base_id, proof.diff.candidate_id
     own = [base, candidate] if setup.side == "base" else [candidate, base]
+    own += lineage.between(proof.diff.base, proof.diff.candidate)
     probes = ProofProbe.objects.filter(proof__diff=proof.diff_id, repeat=0, session__status__in=COMPLETED)
     earlier = probes.order_by("session__created_at", "id").values_list("session__run_id", flat=True)
     return recordings.coupling(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,11 +15,12 @@ from replay import preflight, pricing
 from replay.edits import apply_profile
 from replay.graph import Graph
 from replay.loading import Payloads, load_graph
-from replay.models import ReplaySession
 from replay.overrides import OverrideProfile
-from replay.proving.atoms import ABSENT, Absent, Change, Changes, between_profiles, title
+from replay.proving import layers
+from replay.proving.atoms import ABSENT, Absent, Change, Changes, title
 from replay.proving.certificates import certify
 from replay.proving.lab import Atom, Side
+from replay.proving.lineage import Lattice, lattice
 from replay.proving.making import Found
 from replay.proving.roots import roots
 from replay.proving.watching import CALLED
@@ -32,7 +34,6 @@ from traces.vocabulary import Label, Reason, StepType
 
 _MADE_UP: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED, Reason.DENIED, Reason.STOPPED})
 _LISTED: Final = 5
-_NOTHING: Final[JSONObject] = {"overrides": []}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """`lattice`: both runs are forks of one at one step, or one is the source, and replays begin there."""
+    """`lattice`: both runs derive from one, or one from the other, and replays begin there."""
 
     base: Run
     candidate: Run
@@ -68,28 +69,22 @@ class Subject:
         return run.id, self.places[side].fork if self.lattice else 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Lattice:
-    source: Run
-    fork: int
-    base: JSONObject
-    candidate: JSONObject
-
-
 def subject_of(base: Run, candidate: Run) -> Subject:
     """Everything that the recordings say about the difference."""
-    seen = examine(diffs.side(base, links=True), diffs.side(candidate, links=True), store.available)
-    lattice = _lattice(base, candidate)
-    if lattice is None:
-        found = roots(seen, store.available)
+    under = diffs.list_for(base, candidate)
+    left, right = (diffs.side(run, links=True, under=under) for run in (base, candidate))
+    seen = examine(left, right, store.available)
+    found = lattice(base, candidate)
+    changes = None if found is None else _forked(seen, found)
+    if found is None or changes is None:
+        own = roots(seen, store.available)
         places: dict[Side, Place] = {
             "base": Place(run=base, fork=_first(seen, 0)), "candidate": Place(run=candidate, fork=_first(seen, 1)),
         }  # fmt: skip
         continued = Found(seen=seen, load=store.available).continued
-        changes = Changes(changes={change.atom.id: change for change in found}, lattice=False, continued=continued)
+        changes = Changes(changes={change.atom.id: change for change in own}, lattice=False, continued=continued)
     else:
-        changes = _forked(seen, lattice)
-        here = Place(run=lattice.source, fork=lattice.fork)
+        here = Place(run=found.source, fork=found.fork)
         places = {"base": here, "candidate": here}
     return Subject(base=base, candidate=candidate, seen=seen, changes=changes, places=places, sampled=_is_sampled(seen))
 
@@ -114,46 +109,37 @@ def unserved(subject: Subject) -> list[str]:
     return list(found)
 
 
-def _lattice(base: Run, candidate: Run) -> _Lattice | None:
-    """How the two derive from one run; None where they do not, or not at one step."""
-    profiles = {run.id: _profile(run) for run in (base, candidate)}
-    if candidate.source_run_id == base.id and (forked := profiles[candidate.id]) is not None:
-        return _Lattice(source=base, fork=candidate.fork_sequence_no or 1, base=_NOTHING, candidate=forked)
-    if base.source_run_id == candidate.id and (forked := profiles[base.id]) is not None:
-        return _Lattice(source=candidate, fork=base.fork_sequence_no or 1, base=forked, candidate=_NOTHING)
-    left, right = profiles[base.id], profiles[candidate.id]
-    together = base.source_run is not None and base.source_run_id == candidate.source_run_id
-    if together and left is not None and right is not None and base.fork_sequence_no == candidate.fork_sequence_no:
-        assert base.source_run is not None  # as `together` says
-        return _Lattice(source=base.source_run, fork=base.fork_sequence_no or 1, base=left, candidate=right)
-    return None
-
-
-def _profile(run: Run) -> JSONObject | None:
-    """What the session that made a run changed; None for a recording, and a replay that another store made."""
-    session = ReplaySession.objects.filter(run=run).select_related("profile").first()
-    profile = None if session is None else session.profile.profile
-    return profile if isinstance(profile, dict) else None
-
-
-def _forked(seen: Examined, lattice: _Lattice) -> Changes:
-    changes, common = between_profiles(lattice.base, lattice.candidate)
-    graph = load_graph(lattice.source.id, lattice.fork)
-    payloads = Payloads()
-    known = [_known(seen, change, graph, payloads) for change in changes]
-    made_up = list(_made_up(seen, lattice.fork))
+def _forked(seen: Examined, found: Lattice) -> Changes | None:
+    """The changes between two replays of one run; None where they cannot be told apart."""
+    graph = load_graph(found.source.id, found.fork)
+    try:
+        base, candidate = layers.settings(found.base), layers.settings(found.candidate)
+        changes, common = layers.between(base, candidate, partial(_steps, graph))
+    except layers.Uncountable:
+        return None
+    payloads, origins = Payloads(), diffs.origins(found.source)
+    known = [_known(seen, change, graph, payloads, origins) for change in changes]
+    made_up = list(_made_up(seen, found.fork))
     return Changes(changes={change.atom.id: change for change in (*known, *made_up)}, common=tuple(common))
 
 
-def _known(seen: Examined, change: Change, graph: Graph, payloads: Payloads) -> Change:
+def _steps(graph: Graph, match: JSONObject) -> frozenset[int]:
+    """The steps that a match takes in, whatever is set there."""
+    profile = OverrideProfile.model_validate({"overrides": [{"match": match, "output": None}]})
+    return frozenset(apply_profile(profile, graph).by_step)
+
+
+def _known(
+    seen: Examined, change: Change, graph: Graph, payloads: Payloads, origins: Mapping[UUID, UUID]
+) -> Change:  # fmt: skip
     """A change with the steps that it acts on, what they recorded, and whether it can have mattered."""
     slot = change.on_base[0]
     value = change.candidate if not isinstance(change.candidate, Absent) else change.base
     assert not isinstance(value, Absent)  # one of the two sets it
-    profile = OverrideProfile.model_validate({"overrides": [slot.entry(value)]})
+    profile = OverrideProfile.model_validate({"overrides": [slot.entry(value) for slot in change.on_base]})
     numbers = sorted(apply_profile(profile, graph).by_step)
-    origins = {graph.by_no[no].id for no in numbers}
-    pairs = [pair for pair in seen.comparison.pairs if _stands_for(pair, origins)]
+    first_recorded = {origins.get(graph.by_no[no].id, graph.by_no[no].id) for no in numbers}
+    pairs = [pair for pair in seen.comparison.pairs if _stands_for(pair, first_recorded)]
     recorded = _recorded(change, graph, numbers, payloads)
     rank = change.atom.rank
     first = pairs[0] if pairs else None

@@ -20,11 +20,13 @@ from replay.models import Proof, ProofProbe, ReplaySession
 from replay.proving import running, services
 from replay.proving.probing import Laboratory
 from tests.provider_server import Exchange, openai_chunk, provider_server
-from tests.replay_runs import Asks, Says, order_desk
+from tests.replay_runs import SYSTEM, Asks, Says, order_desk
 from traces import ignore_lists
 from traces import queries as recorded
 from traces.ignoring import IgnoreRule
+from traces.json_types import JSONObject, JSONValue
 from traces.models import Run
+from traces.recording import RecordedRun, RecordedStep
 from traces.services import record
 from traces.vocabulary import StepType
 
@@ -153,6 +155,8 @@ class Asked:
     system: str
     model: str
     temperature: float
+    user: str = ""
+    tools: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -178,7 +182,12 @@ def ruled(client: Client, no_queue: list[tuple[str, str]], settings: Settings) -
     def respond(exchange: Exchange) -> None:
         body = exchange.body
         system = next(str(each["content"]) for each in body["messages"] if each["role"] == "system")
-        text = rule[0](Asked(system=system, model=body["model"], temperature=body.get("temperature", 0.0)))
+        asked = Asked(
+            system=system, model=body["model"], temperature=body.get("temperature", 0.0),
+            user=next(str(each["content"]) for each in reversed(body["messages"]) if each["role"] == "user"),
+            tools=frozenset(tool["function"]["name"] for tool in body.get("tools", ())),
+        )  # fmt: skip
+        text = rule[0](asked)
         exchange.stream()
         exchange.send(openai_chunk({"role": "assistant", "content": text}))
         usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
@@ -240,6 +249,69 @@ def test_either_of_two_changes_is_enough(ruled: Ruled) -> None:
     assert (found["verdict"], found["confidence"]) == ("over_determined", "medium")
     assert sorted(len(one) for one in found["primary"]) == [1, 1]
     assert found["conclusion"].startswith("The difference has more causes than it needs")
+
+
+def candidate_of(client: Client, diff: str) -> UUID:
+    return UUID(client.get(f"/api/v1/diffs/{diff}").json()["candidate"]["id"])
+
+
+def test_a_fork_of_a_fork_is_held_against_the_run_that_both_derive_from(ruled: Ruled) -> None:
+    """What either generation changed is a change of its own, and both sides are replays of one run."""
+    ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
+    first = candidate_of(ruled.client, ruled.diff(system(HELPFUL)))
+    second = candidate_of(ruled.client, forked(ruled.client, ruled.queued, first, 3, setting(temperature=0.7)))
+    diff = post(ruled.client, "/diffs", {"base": str(ruled.run), "candidate": str(second)}).json()["id"]
+    work_off(ruled.queued)
+    assert ruled.client.get(f"/api/v1/diffs/{diff}").json()["attribution"]["confidence"] is not None
+    found = ruled.prove(diff, **live(parts=False))
+    assert (found["verdict"], found["confidence"]) == ("single", "high")
+    enough = {atom["title"]: atom["sufficient"] for atom in found["atoms"]}
+    assert len(enough) == 2
+    assert enough["Setting temperature of model steps to 0.7"] is False
+    assert not any("separate recordings" in each for each in found["assumptions"])
+    assert all(atom["base"] and atom["candidate"] for atom in found["atoms"])
+
+
+def test_the_tools_that_a_model_is_offered_are_a_cause_down_to_the_one_that_is_gone(ruled: Ruled) -> None:
+    ruled.rule.append(lambda asked: "I mailed you." if "send_email" in asked.tools else "I cannot mail.")
+    kept = [{"name": "get_order"}, {"name": "search_policy"}]
+    found = ruled.prove(ruled.diff(setting(tools=kept, parameters={"tool_choice": "auto"})), **live())
+    assert (found["verdict"], found["confidence"]) == ("single", "high")
+    [[name]] = found["primary"]
+    titles = {atom["id"]: atom["title"] for atom in found["atoms"]}
+    assert titles[name] == "Offering the tools get_order, search_policy"
+    assert any(atom["title"] == "Setting tool_choice of model steps to “auto”" for atom in found["atoms"])
+
+
+def looked_up(name: str, order: str, state: str) -> UUID:
+    """Code looks an order up, and tells the model what it found."""
+    told = f"The order desk found this about it: {state}."
+    messages: list[JSONValue] = [SYSTEM, {"role": "user", "content": told}]
+    answer: JSONObject = {"message": {"role": "assistant", "content": f"It is {state}."}, "finish_reason": "stop"}
+    steps = (
+        RecordedStep(key="agent", type=StepType.AGENT, name="desk", input={"task": "help"}),
+        RecordedStep(key="look", type=StepType.TOOL, name="look_up", tool_name="look_up", parent="agent",
+                     input={"order": order}, output=told),
+        RecordedStep(key="ask", type=StepType.MODEL, name="desk", parent="agent", provider="desk", model="m1",
+                     input={"messages": messages}, output=answer),
+        RecordedStep(key="said", type=StepType.OUTPUT, name="answer", parent="agent",
+                     output={"text": f"It is {state}."}),
+    )  # fmt: skip
+    run = RecordedRun(external_id=name, name="desk", app="desk", format="test", steps=steps)
+    return UUID(str(record(run).run_id))
+
+
+def test_a_tool_that_code_called_with_other_arguments_is_a_cause(ruled: Ruled) -> None:
+    """The other run recorded what it answers then, in a world of its own: so no more than medium."""
+    ruled.rule.append(lambda asked: "It is " + asked.user.rpartition(": ")[2])
+    base = looked_up("one", "A-1", "lost by northern parcels")
+    other = looked_up("two", "A-2", "delivered on monday morning")
+    diff = post(ruled.client, "/diffs", {"base": str(base), "candidate": str(other)}).json()["id"]
+    work_off(ruled.queued)
+    found = ruled.prove(diff, **live(parts=False))
+    [atom] = found["atoms"]
+    assert (atom["sufficient"], atom["necessary"], atom["category"]) == (True, True, "tool")
+    assert (found["verdict"], found["confidence"]) == ("single", "medium")
 
 
 def test_what_chance_does_is_noise(ruled: Ruled) -> None:

@@ -3,7 +3,8 @@
 from typing import Any
 
 from diffing.report import Examined, examine
-from replay.proving.atoms import Changes, between_profiles
+from replay.proving import layers
+from replay.proving.atoms import Changes
 from replay.proving.coupling import Coupling, Recorded
 from replay.proving.roots import roots
 from tests.comparing import (
@@ -23,6 +24,7 @@ from tests.comparing import (
     user,
 )
 from traces.ids import new_id
+from traces.json_types import JSONObject
 from traces.vocabulary import StepStatus, StepType
 
 SYSTEM = {"match": {"type": "model"}, "prompt": {"system": "Be brief."}}
@@ -34,8 +36,19 @@ def profile(*entries: Any) -> dict[str, Any]:
     return {"overrides": list(entries)}
 
 
+def taken_in(match: JSONObject) -> frozenset[int]:
+    """A run of twelve steps, of which every third one asks the model."""
+    step: Any = match.get("step")
+    if step is not None:
+        return frozenset({int(step)})
+    first, end = match.get("since") or 1, match.get("before") or 13
+    return frozenset(no for no in range(3, 13, 3) if match["type"] == "model" and first <= no < end)  # type: ignore[operator]  # numbers of steps
+
+
 def changes_of(base: dict[str, Any], candidate: dict[str, Any]) -> Changes:
-    found, common = between_profiles(base, candidate)
+    found, common = layers.between(
+        layers.settings([base["overrides"]]), layers.settings([candidate["overrides"]]), taken_in
+    )
     return Changes(changes={change.atom.id: change for change in found}, common=tuple(common))
 
 

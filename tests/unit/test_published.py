@@ -25,7 +25,12 @@ def some(**fields: Any) -> Any:
 
 
 matches = some(
-    step=st.one_of(st.none(), st.integers(0, 9), words), type=values, name=st.one_of(st.none(), words), model=values
+    step=st.one_of(st.none(), st.integers(0, 9), words),
+    type=values,
+    name=st.one_of(st.none(), words),
+    model=values,
+    since=numbers,
+    before=st.one_of(st.none(), numbers),
 )
 entries = st.fixed_dictionaries(
     {"match": matches},

@@ -3068,6 +3068,8 @@ export interface components {
         /**
          * Match
          * @description Which steps an entry applies to: one step by id or number, or a type with name and model globs.
+         *
+         *     `since` and `before` are numbers of steps: a type holds from the one on, and up to the other one.
          */
         Match: {
             /**
@@ -3087,6 +3089,16 @@ export interface components {
              * @default null
              */
             model: string | null;
+            /**
+             * Since
+             * @default null
+             */
+            since: number | null;
+            /**
+             * Before
+             * @default null
+             */
+            before: number | null;
         };
         /**
          * Mediator
@@ -3713,20 +3725,39 @@ export interface components {
         ProofProgress: {
             /**
              * Stage
+             * @default
              * @enum {string}
              */
             stage: "noise" | "search" | "shares" | "parts" | "mediators" | "";
-            /** Doing */
+            /**
+             * Doing
+             * @default
+             */
             doing: string;
-            /** Probes */
+            /**
+             * Probes
+             * @default 0
+             */
             probes: number;
-            /** Expected */
+            /**
+             * Expected
+             * @default 0
+             */
             expected: number;
-            /** Repeats */
+            /**
+             * Repeats
+             * @default 0
+             */
             repeats: number;
-            /** Live Calls */
+            /**
+             * Live Calls
+             * @default 0
+             */
             live_calls: number;
-            /** Cost Usd */
+            /**
+             * Cost Usd
+             * @default 0
+             */
             cost_usd: number | null;
         };
         /** ProofRefusal */
@@ -4998,7 +5029,7 @@ export interface components {
              * @default ok
              * @enum {string}
              */
-            status: "ok" | "error" | "timeout" | "partial";
+            status: "ok" | "error" | "timeout" | "partial" | "denied";
         };
         /**
          * ToolRules
@@ -5791,7 +5822,10 @@ export interface operations {
     calibrate: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5884,7 +5918,7 @@ export interface operations {
     diffs_list: {
         parameters: {
             query?: {
-                /** @description only reports of this run */
+                /** @description Only reports of this run. */
                 run?: string;
             };
             header?: never;
@@ -5901,36 +5935,12 @@ export interface operations {
                     "application/json": components["schemas"]["DiffList"];
                 };
             };
-            400: {
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5938,7 +5948,10 @@ export interface operations {
     diffs_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5965,36 +5978,12 @@ export interface operations {
                     "application/json": components["schemas"]["DiffPending"];
                 };
             };
-            400: {
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6032,36 +6021,12 @@ export interface operations {
                     "application/json": components["schemas"]["DiffPending"];
                 };
             };
-            400: {
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6070,7 +6035,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with the session that it started. */
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6135,7 +6100,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with the session that it started. */
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6219,36 +6184,12 @@ export interface operations {
                     "application/json": components["schemas"]["ShareList"];
                 };
             };
-            400: {
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6256,7 +6197,10 @@ export interface operations {
     shares_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -6276,36 +6220,12 @@ export interface operations {
                     "application/json": components["schemas"]["ShareView"];
                 };
             };
-            400: {
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -6342,7 +6262,10 @@ export interface operations {
     start_unchanged: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -6408,7 +6331,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with the session that it started. */
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6606,7 +6529,10 @@ export interface operations {
     set_ignore_list: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6713,7 +6639,10 @@ export interface operations {
     save_policy: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6828,7 +6757,10 @@ export interface operations {
     save_profile: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7119,7 +7051,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with the session that it started. */
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7391,7 +7323,10 @@ export interface operations {
     try_retriever: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7507,7 +7442,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with the session that it started. */
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7608,7 +7543,10 @@ export interface operations {
     export_to_langfuse: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The run's id, a unique beginning of it, its external id, or `last`. */
                 id: string;
@@ -7921,23 +7859,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DiffReport"];
+                    "text/markdown": string;
                     "text/html": string;
                 };
             };
-            404: {
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -7961,36 +7892,12 @@ export interface operations {
                     "application/json": components["schemas"]["ShareView"];
                 };
             };
-            400: {
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -8144,7 +8051,10 @@ export interface operations {
     try_tool: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
