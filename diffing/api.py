@@ -22,13 +22,13 @@ from diffing.render.markdown import as_markdown
 from diffing.schemas import DiffList, DiffPending, DiffRequest, ShareList, ShareRequest, ShareView
 from diffing.schemas import DiffReport as Report
 from traces.bodies import parsed
+from traces.once import agree
 from traces.problems import InvalidQuery
 from traces.queries import find_run
-from traces.schemas import Problem
+from traces.responses import KEY, PROBLEMS, caller_of, callers_key
 
 _WINDOW_S = 60
 _OPENED = 120  # shared reports opened from one address in a window: enough for people, useless for guessing
-_PROBLEMS = dict.fromkeys((400, 404, 409, 422), Problem)
 _MADE = ("json", "md", "html")
 _FORMATS = OpenApiParameter("format", str, enum=_MADE, description="`html` is one self-contained file.")
 
@@ -51,8 +51,8 @@ class DiffsView(APIView):
 
     @extend_schema(
         operation_id="diffs_list",
-        parameters=[OpenApiParameter("run", OpenApiTypes.UUID, description="only reports of this run")],
-        responses={200: DiffList, **_PROBLEMS},
+        parameters=[OpenApiParameter("run", OpenApiTypes.STR, description="Only reports of this run.")],
+        responses={200: DiffList, **PROBLEMS},
     )
     def get(self, request: Request) -> Response:
         """The newest reports."""
@@ -62,11 +62,12 @@ class DiffsView(APIView):
 
     @extend_schema(
         operation_id="diffs_create",
+        parameters=[KEY],
         request=DiffRequest,
         responses={
             200: Report,
             202: OpenApiResponse(DiffPending, "A worker makes the report; ask for it at `/diffs/{id}`."),
-            **_PROBLEMS,
+            **PROBLEMS,
         },
     )
     def post(self, request: Request) -> HttpResponse:
@@ -76,6 +77,7 @@ class DiffsView(APIView):
         `similarity` is `auto`) a worker makes it: 202 with its id.
         """
         asked = parsed(DiffRequest, request.data)
+        agree("diff", callers_key(request), request.data)
         row = services.request(
             base_id=find_run(asked.base).id, candidate_id=find_run(asked.candidate).id, options=asked.options
         )
@@ -95,7 +97,7 @@ class DiffView(APIView):
             (200, "text/markdown"): OpenApiTypes.STR,
             (200, "text/html"): OpenApiTypes.STR,
             202: OpenApiResponse(DiffPending, "Not there yet: ask again, or wait for the `diff` socket to wake."),
-            **_PROBLEMS,
+            **PROBLEMS,
         },
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
@@ -106,16 +108,18 @@ class DiffView(APIView):
 class SharesView(APIView):
     """The links to one report."""
 
-    @extend_schema(operation_id="shares_list", responses={200: ShareList, **_PROBLEMS})
+    @extend_schema(operation_id="shares_list", responses={200: ShareList, **PROBLEMS})
     def get(self, request: Request, id: UUID) -> Response:
         """All links, without their tokens."""
         return Response(queries.shares(queries.find(id).id))
 
-    @extend_schema(operation_id="shares_create", request=ShareRequest, responses={201: ShareView, **_PROBLEMS})
+    @extend_schema(
+        operation_id="shares_create", parameters=[KEY], request=ShareRequest, responses={201: ShareView, **PROBLEMS}
+    )
     def post(self, request: Request, id: UUID) -> Response:
         """A new link. Its address is in this answer only."""
         asked = parsed(ShareRequest, request.data)
-        link, token = services.share(diff_id=id, asked=asked, by=_caller(request))
+        link, token = services.share(diff_id=id, asked=asked, by=caller_of(request), key=callers_key(request))
         url = request.build_absolute_uri(f"/share/{token}")
         return Response(queries.share_view(link, url), 201)
 
@@ -123,7 +127,7 @@ class SharesView(APIView):
 class ShareRevokeView(APIView):
     """One link."""
 
-    @extend_schema(operation_id="shares_delete", responses={200: ShareView, **_PROBLEMS})
+    @extend_schema(operation_id="shares_delete", responses={200: ShareView, **PROBLEMS})
     def delete(self, request: Request, id: UUID) -> Response:
         """Revoke a link."""
         return Response(queries.share_view(services.revoke(id), None))
@@ -137,13 +141,18 @@ class SharedReportView(APIView):
     @extend_schema(
         operation_id="share_retrieve",
         parameters=[_FORMATS],
-        responses={(200, "application/json"): Report, (200, "text/html"): OpenApiTypes.STR, 404: Problem, 429: Problem},
+        responses={
+            (200, "application/json"): Report,
+            (200, "text/markdown"): OpenApiTypes.STR,
+            (200, "text/html"): OpenApiTypes.STR,
+            **PROBLEMS,
+        },
     )
     def get(self, request: Request, token: str) -> HttpResponse:
         """The report of a share link, for whoever has it. Nothing else can be reached through it."""
         form = _form(request)
         _count(str(request.META.get("REMOTE_ADDR", "")))
-        response = _rendered(services.open_share(token, _caller(request)), form)
+        response = _rendered(services.open_share(token, caller_of(request)), form)
         response["X-Robots-Tag"] = "noindex, nofollow"
         response["Referrer-Policy"] = "no-referrer"
         return response
@@ -154,11 +163,6 @@ def _form(request: Request) -> str:
     if form not in _MADE:
         raise InvalidQuery(f"there is no format {form!r}; there are {', '.join(_MADE)}", where="/format")
     return form
-
-
-def _caller(request: Request) -> str:
-    """Who is signed in, as access control found; empty: nobody."""
-    return str(getattr(request._request, "caller_name", ""))
 
 
 def _answer(row: DiffReport, form: str) -> HttpResponse:

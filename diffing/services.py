@@ -1,6 +1,7 @@
 """Making reports and sharing them."""
 
 import secrets
+from base64 import urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -9,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
+from django.utils.crypto import salted_hmac
 
 from diffing import embeddings, queries, runner, tasks
 from diffing.evidence_schemas import Findings
@@ -20,7 +22,9 @@ from diffing.unchanged import lane
 from traces import live, queueing
 from traces.canonical import digest
 from traces.ids import new_id
+from traces.json_types import JSONValue
 from traces.models import Run
+from traces.once import Key, once
 from traces.problems import NotFound
 
 _TOKEN_BYTES: Final = 32  # 256 bits: beyond guessing at any rate
@@ -90,20 +94,27 @@ def put_beside(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, how: 
     return row
 
 
-def share(*, diff_id: UUID, asked: ShareRequest | None = None, by: str = "") -> tuple[ShareLink, str]:
-    """A new link to a report, and its token, which is never to be had again."""
+def share(
+    *, diff_id: UUID, asked: ShareRequest | None = None, by: str = "", key: Key | None = None
+) -> tuple[ShareLink, str]:
+    """A new link to a report, and its token, which is never to be had again but for the key that it was made with."""
     if not DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).exists():
         raise NotFound(f"there is no diff {diff_id}")
     if not settings.SHARING:
         raise SharingOff("sharing is switched off on this server: its operator set FORKPOINT_SHARING to off")
     given = asked or ShareRequest()
-    token = f"fps_{secrets.token_urlsafe(_TOKEN_BYTES)}"
+    wanted: JSONValue = [str(diff_id), given.model_dump(mode="json", exclude_unset=True)]
+    token = _token(key, wanted)
     lasts = given.expires_in_s and timedelta(seconds=given.expires_in_s)
-    link = ShareLink.objects.create(
-        diff_id=diff_id, token_hash=queries.token_hash(token), created_by=by, audience=given.audience,
-        people=given.people, max_views=given.max_views, expires_at=datetime.now(UTC) + lasts if lasts else None,
-    )  # fmt: skip
-    return link, token
+
+    def make() -> str:
+        link = ShareLink.objects.create(
+            diff_id=diff_id, token_hash=queries.token_hash(token), created_by=by, audience=given.audience,
+            people=given.people, max_views=given.max_views, expires_at=datetime.now(UTC) + lasts if lasts else None,
+        )  # fmt: skip
+        return str(link.id)
+
+    return ShareLink.objects.get(id=once("share", key, wanted, make)), token
 
 
 def revoke(share_id: UUID) -> ShareLink:
@@ -127,6 +138,14 @@ def open_share(token: str, viewer: str = "") -> UUID:
     if not counted.update(views=F("views") + 1) or link is None:
         raise NotFound("this share link is not valid, not valid any more, or not meant for you")
     return link.diff_id
+
+
+def _token(key: Key | None, wanted: JSONValue) -> str:
+    """Beyond guessing. Whoever repeats a request gets the same one, which is nevertheless stored nowhere."""
+    if key is None:
+        return f"fps_{secrets.token_urlsafe(_TOKEN_BYTES)}"
+    drawn = salted_hmac("share", digest([key.caller, key.text, wanted]), algorithm="sha256").digest()
+    return f"fps_{urlsafe_b64encode(drawn).rstrip(b'=').decode()}"
 
 
 def _enqueue(diff_id: UUID) -> None:

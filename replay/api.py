@@ -7,7 +7,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from replay import preflight, queries, services
-from replay.problems import InvalidReplay
 from replay.schemas import (
     AttemptList,
     MessageList,
@@ -21,17 +20,12 @@ from replay.schemas import (
 from traces.bodies import parsed
 from traces.paging import LAST_NO, whole_number
 from traces.queries import find_run
-from traces.responses import PROBLEMS
+from traces.responses import KEY, PROBLEMS, key_of
 
-KEY = OpenApiParameter(
-    "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER,
-    description="The same key again answers with the session that it started.",
-)  # fmt: skip
 _RUN = OpenApiParameter("run", OpenApiTypes.STR, description="Only sessions that fork this run.")
 _AFTER = OpenApiParameter("after", OpenApiTypes.INT, description="The number of the last message that is known.")
 LIMIT = OpenApiParameter("limit", OpenApiTypes.INT, description="How many; at most 200.")
 _MOST = 200
-_LONGEST_KEY = 200
 
 
 class PreviewView(APIView):
@@ -105,12 +99,3 @@ class ProvidersView(APIView):
 
 def limit_of(request: Request) -> int:
     return whole_number(request.query_params, "limit", default=50, most=_MOST)
-
-
-def key_of(request: Request) -> str | None:
-    """The idempotency key; raises `InvalidReplay` for one that is too long to keep."""
-    key = request.headers.get("Idempotency-Key")
-    if key is not None and len(key) > _LONGEST_KEY:
-        detail = f"the idempotency key has {len(key)} characters: {_LONGEST_KEY} are the most"
-        raise InvalidReplay(detail, where="Idempotency-Key")
-    return key

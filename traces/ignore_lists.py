@@ -5,11 +5,11 @@ signature has a second one, in a table beside the runs: made in the background w
 with before it is used.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
 from traces import store
@@ -25,15 +25,31 @@ _COLUMNS: Final = ("signature", "type", "name", "tool_name", "provider", "model"
 
 def set_rules(*, app: str, rules: Iterable[IgnoreRule], by: str) -> IgnoreList:
     """The next version of an app's list, which holds once it is signed; the same rules again give the same version."""
-    kept = tuple(dict.fromkeys(rules))
-    said = Ignoring(rules=kept).digest
-    with transaction.atomic():
+    given = tuple(rules)
+    return _next_version(app, by, lambda held: given)
+
+
+def add_rules(*, app: str, rules: Iterable[IgnoreRule], by: str) -> IgnoreList:
+    """The next version of an app's list with some rules more; what others add at the same time stays."""
+    given = tuple(rules)
+    return _next_version(app, by, lambda held: (*held, *given))
+
+
+def _next_version(app: str, by: str, change: Callable[[tuple[IgnoreRule, ...]], tuple[IgnoreRule, ...]]) -> IgnoreList:
+    """Made from the newest version, and again where somebody else was quicker."""
+    while True:
         newest = IgnoreList.objects.filter(app=app).order_by("-version").first()
+        kept = tuple(dict.fromkeys(change(ignoring_of(newest).rules)))
+        said = Ignoring(rules=kept).digest
         if newest is not None and newest.digest == said:
             return newest
-        version = 1 + (newest.version if newest else 0)
         dumped = [rule.model_dump(mode="json") for rule in kept]
-        return IgnoreList.objects.create(app=app, version=version, rules=dumped, digest=said, by=by)
+        version = 1 + (newest.version if newest else 0)
+        try:
+            with transaction.atomic():
+                return IgnoreList.objects.create(app=app, version=version, rules=dumped, digest=said, by=by)
+        except IntegrityError:
+            continue  # the version is there by now: it is the newest at the next look
 
 
 def active(app: str) -> IgnoreList | None:

@@ -198,6 +198,18 @@ class ReducedSignature(models.Model):
         return f"{self.signature} as {self.reduced}"
 
 
+class RequestKey(models.Model):
+    """That a caller asked for something under an idempotency key, and what was made of it."""
+
+    key = models.CharField(primary_key=True, max_length=64, help_text="digest of what is made, the caller and the key")
+    asked = models.CharField(max_length=64, help_text="digest of the request")
+    made = models.CharField(max_length=64, blank=True, help_text="what it is known by; empty: asking again finds it")
+    at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.key[:12]}: {self.made}"
+
+
 class ToolCall(models.Model):
     """A tool call of a sealed run that was really answered, found by calls that differ from it in wording only."""
 

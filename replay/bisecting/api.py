@@ -7,13 +7,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from replay.api import KEY, LIMIT, key_of, limit_of
+from replay.api import LIMIT, limit_of
 from replay.bisecting import queries, services
 from replay.bisecting.schemas import BisectionList, BisectionView, BisectPlan, BisectPreview, BisectRequest
 from replay.library import queries as library
 from traces.bodies import parsed
 from traces.queries import find_run
-from traces.responses import PROBLEMS, path, query
+from traces.responses import KEY, PROBLEMS, key_of, path, query
 
 _RUN = query("run", "Only bisections of this run.")
 

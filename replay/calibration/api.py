@@ -15,16 +15,22 @@ from replay.calibration.schemas import (
     SetIgnoreList,
 )
 from traces.bodies import parsed
-from traces.responses import PROBLEMS, query
+from traces.once import agree
+from traces.responses import KEY, PROBLEMS, caller_of, callers_key, query
 
 _APP = query("app", "Only the list of this app.")
 
 
 class CalibrationsView(APIView):
-    @extend_schema(operation_id="calibrate", request=CalibrationRequest, responses={201: CalibrationView, **PROBLEMS})
+    @extend_schema(
+        operation_id="calibrate", parameters=[KEY], request=CalibrationRequest,
+        responses={201: CalibrationView, **PROBLEMS},
+    )  # fmt: skip
     def post(self, request: Request) -> Response:
         """Compare two recordings of the same work, and propose which fields signatures should leave out."""
-        row = services.calibrate(parsed(CalibrationRequest, request.data))
+        given = parsed(CalibrationRequest, request.data)
+        agree("calibration", callers_key(request), request.data)
+        row = services.calibrate(given)
         return Response(queries.view(queries.find(row.id)), 201)
 
 
@@ -42,7 +48,7 @@ class AcceptView(APIView):
     def post(self, request: Request, id: str) -> Response:
         """Add proposals to the ignore list of the app, as its next version."""
         given = parsed(AcceptRequest, request.data)
-        row = services.accept(queries.find(id), given.proposals, by=_caller(request))
+        row = services.accept(queries.find(id), given.proposals, by=caller_of(request))
         return Response(queries.list_view(row))
 
 
@@ -52,15 +58,12 @@ class IgnoreListsView(APIView):
         """Every version of the ignore lists."""
         return Response(queries.lists(request.query_params.get("app")))
 
-    @extend_schema(operation_id="set_ignore_list", request=SetIgnoreList, responses={201: IgnoreListView, **PROBLEMS})
+    @extend_schema(
+        operation_id="set_ignore_list", parameters=[KEY], request=SetIgnoreList,
+        responses={201: IgnoreListView, **PROBLEMS},
+    )  # fmt: skip
     def post(self, request: Request) -> Response:
         """Set the whole list of an app, as its next version; without rules nothing is ignored any more."""
         given = parsed(SetIgnoreList, request.data)
-        row = services.set_list(app=given.app, rules=given.rules, by=_caller(request))
+        row = services.set_list(app=given.app, rules=given.rules, by=caller_of(request), key=callers_key(request))
         return Response(queries.list_view(row), 201)
-
-
-def _caller(request: Request) -> str:
-    """Who asks, as the access control found out."""
-    name: str = request._request.caller_name  # type: ignore[attr-defined]
-    return name

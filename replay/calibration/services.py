@@ -19,6 +19,7 @@ from traces import ignore_lists, queueing, store
 from traces.ignoring import SIGNED, IgnoreRule
 from traces.json_types import JSONValue
 from traces.models import IgnoreList, Run
+from traces.once import Key, once
 from traces.queries import find_run
 
 _MOST_PAIRS: Final = 1_000  # differing pairs looked at: their payloads are read
@@ -46,17 +47,23 @@ def accept(row: Calibration, places: Sequence[int], *, by: str) -> IgnoreList:
             detail = f"there is no proposal {place}: there are {len(proposals)}, from 0"
             raise InvalidReplay(detail, where=f"/proposals/{index}")
     chosen = [IgnoreRule.model_validate(proposals[place]["rule"]) for place in places]
-    held = ignore_lists.ignoring_of(_newest(row.base.app))
-    return set_list(app=row.base.app, rules=[*held.rules, *chosen], by=by)
+    with transaction.atomic():
+        return _signed(ignore_lists.add_rules(app=row.base.app, rules=chosen, by=by))
 
 
-def set_list(*, app: str, rules: Sequence[IgnoreRule], by: str) -> IgnoreList:
+def set_list(*, app: str, rules: Sequence[IgnoreRule], by: str, key: Key | None = None) -> IgnoreList:
     """Set the whole list of an app; recorded calls are signed under it in the background, and then it holds."""
     _check_rules(rules)
+    asked: JSONValue = [app, [rule.model_dump(mode="json") for rule in rules]]
     with transaction.atomic():
-        row = ignore_lists.set_rules(app=app, rules=rules, by=by)
-        if row.ready_at is None:
-            transaction.on_commit(partial(queueing.put, tasks.sign_calls, str(row.id)))
+        made = once("ignore list", key, asked, lambda: str(ignore_lists.set_rules(app=app, rules=rules, by=by).id))
+        return _signed(IgnoreList.objects.get(id=int(made)))
+
+
+def _signed(row: IgnoreList) -> IgnoreList:
+    """A list that is to hold as soon as the calls recorded by then are signed under it."""
+    if row.ready_at is None:
+        transaction.on_commit(partial(queueing.put, tasks.sign_calls, str(row.id)))
     return row
 
 
@@ -66,10 +73,6 @@ def requeue_unfinished() -> int:
     for list_id in waiting:
         queueing.put(tasks.sign_calls, str(list_id))
     return len(waiting)
-
-
-def _newest(app: str) -> IgnoreList | None:
-    return IgnoreList.objects.filter(app=app).order_by("-version").first()
 
 
 def _check(base: Run, candidate: Run) -> None:

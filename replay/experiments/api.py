@@ -5,11 +5,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from replay.api import KEY, LIMIT, key_of, limit_of
+from replay.api import LIMIT, limit_of
 from replay.experiments import queries, services
 from replay.experiments.schemas import ExperimentList, ExperimentPlan, ExperimentRequest, ExperimentView
 from traces.queries import find_run
-from traces.responses import PROBLEMS, query
+from traces.responses import KEY, PROBLEMS, key_of, query
 
 _RUN = query("run", "Only experiments on this run.")
 

@@ -10,7 +10,8 @@ from rest_framework.views import APIView
 from replay.lanes import services
 from replay.lanes.schemas import UnchangedRequest, UnchangedView
 from traces.bodies import parsed
-from traces.responses import PROBLEMS
+from traces.once import agree
+from traces.responses import KEY, PROBLEMS, callers_key
 
 
 class UnchangedReplayView(APIView):
@@ -19,7 +20,12 @@ class UnchangedReplayView(APIView):
         """What replaying the base without the changes would take, and how far that is."""
         return Response(services.view(id))
 
-    @extend_schema(operation_id="start_unchanged", request=UnchangedRequest, responses={200: UnchangedView, **PROBLEMS})
+    @extend_schema(
+        operation_id="start_unchanged", parameters=[KEY], request=UnchangedRequest,
+        responses={200: UnchangedView, **PROBLEMS},
+    )  # fmt: skip
     def post(self, request: Request, id: UUID) -> Response:
         """Replay the base without the candidate's changes; asking again finds the replay that was started."""
-        return Response(services.start(id, parsed(UnchangedRequest, request.data)))
+        given = parsed(UnchangedRequest, request.data)
+        agree("unchanged", callers_key(request), [str(id), request.data])
+        return Response(services.start(id, given))

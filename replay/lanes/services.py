@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from diffing import queries as diffs
+from diffing.models import DiffReport
 from replay import log, preflight, queries, sessions, tasks
 from replay.lanes.schemas import UnchangedRequest, UnchangedView
 from replay.models import ReplaySession, UnchangedReplay
@@ -48,6 +49,9 @@ def start(diff_id: UUID, asked: UnchangedRequest) -> UnchangedView:
         for refusal in prepared.plan.refusals:
             raise ReplayRefused(refusal)
         with transaction.atomic():
+            DiffReport.objects.select_for_update().get(id=diff_id)
+            if _lasting(diff_id):
+                return view(diff_id, asked)  # somebody else has started it meanwhile
             session = sessions.create(prepared)
             UnchangedReplay.objects.update_or_create(
                 diff=report, defaults={"session": session, "how": lane.how, "attached": False}

@@ -12,8 +12,9 @@ from replay.models import LangfuseExport
 from replay.problems import InvalidReplay, SessionConflict
 from traces.bodies import parsed
 from traces.models import Run
+from traces.once import agree
 from traces.queries import find_run
-from traces.responses import PROBLEMS, path
+from traces.responses import KEY, PROBLEMS, callers_key, path
 
 _RUN = path("id", "The run's id, a unique beginning of it, its external id, or `last`.")
 _SHOWN = 20
@@ -31,13 +32,14 @@ class ExportsView(APIView):
 
 class LangfuseView(APIView):
     @extend_schema(
-        operation_id="export_to_langfuse", parameters=[_RUN], request=ExportRequest,
+        operation_id="export_to_langfuse", parameters=[KEY, _RUN], request=ExportRequest,
         responses={202: ExportView, **PROBLEMS},
     )  # fmt: skip
     def post(self, request: Request, id: str) -> Response:
         """Send a run to Langfuse. The export goes on in the background; asked again, nothing is doubled there."""
         given = parsed(ExportRequest, request.data or {})
         run = find_run(id)
+        agree("export", callers_key(request), [str(run.id), request.data])
         if run.sealed_at is None:
             raise SessionConflict(f"run {run.id} is still being recorded: it can be exported when it is complete")
         return Response(view_of(exporting.enqueue(run.id, _target(given.target)), run), 202)

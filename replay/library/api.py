@@ -8,7 +8,8 @@ from rest_framework.views import APIView
 from replay.library import queries, services
 from replay.library.schemas import PolicyList, ProfileList, SavePolicy, SaveProfile, StoredPolicy, StoredProfile
 from traces.bodies import parsed
-from traces.responses import PROBLEMS
+from traces.once import agree
+from traces.responses import KEY, PROBLEMS, caller_of, callers_key
 
 
 class ProfilesView(APIView):
@@ -17,11 +18,14 @@ class ProfilesView(APIView):
         """The override profiles that have a name."""
         return Response(queries.named_profiles())
 
-    @extend_schema(operation_id="save_profile", request=SaveProfile, responses={201: StoredProfile, **PROBLEMS})
+    @extend_schema(
+        operation_id="save_profile", parameters=[KEY], request=SaveProfile, responses={201: StoredProfile, **PROBLEMS}
+    )
     def post(self, request: Request) -> Response:
         """Store an override profile under a name. The name moves if it had another profile, which stays as it is."""
         given = services.parse_profile(request.data)
-        digest = services.save_profile(given.name, given.profile, by=_caller(request))
+        agree("profile", callers_key(request), request.data)
+        digest = services.save_profile(given.name, given.profile, by=caller_of(request))
         return Response(queries.profile(digest), 201)
 
 
@@ -44,11 +48,14 @@ class PoliciesView(APIView):
         """The policies that have a name."""
         return Response(queries.named_policies())
 
-    @extend_schema(operation_id="save_policy", request=SavePolicy, responses={201: StoredPolicy, **PROBLEMS})
+    @extend_schema(
+        operation_id="save_policy", parameters=[KEY], request=SavePolicy, responses={201: StoredPolicy, **PROBLEMS}
+    )
     def post(self, request: Request) -> Response:
         """Store a policy under a name. The name moves if it had another policy, which stays as it is."""
         given = parsed(SavePolicy, request.data)
-        digest = services.save_policy(given.name, given.policy, by=_caller(request))
+        agree("policy", callers_key(request), request.data)
+        digest = services.save_policy(given.name, given.policy, by=caller_of(request))
         return Response(queries.policy(digest), 201)
 
 
@@ -63,9 +70,3 @@ class PolicyView(APIView):
         """Take a name away. The policy itself stays: replays refer to it by its digest."""
         services.forget_name("policy", ref)
         return Response(status=204)
-
-
-def _caller(request: Request) -> str:
-    """Who asks, as the access control found out."""
-    name: str = request._request.caller_name  # type: ignore[attr-defined]
-    return name

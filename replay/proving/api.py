@@ -8,11 +8,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from diffing import queries as diffs
-from replay.api import KEY, key_of
 from replay.proving import queries, services
 from replay.proving.schemas import ProofList, ProofPlan, ProofRequest, ProofView
 from traces.bodies import parsed
-from traces.responses import PROBLEMS
+from traces.responses import KEY, PROBLEMS, key_of
 
 
 class ProvePreviewView(APIView):

@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 from replay.trials import queries, services
 from replay.trials.schemas import RetrieverList, RetrieverTrialRequest, ToolTrialRequest, TrialList, TrialView
 from traces.bodies import parsed
-from traces.responses import PROBLEMS, query
+from traces.responses import KEY, PROBLEMS, caller_of, callers_key, query
 
 _KIND = query("kind", "Only those of tools (`tool`) or of retrievers (`retrieval`).")
 _NAME = query("name", "Only those of this tool or retriever.")
@@ -22,19 +22,27 @@ class RetrieversView(APIView):
 
 
 class ToolTrialsView(APIView):
-    @extend_schema(operation_id="try_tool", request=ToolTrialRequest, responses={202: TrialView, **PROBLEMS})
+    @extend_schema(
+        operation_id="try_tool", parameters=[KEY], request=ToolTrialRequest, responses={202: TrialView, **PROBLEMS}
+    )
     def post(self, request: Request) -> Response:
         """Run a tool once, outside of any replay. One that is not reviewed as safe has to be confirmed."""
         given = parsed(ToolTrialRequest, request.data)
-        return Response(queries.view(services.try_tool(given, by=_caller(request))), 202)
+        return Response(queries.view(services.try_tool(given, by=caller_of(request), key=callers_key(request))), 202)
 
 
 class RetrieverTrialsView(APIView):
-    @extend_schema(operation_id="try_retriever", request=RetrieverTrialRequest, responses={202: TrialView, **PROBLEMS})
+    @extend_schema(
+        operation_id="try_retriever",
+        parameters=[KEY],
+        request=RetrieverTrialRequest,
+        responses={202: TrialView, **PROBLEMS},
+    )
     def post(self, request: Request) -> Response:
         """Search once, outside of any replay."""
         given = parsed(RetrieverTrialRequest, request.data)
-        return Response(queries.view(services.try_retriever(given, by=_caller(request))), 202)
+        trial = services.try_retriever(given, by=caller_of(request), key=callers_key(request))
+        return Response(queries.view(trial), 202)
 
 
 class TrialsView(APIView):
@@ -50,9 +58,3 @@ class TrialDetailView(APIView):
     def get(self, request: Request, id: str) -> Response:
         """How a trial is now."""
         return Response(queries.view(queries.find(id)))
-
-
-def _caller(request: Request) -> str:
-    """Who asks, as the access control found out."""
-    name: str = request._request.caller_name  # type: ignore[attr-defined]
-    return name

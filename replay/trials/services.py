@@ -1,7 +1,6 @@
 """Trying a tool or a retriever out. Every trial is a row that stays: who, when, with what, and what came of it."""
 
 from functools import partial
-from typing import Literal
 
 import structlog
 from django.db import transaction
@@ -12,11 +11,12 @@ from replay.problems import InvalidReplay, ReviewRequired
 from replay.trials.schemas import RetrieverTrialRequest, ToolTrialRequest
 from traces import queueing
 from traces.json_types import JSONObject
+from traces.once import Key, once
 
 logger = structlog.get_logger("replay")
 
 
-def try_tool(request: ToolTrialRequest, *, by: str) -> Trial:
+def try_tool(request: ToolTrialRequest, *, by: str, key: Key | None = None) -> Trial:
     """Run a tool once, in a worker; raises `ReviewRequired` where nobody has called it safe or confirmed it now."""
     tool = tools.configured().get(request.name)
     if tool is None:
@@ -25,10 +25,11 @@ def try_tool(request: ToolTrialRequest, *, by: str) -> Trial:
     if not safe and not request.confirmed:
         why = "nobody has reviewed it" if safe is None else "it was reviewed as a side effect"
         raise ReviewRequired(f"{request.name!r} may do something that cannot be undone: {why}. Confirm that it may run")
-    return _start("tool", request.name, request.arguments, by=by, place=tool.place, confirmed=not safe)
+    trial = Trial(kind="tool", name=request.name, input=request.arguments, executor=tool.place, confirmed=not safe)
+    return _start(trial, by=by, key=key)
 
 
-def try_retriever(request: RetrieverTrialRequest, *, by: str) -> Trial:
+def try_retriever(request: RetrieverTrialRequest, *, by: str, key: Key | None = None) -> Trial:
     """Search once, in a worker."""
     retriever = retrieval.configured().get(request.name)
     if retriever is None:
@@ -38,7 +39,8 @@ def try_retriever(request: RetrieverTrialRequest, *, by: str) -> Trial:
         detail = f"{request.name!r} has no embedding profile {request.embedding_profile!r}: there is {', '.join(known)}"
         raise InvalidReplay(detail, where="/embedding_profile")
     asked: JSONObject = request.model_dump(mode="json", exclude={"name"}, exclude_none=True)
-    return _start("retrieval", request.name, asked, by=by, place=retriever.place, confirmed=False)
+    trial = Trial(kind="retrieval", name=request.name, input=asked, executor=retriever.place, confirmed=False)
+    return _start(trial, by=by, key=key)
 
 
 def _queue(trial: Trial) -> None:
@@ -49,13 +51,19 @@ def _queue(trial: Trial) -> None:
         )
 
 
-def _start(
-    kind: Literal["tool", "retrieval"], name: str, input: JSONObject, *, by: str, place: str, confirmed: bool
-) -> Trial:
-    with transaction.atomic():
-        trial = Trial.objects.create(
-            kind=kind, name=name, input=input, by=by[:120], executor=place[:300], confirmed=confirmed
-        )
+def _start(trial: Trial, *, by: str, key: Key | None) -> Trial:
+    """Store it and queue it; the same key again gives the trial that it started."""
+    trial.executor, trial.by = trial.executor[:300], by[:120]
+
+    def make() -> str:
+        trial.save(force_insert=True)
         transaction.on_commit(partial(_queue, trial))
-    logger.info("trial_started", kind=kind, name=name, by=by, confirmed=confirmed, trial=str(trial.id))
+        return str(trial.id)
+
+    with transaction.atomic():
+        started = once("trial", key, [trial.kind, trial.name, trial.input, trial.confirmed], make)
+    if started != str(trial.id):
+        return Trial.objects.get(id=started)
+    known = {"kind": trial.kind, "name": trial.name, "by": by, "confirmed": trial.confirmed, "trial": started}
+    logger.info("trial_started", **known)
     return trial
