@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from diffing import gaps
 from diffing.anchors import increasing, unique_pairs
-from diffing.likeness import Subtrees, likeness
+from diffing.likeness import Subtrees, at_odds, likeness
 from diffing.schemas import FoundBy
 from diffing.sides import CONTAINERS, SideStep
 from traces.vocabulary import StepType
@@ -65,7 +65,9 @@ class _Alignment:
         self._moved_elsewhere()
         placed = len(self.matches)
         for left_parent, right_parent in parents:
-            self._outer_answers(self.subtrees[0].children(left_parent), self.subtrees[1].children(right_parent))
+            siblings = self.subtrees[0].children(left_parent), self.subtrees[1].children(right_parent)
+            self._outer_answers(*siblings)
+            self._other_asks(*siblings)
         self._descend([(match.base, match.candidate) for match in self.matches[placed:]])
         self._final_answers()
         return self.matches
@@ -113,6 +115,26 @@ class _Alignment:
                 continue
             if self.left[i].role == self.right[j].role and not self._crosses(i, j, left):
                 self._add(Match(i, j, "sequence", 0.5))
+
+    def _other_asks(self, left: Sequence[int], right: Sequence[int]) -> None:
+        """Models at one place that asked for other tools, now that it is clear that no others asked for the same."""
+        if not all(self._open_models(left, right)):
+            return
+        inside = set(right)
+        settled = [(i, self.partner[i]) for i in left if self.partner.get(i) in inside and i not in self.moved]
+        for part in _between(left, right, increasing(settled)):
+            models = self._open_models(*part)
+            if len(models[0]) == len(models[1]) == 1 and self._kind(models[0][0], False) == self._kind(
+                models[1][0], True
+            ):
+                self._add(Match(models[0][0], models[1][0], "sequence", 0.5))
+
+    def _open_models(self, left: Sequence[int], right: Sequence[int]) -> tuple[list[int], list[int]]:
+        i_open, j_open = self._open(left, right)
+        return (
+            [i for i in i_open if self.left[i].type == StepType.MODEL],
+            [j for j in j_open if self.right[j].type == StepType.MODEL],
+        )
 
     def _crosses(self, i: int, j: int, siblings: Sequence[int]) -> bool:
         """Whether pairing i with j would cross a pair of their siblings."""
@@ -179,6 +201,9 @@ class _Alignment:
         return chain
 
     def _may_pair(self, i: int, j: int) -> bool:
+        """Containers have to be alike, models not to ask for different tools."""
+        if self.left[i].type == StepType.MODEL:
+            return not at_odds(self.subtrees[0].look(i), self.subtrees[1].look(j))
         root = self.left[i].parent_no is None and self.right[j].parent_no is None
         return root or self.left[i].type not in CONTAINERS or self._likeness(i, j) >= gaps.LEAST
 
@@ -194,6 +219,7 @@ class _Alignment:
                 j = places.pop()
                 self._add(Match(i, j, "signature", 0.9, moved=True))
                 self._asked_for(i, j, moved=True)
+                self._told(i, j)
 
     def _asked_for(self, i: int, j: int, *, moved: bool) -> None:
         """The models that asked for the same call correspond, whatever else they had been told before."""
@@ -201,6 +227,14 @@ class _Alignment:
         if asker[0] is None or asker[1] is None or asker[0] in self.partner or asker[1] in self.taken:
             return
         self._add(Match(asker[0], asker[1], "sequence", 0.7 if moved else 0.95, moved))
+
+    def _told(self, i: int, j: int) -> None:
+        """What the models said to the answer of a call that moved corresponds, if it is alike."""
+        told = self.subtrees[0].told(i), self.subtrees[1].told(j)
+        if told[0] is None or told[1] is None or told[0] in self.partner or told[1] in self.taken:
+            return
+        if (alike := self._likeness(told[0], told[1])) >= gaps.LEAST:
+            self._add(Match(told[0], told[1], "sequence", round(0.5 + 0.2 * alike, 3), moved=True))
 
     def _add_ordered(self, pairs: list[tuple[int, int]], found_by: FoundBy, sure: Callable[[int, int], float]) -> None:
         kept = set(increasing(pairs))

@@ -1,9 +1,10 @@
 """How alike two steps are before any payload is opened: from their rows, their one-line summaries, their children."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rapidfuzz.distance import Indel
 
@@ -12,15 +13,19 @@ from diffing.text import words
 from traces.vocabulary import StepType
 
 Content = Mapping[Hashable, int]
-_NOTHING: Content = {}
+_NOTHING: Final[Content] = {}
+_IDLE: Final = 0.9  # a user said the same, and only one run did something about it
+_TELLING: Final = 3  # words that a number or an id counts for
+_LONG: Final = 4  # characters from which on it is one
 
 
 class Look(NamedTuple):
-    """What a step is compared by: its row, what it said, and which calls it holds."""
+    """What a step is compared by: its row, what it said, which calls it holds, and which tools it asked for."""
 
     step: SideStep
     said: str
     content: Content
+    tools: frozenset[str]
 
 
 class Subtrees:
@@ -44,9 +49,18 @@ class Subtrees:
             step = self._steps[index]
             children = self._children.get(index)
             content = _content(self._steps[child] for child in children) if children else _NOTHING
-            said = " ".join(self._steps[call].summary for call in self.asked.get(index, ()))
-            self._looks[index] = Look(step, said or step.summary, content)
+            calls = [self._steps[call] for call in self.asked.get(index, ())]
+            said = " ".join(call.summary for call in calls)
+            self._looks[index] = Look(step, said or step.summary, content, frozenset(call.tool_name for call in calls))
         return self._looks[index]
+
+    def told(self, call: int) -> int | None:
+        """The model step that was told a tool's answer first: the next sibling that is no tool."""
+        siblings = self.children(self._parents[call])
+        for index in siblings[bisect_right(siblings, call) :]:
+            if self._steps[index].type != StepType.TOOL:
+                return index if self._steps[index].type == StepType.MODEL else None
+        return None
 
     @cached_property
     def asked(self) -> Mapping[int, Sequence[int]]:
@@ -65,14 +79,21 @@ class Subtrees:
 def likeness(left: Look, right: Look) -> float:
     """From 0 to 1; 0 for steps of different kinds, which never correspond."""
     one, other = left.step, right.step
-    if one.type != other.type or one.tool_name != other.tool_name:
+    if one.type != other.type or one.tool_name != other.tool_name or at_odds(left, right):
         return 0.0
     if one.input_ref == other.input_ref and one.output_ref == other.output_ref:
         return 1.0
     said = _said(left, right)
     if not left.content and not right.content:
         return said
+    if one.type == StepType.TURN and not (left.content and right.content) and _names_the_same(left.said, right.said):
+        return _IDLE * said
     return 0.55 * said + 0.45 * _shared(left.content, right.content)
+
+
+def at_odds(left: Look, right: Look) -> bool:
+    """Whether both asked for tools, and for none in common."""
+    return bool(left.tools and right.tools) and left.tools.isdisjoint(right.tools)
 
 
 def _said(left: Look, right: Look) -> float:
@@ -104,8 +125,25 @@ def _text(left: str, right: str) -> float:
     if left == right:
         return 1.0 if left else 0.5
     one, other = words(left), words(right)
-    shared = len(set(one) & set(other)) / max(1, len(set(one) | set(other)))
-    return max(shared, Indel.normalized_similarity(one, other))
+    return max(_in_common(set(one), set(other)), Indel.normalized_similarity(one, other))
+
+
+def _in_common(left: set[str], right: set[str]) -> float:
+    """The share of the words of either that are in both; numbers and ids say more than other words."""
+    return _weight(left & right) / max(1, _weight(left | right))
+
+
+def _names_the_same(left: str, right: str) -> bool:
+    """Whether both name one number or id."""
+    return any(map(_is_telling, set(words(left)) & set(words(right))))
+
+
+def _weight(found: set[str]) -> int:
+    return len(found) + (_TELLING - 1) * sum(map(_is_telling, found))
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) >= _LONG and any(map(str.isdigit, word))
 
 
 def _shared(left: Content, right: Content) -> float:

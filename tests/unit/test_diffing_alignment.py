@@ -283,6 +283,67 @@ def test_the_first_and_the_last_answer_of_a_turn_go_together_however_they_differ
     assert pairs_of(steps_of(base), steps_of(candidate)) == {1: 1, 2: 2, 3: 3, 4: 7}
 
 
+def test_what_was_said_to_a_moved_calls_answer_moves_with_it() -> None:
+    request, lookup = [user("Cancel it.")], tool("get_order", "c1", {"id": 7}, {"state": "pending"})
+    asks, found = asked("c1", "get_order", id=7), "Order 7 is still pending, shall I cancel it?"
+    base = [
+        Given(type=StepType.AGENT, name="agent"),
+        *turn("Cancel it.", 2, model(request, said("Which of your orders is it about?"))),
+        *turn("Number 7.", 4, model([*request, user("x")], asks), lookup, model([*request, user("y")], said(found))),
+    ]
+    candidate = [
+        Given(type=StepType.AGENT, name="agent"),
+        *turn("Cancel it.", 2, model([*request, user("z")], asks), lookup, model(request[:0], said(f"{found} Yes?"))),
+    ]
+    moved = {m.base: m.candidate for m in align(steps_of(base), steps_of(candidate)) if m.moved}
+    assert moved == {4: 2, 5: 3, 6: 4}
+
+
+def asking(*names: str) -> list[Given]:
+    """A model that asks for one tool after another."""
+    steps: list[Given] = []
+    for number, name in enumerate(names):
+        call_id = f"c{number}"
+        steps.append(model([user(f"{names[:1]} {name}")], asked(call_id, name, at=number)))
+        steps.append(tool(name, call_id, {"at": number}, {"ok": number}))
+    return [Given(type=StepType.AGENT, name="agent"), *steps]
+
+
+def test_a_model_goes_with_the_one_that_asked_for_the_same_tool() -> None:
+    """Not with the only one at its place, where that asked for another tool and somebody else for this one."""
+    found = pairs_of(
+        steps_of(asking("get_user", "list_orders", "cancel_order")), steps_of(asking("list_orders", "cancel_order"))
+    )
+    assert found == {1: 1, 4: 2, 5: 3, 6: 4, 7: 5}
+
+
+def test_models_at_one_place_that_asked_for_different_tools_correspond() -> None:
+    found = pairs_of(
+        steps_of(asking("get_user", "issue_refund", "notify")), steps_of(asking("get_user", "escalate", "notify"))
+    )
+    assert found == {1: 1, 2: 2, 3: 3, 4: 4, 6: 6, 7: 7}
+
+
+def test_users_who_name_the_same_number_said_the_same_though_only_one_was_served() -> None:
+    question, lookup = [user("Hi")], tool("get_user", "c1", {"id": "r_7340"}, {"name": "R."})
+    asks = asked("c1", "get_user", id="r_7340")
+    told = "My user ID is r_7340. As for the number of the booking, I am not sure that I have it at hand right now."
+    base = [
+        Given(type=StepType.AGENT, name="agent"),
+        *turn("Hi", 2, model(question, said("Who are you?"))),
+        *turn("Sure, my user ID is r_7340. I don't have the number of the booking with me right now, but I was told "
+              "to cancel it here.", 4, model([*question, user("x")], said("Then I cannot help."))),
+        *turn("What a pity.", 6, model([*question, user("w")], said("Good bye."))),
+    ]  # fmt: skip
+    candidate = [
+        Given(type=StepType.AGENT, name="agent"),
+        *turn("Hi", 2, model(question, said("Who are you?"))),
+        *turn(told, 4, model([*question, user("y")], asks), lookup, model([*question, user("z")], said("I found it."))),
+        *turn("Then cancel it, please.", 8, model([*question, user("v")], said("It is cancelled."))),
+    ]
+    assert pairs_of(steps_of(base), steps_of(candidate))[4] == 4
+
+
 def test_calls_of_different_models_correspond() -> None:
     def chat(name: str) -> list[Given]:
         request, more = [user("Hi")], [user("Hi"), said("Hello."), user("Bye")]
