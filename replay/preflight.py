@@ -107,6 +107,9 @@ def unfit(run: Run) -> PlanRefusal | None:
     if state in _BLOCKED or run.metadata.get("redaction_status") in _BLOCKED:
         detail = f"the redaction of run {run.id} is {state or run.metadata['redaction_status']}: it cannot be replayed"
         return PlanRefusal(code="privacy_blocked", detail=detail, where="/run")
+    if not queries.holds_content(run.id):
+        detail = f"the recording of run {run.id} holds neither requests nor answers of its calls: nothing can be reused"
+        return PlanRefusal(code="artifact_missing", detail=detail, where="/run")
     return None
 
 

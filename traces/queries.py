@@ -13,7 +13,7 @@ from traces.parts import MissingPart
 from traces.presenting import STEP_COLUMNS, StepDict, listed_steps, run_summary, step_dicts
 from traces.problems import Ambiguous, NotFound
 from traces.schemas import RunDetail
-from traces.vocabulary import EdgeKind, RunSource
+from traces.vocabulary import EdgeKind, RunSource, StepType
 
 MAX_STEPS: Final = 20_000  # of one answer
 MAX_EDGES_INTO: Final = 2_000  # steps of one answer; a step has some dozens of edges at most
@@ -23,6 +23,7 @@ _LONGEST_NUMBER: Final = 10  # digits; ids of a recording may have more
 _DETAIL_COLUMNS: Final = (
     "external_id", "started_at", "error", "signature", "call_id", "tokens_cached", "input_ref", "output_ref", "detail",
 )  # fmt: skip
+_CALLS: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL)
 _EDGE_COLUMNS: Final = ("kind", "evidence", "consumer_path", "producer_path")
 
 
@@ -62,6 +63,12 @@ def steps(run_id: UUID, after: int = 0, limit: int | None = None) -> list[Step]:
     """The steps of a run in sequence order, after a sequence number."""
     found = Step.objects.filter(run_id=run_id, sequence_no__gt=after).order_by("sequence_no")
     return list(found if limit is None else found[:limit])
+
+
+def holds_content(run_id: UUID) -> bool:
+    """Whether any of a run's calls was recorded with what was asked or answered, or it made none."""
+    calls = Step.objects.filter(run=run_id, type__in=_CALLS)
+    return calls.exclude(input_ref="", output_ref="").exists() or not calls.exists()
 
 
 def edges(run_id: UUID) -> list[Edge]:

@@ -111,3 +111,11 @@ def test_a_payload_that_is_gone(client: Client) -> None:
         Artifact.objects.filter(sha256=Step.objects.get(run_id=run, sequence_no=9).input_ref).delete()
     assert refused(client, str(run), [TEMPERATURE]) == ("artifact_missing", "/run")
     assert Run.objects.count() == 1
+
+
+def test_a_recording_without_any_content(client: Client) -> None:
+    """Reusing nothing would be called exact."""
+    whole = order_desk()
+    steps = tuple(replace(step, input=None, output=None) for step in whole.steps)
+    run = record(replace(whole, steps=steps)).run_id
+    assert refused(client, str(run), fork=None) == ("artifact_missing", "/run")

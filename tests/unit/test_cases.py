@@ -6,7 +6,7 @@ systems contradict themselves or each other; each one drives the function that t
     area                        here   where the rest is
     determinism, replay type      17
     tool matching, call keys      27   Kurral's own cache keys are not read: calls are matched by their arguments
-    ReplayControl                 15
+    ReplayControl                 19   denied steps in replays: test_replay_walk
     side effects                  25   the block until reviewed: test_tool_review, test_live_tools
     tool accuracy, ARS            26   one-sided interactions: test_diffing_scores; scores in files: importers
     similarity                    26   embeddings: test_diffing_similarity
@@ -17,12 +17,17 @@ systems contradict themselves or each other; each one drives the function that t
     comparing                     19   in test_cases_comparing; reports: test_diffing_verdict
     hooks                         28   in test_cases_hooks; in walks: test_hooks_walk; telemetry, Langfuse: test_hooks
     formats, spans, transcripts    -   test_importers_formats, test_importers_hostile
-    checkpoints, resuming          -   test_replay_killed_worker; a crashed turn is rolled back, never the source
+    nesting                        2
+    formats without content        -   test_refusals: a recording that holds no call's content is not replayed
+    checkpoints, resuming          -   test_durability; what a killed worker left is rolled back, never the source
+    a proxy for MCP, its streams   -   not applicable: recordings are imported; what such a proxy captured, too
+    an SDK's spans and exporters   -   not applicable: test_sdk has our own; their files: test_importers_formats
+    ingestion, redaction           -   not there yet: the README says so
     tiers of a subscription        -   not applicable: nothing here is paid for
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -53,6 +58,8 @@ from tests.replay_runs import order_desk
 from tests.unit.test_replay_retrieval import library
 from tests.unit.test_replay_walk import Model, Replay, labels
 from traces.json_types import JSONObject
+from traces.recording import RecordedStep
+from traces.vocabulary import StepType
 
 CASES: Final = Path(__file__).parent.parent / "fixtures" / "cases"
 AT: Final = datetime(2025, 6, 1, tzinfo=UTC)
@@ -116,6 +123,22 @@ def test_a_call_that_succeeded_is_not_made_again(case: Case) -> None:
     assert turn.history_size() == (1 if case["history"] else 0)
     assert not turn.should_skip("t", {"a": 2}, spec).skip
     assert not next_turn.should_skip("t", {"a": 1}, spec).skip
+
+
+@cases("replay_control_turns")
+def test_a_turn_of_calls(case: Case) -> None:
+    turn = ReplayControl()
+    for step, call in enumerate(case["calls"], 1):
+        spec = None if case["idempotent"] is None else ToolSpec(name=call["tool"], idempotent=case["idempotent"])
+        decision = turn.should_skip(call["tool"], call["arguments"], spec)
+        assert decision.skip is call["skip"], step
+        if call["skip"]:
+            assert 0 < (decision.step or 0) < step  # it names the success
+        elif call["outcome"] == "success":
+            turn.record_success(call["tool"], call["arguments"], spec, step=step)
+        else:
+            getattr(turn, f"record_{call['outcome']}")(call["tool"], call["arguments"], spec)
+    assert turn.history_size() == case["seen"]
 
 
 @cases("side_effects")
@@ -205,6 +228,21 @@ def test_who_serves_a_model_that_names_nobody(case: Case, monkeypatch: pytest.Mo
     assert (found.name if found else None) == case["provider"]
 
 
+@cases("nesting")
+def test_however_deep_a_run_is_nested_it_is_replayed(case: Case) -> None:
+    agents = [
+        RecordedStep(key=f"a{at}", type=StepType.AGENT, name="agent", parent=f"a{at - 1}" if at else None)
+        for at in range(case["depth"])
+    ]
+    call = RecordedStep(
+        key="t", type=StepType.TOOL, name="look", tool_name="look", parent=agents[-1].key, input={"q": 1}, output=2,
+    )  # fmt: skip
+    run = replace(order_desk(), steps=(*agents, call))
+    found = labels(Replay(run=run, fork=1, entries=[], policy=Policy()).execute())
+    assert set(found.values()) == {"exact source_output_reused"}
+    assert len(found) == case["depth"] + 1
+
+
 @dataclass
 class _Asked:
     """A model that always answers the same, and what it was asked."""
@@ -267,3 +305,11 @@ def test_what_becomes_of_a_retrieval(case: Case) -> None:
         output = next(event.answer.output for event in events if isinstance(event, Resolved) and event.call.no == 1)
         assert isinstance(output, dict)
         assert [document["id"] for document in output["documents"]] == case["documents"]  # type: ignore[union-attr, index, call-overload]  # documents of the fixture
+
+
+def test_where_the_rest_is_exists() -> None:
+    """The table above names files that are there."""
+    assert __doc__ is not None
+    named = {word.strip(",;:.") for word in __doc__.split() if word.startswith("test_")}
+    there = {path.stem for path in Path(__file__).parent.parent.rglob("test_*.py")}
+    assert named - there == set()
