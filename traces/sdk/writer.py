@@ -3,9 +3,9 @@
 import atexit
 import logging
 import os
+import sys
 import threading
 import time
-from collections import deque
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,24 +29,31 @@ class Writer:
     def __init__(self, sink: Path) -> None:
         self.sink = sink
         self.dropped = 0
-        self._waiting: deque[Line] = deque()
-        self._bytes = 0
-        self._called = threading.Event()
-        self._idle = threading.Event()
-        self._idle.set()
-        self._thread: threading.Thread | None = None
-        self._process = os.getpid()
         self._told = False
+        self._begin()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin)
+
+    def _begin(self) -> None:
+        """Nothing waits and no thread runs; a forked process begins anew, with what it records itself."""
+        self._lock = threading.RLock()  # of the three below; again, when a collected object records
+        self._waiting: list[Line] = []
+        self._bytes = 0
+        self._thread: threading.Thread | None = None
+        self._called, self._idle = threading.Event(), threading.Event()
+        self._idle.set()
 
     def put(self, run_id: str, text: str) -> None:
         """Queue one line; returns at once."""
-        if len(self._waiting) >= _MOST_WAITING or self._bytes > _MOST_WAITING_BYTES:
-            self.dropped += 1
-            return
-        self._bytes += len(text)
-        self._waiting.append(Line(run_id, text))
-        if not self._called.is_set():
-            self._wake()
+        with self._lock:
+            if len(self._waiting) >= _MOST_WAITING or self._bytes > _MOST_WAITING_BYTES:
+                self.dropped += 1
+                return
+            self._bytes += len(text)
+            self._waiting.append(Line(run_id, text))
+            if self._thread is None:
+                self._start()
+        self._called.set()
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Wait until everything queued so far is written; False when that took too long."""
@@ -54,26 +61,15 @@ class Writer:
         while self._waiting or not self._idle.is_set():
             if time.monotonic() > deadline:
                 return False
-            self._wake()
             time.sleep(0.002)
         return True
 
-    def _wake(self) -> None:
-        if self._thread is None or self._process != os.getpid():
-            self._begin()
-        self._called.set()
-
-    def _begin(self) -> None:
-        """Start the thread; a forked process starts its own, for what it records itself."""
-        if self._process != os.getpid():
-            self._waiting.clear()
-            self._bytes = 0
-            self._process = os.getpid()
-            self._called, self._idle = threading.Event(), threading.Event()
-            self._idle.set()
+    def _start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="forkpoint-recorder", daemon=True)
         self._thread.start()
         atexit.register(self.flush)
+        if pool := sys.modules.get("multiprocessing.util"):
+            pool.Finalize(None, self.flush, exitpriority=0)  # a process that it forked ends without atexit
 
     def _run(self) -> None:
         called, idle = self._called, self._idle
@@ -86,10 +82,10 @@ class Writer:
             idle.set()
 
     def _write_waiting(self) -> None:
+        with self._lock:
+            waiting, self._waiting, self._bytes = self._waiting, [], 0
         by_run: dict[str, list[str]] = {}
-        for _ in range(len(self._waiting)):
-            line = self._waiting.popleft()
-            self._bytes -= len(line.text)
+        for line in waiting:
             by_run.setdefault(line.run_id, []).append(line.text)
         for run_id, texts in by_run.items():
             try:
