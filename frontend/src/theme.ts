@@ -45,7 +45,12 @@ export const theme = createTheme({
     Tooltip: { defaultProps: { openDelay: 350, withinPortal: true, multiline: true, maw: 340 } },
     // The first item takes the focus itself: an empty element that takes it is no item of a menu.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
-    Modal: { defaultProps: { centered: true, radius: 10 } },
+    Modal: {
+      defaultProps: { centered: true, radius: 10 },
+      styles: {
+        title: { fontSize: 15, fontWeight: 620, letterSpacing: "-0.01em", textTransform: "none", color: "var(--text)" },
+      },
+    },
   },
 });
 

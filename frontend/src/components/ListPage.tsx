@@ -1,6 +1,7 @@
 import { Skeleton } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 import { ErrorState } from "./ErrorState";
+import { PageHeader } from "./Page";
 import { useRows } from "./useRows";
 import classes from "./ListPage.module.css";
 
@@ -13,13 +14,9 @@ export function ListPage(props: {
 }): ReactElement {
   return (
     <div className={classes.page}>
-      <header className={classes.header}>
-        <div className="grow">
-          <h1>{props.title}</h1>
-          <p className={classes.note}>{props.note}</p>
-        </div>
+      <PageHeader title={props.title} note={props.note}>
         {props.action}
-      </header>
+      </PageHeader>
       <section className={`panel ${classes.body}`} aria-label={props.title}>
         {props.children}
       </section>
@@ -44,21 +41,25 @@ export function Loaded<Data>(props: { listing: Listing<Data>; children: (data: D
   );
 }
 
-interface Column {
+/** What a row shows under one title. The first column names the row. */
+export interface Column<Row> {
   title: string;
+  cell: (row: Row) => ReactNode;
   className?: string | undefined;
+  /** More than there is room for. */
+  hint?: (row: Row) => string;
 }
 
 /** The rows of a list page: `j`, `k` and Enter work on them; `empty` says what to do when there are none. */
 export function RowTable<Row extends { id: string }>(props: {
   name: string;
-  columns: readonly Column[];
+  columns: readonly [Column<Row>, ...Column<Row>[]];
   rows: readonly Row[];
   empty: ReactElement;
   onOpen: (row: Row) => void;
-  children: (row: Row) => ReactNode;
 }): ReactElement {
-  const { rows } = props;
+  const { rows, columns } = props;
+  const [naming, ...others] = columns;
   const { selected, body } = useRows(props.name, rows.length, (index) => {
     const row = rows[index];
     if (row) props.onOpen(row);
@@ -66,10 +67,10 @@ export function RowTable<Row extends { id: string }>(props: {
   if (rows.length === 0) return props.empty;
   return (
     <div className={classes.scroll}>
-      <table className={classes.table}>
+      <table className={`${classes.table} ${classes.stacking}`}>
         <thead>
           <tr>
-            {props.columns.map(({ title, className }) => (
+            {columns.map(({ title, className }) => (
               <th key={title} scope="col" className={className}>
                 {title}
               </th>
@@ -79,7 +80,12 @@ export function RowTable<Row extends { id: string }>(props: {
         <tbody ref={body}>
           {rows.map((row, index) => (
             <tr key={row.id} data-selected={index === selected}>
-              {props.children(row)}
+              <th scope="row">{naming.cell(row)}</th>
+              {others.map(({ title, cell, className, hint }) => (
+                <td key={title} data-label={title} className={className} title={hint?.(row)}>
+                  {cell(row)}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>

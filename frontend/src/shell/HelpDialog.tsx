@@ -1,28 +1,26 @@
 import { Modal } from "@mantine/core";
 import type { ReactElement } from "react";
 import { Keys } from "@/components/Kbd";
-import { useGroups } from "./keyboard";
+import { sectionsOf, useGroups } from "./keyboard";
 import classes from "./HelpDialog.module.css";
 
 export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactElement {
-  const groups = useGroups().filter((group) => group.shortcuts.some(({ keys }) => keys));
+  const groups = sectionsOf(useGroups());
   return (
     <Modal opened={opened} onClose={onClose} title="Keyboard" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.groups}>
-        {groups.toReversed().map((group, index) => (
-          <section key={index}>
+        {groups.map((group) => (
+          <section key={group.name}>
             <h2>{group.name}</h2>
             <dl className={classes.list}>
-              {group.shortcuts
-                .filter(({ keys }) => keys)
-                .map(({ keys, does }) => (
-                  <div key={keys}>
-                    <dt>{does}</dt>
-                    <dd>
-                      <Keys keys={keys} />
-                    </dd>
-                  </div>
-                ))}
+              {group.shortcuts.map(({ keys, does }) => (
+                <div key={keys}>
+                  <dt>{does}</dt>
+                  <dd>
+                    <Keys keys={keys} />
+                  </dd>
+                </div>
+              ))}
             </dl>
           </section>
         ))}

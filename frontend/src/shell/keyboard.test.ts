@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { handleKey, isTyping, matches, register } from "./keyboard";
+import { handleKey, isTyping, matches, register, sectionsOf } from "./keyboard";
 
 const press = (key: string, given: KeyboardEventInit = {}) =>
   new KeyboardEvent("keydown", { key, bubbles: true, ...given });
@@ -63,4 +63,16 @@ test("boxes to tick are not typing", () => {
   const box = document.createElement("input");
   box.type = "checkbox";
   expect([isTyping(box), isTyping(document.createElement("input"))]).toEqual([false, true]);
+});
+
+test("help names a group once, the nearest first, and leaves out what has no key", () => {
+  const shortcut = (does: string, keys: string) => ({ does, keys, run: () => undefined });
+  const everywhere = { name: "Everywhere", shortcuts: [shortcut("Go to runs", "1"), shortcut("Log out", "")] };
+  const parts = [
+    { name: "Run", shortcuts: [shortcut("Tree", "t")] },
+    { name: "Run", shortcuts: [shortcut("Fork", "f")] },
+  ];
+  expect(sectionsOf([everywhere, ...parts]).map(({ name, shortcuts }) => [name, shortcuts.map(({ keys }) => keys)])).toEqual(
+    [["Run", ["f", "t"]], ["Everywhere", ["1"]]],
+  ); // prettier-ignore
 });

@@ -78,6 +78,16 @@ export function useShortcuts(name: string, shortcuts: readonly Shortcut[]): void
   }, [name, shape]);
 }
 
+/** What has a key, under the names of its groups, nearest to the reader first; parts of a page may share a name. */
+export function sectionsOf(all: readonly Group[]): Group[] {
+  const sections = new Map<string, Shortcut[]>();
+  for (const { name, shortcuts } of all.toReversed()) {
+    const keyed = shortcuts.filter(({ keys }) => keys);
+    if (keyed.length > 0) sections.set(name, [...(sections.get(name) ?? []), ...keyed]);
+  }
+  return [...sections].map(([name, shortcuts]) => ({ name, shortcuts }));
+}
+
 export function useGroups(): readonly Group[] {
   return useSyncExternalStore(
     (watcher) => {

@@ -39,7 +39,7 @@ test("a run is recognised by its app and where it was forked", () => {
   const open = vi.fn();
   const run = aRun({ fork_sequence_no: 5, started_at: "2026-11-21T10:00:00Z" });
   const entry = runEntry(run, open);
-  expect(entry.note).toContain("order-desk · fork from step 5 · 9 steps");
+  expect(entry.note).toContain("fork from step 5 · 9 steps");
   entry.run();
   expect(open).toHaveBeenCalledWith(run);
 });

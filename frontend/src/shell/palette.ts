@@ -32,7 +32,7 @@ export function entriesOf(groups: readonly Group[]): Entry[] {
 
 export function runEntry(run: RunSummary, open: (run: RunSummary) => void): Entry {
   const fork = run.fork_sequence_no === null ? "" : `fork from step ${run.fork_sequence_no}`;
-  const note = [run.app, fork, counted(run.steps, "step"), ago(run.started_at ?? run.created_at)]
+  const note = [fork || run.app, counted(run.steps, "step"), ago(run.started_at ?? run.created_at)]
     .filter(Boolean)
     .join(" · ");
   return { id: `run ${run.id}`, label: run.name, note, keys: "", run: () => open(run) };

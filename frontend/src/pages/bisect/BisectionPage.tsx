@@ -1,4 +1,4 @@
-import { Progress, Skeleton } from "@mantine/core";
+import { Progress } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -11,12 +11,13 @@ import { count, counted, money } from "@/components/format";
 import { StopButton } from "@/components/StopButton";
 import type { Mark } from "@/components/labels";
 import { StateChip } from "@/components/StateChip";
-import { CONFIDENCE } from "@/pages/diff/words";
+import { Page, PageHeader, PageLoading } from "@/components/Page";
+import { ConfidenceChip } from "@/pages/diff/ConfidenceChip";
 import { overrideInWords } from "@/pages/session/overrides";
 import { paths } from "@/paths";
 import { ForkRows } from "./ForkRows";
 import { ProbesTable } from "./ProbesTable";
-import { REPRODUCTION, RESCUE } from "./words";
+import { REPRODUCTION, RESCUE, type Said } from "./words";
 import classes from "./Bisect.module.css";
 
 const route = getRouteApi("/bisections/$bisection");
@@ -36,9 +37,9 @@ export function BisectionPage(): ReactElement {
   );
   useDocumentTitle(view ? `Bisection of ${view.run_name}` : "Bisection");
   if (error && !view) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!view) return <Loading />;
+  if (!view) return <PageLoading what="The bisection" panels={[180, 320]} />;
   return (
-    <div className={classes.page}>
+    <Page>
       <Header view={view} />
       <Verdicts view={view} />
       <div className={classes.two}>
@@ -59,36 +60,33 @@ export function BisectionPage(): ReactElement {
           <ProbesTable probes={view.results} />
         </section>
       </div>
-    </div>
+    </Page>
   );
 }
 
 function Header({ view }: { view: BisectionView }): ReactElement {
   const judged = view.results.filter(({ verdict }) => verdict !== "running").length;
   return (
-    <header className={classes.header}>
-      <div className={classes.titles}>
-        <nav className={classes.crumbs} aria-label="Breadcrumb">
-          <Link {...paths.runs()}>Runs</Link> / <Link {...paths.run(view.run)}>{view.run_name}</Link>
-          {view.diff !== null && (
-            <>
-              {" "}
-              / <Link {...paths.diff(view.diff)}>diff</Link>
-            </>
-          )}
-        </nav>
-        <h1>Where did it go wrong?</h1>
-        <div className={classes.state} role="status">
+    <PageHeader
+      crumbs={[
+        <Link {...paths.runs()}>Runs</Link>,
+        <Link {...paths.run(view.run)}>{view.run_name}</Link>,
+        ...(view.diff === null ? [] : [<Link {...paths.diff(view.diff)}>diff</Link>]),
+      ]}
+      title="Where did it go wrong?"
+      state={
+        <>
           <State view={view} />
           <span className="muted num">
             {counted(judged, "probe")} judged · {counted(view.live_calls, "live call")} ·{" "}
             {view.cost_usd === null ? "cost unknown" : money(view.cost_usd)}
           </span>
-        </div>
-        {view.status === "running" && <Progress value={100} animated size={4} aria-label="Probes are running" />}
-      </div>
+        </>
+      }
+      progress={view.status === "running" && <Progress value={100} animated size={4} aria-label="Probes are running" />}
+    >
       {view.status === "running" && <Cancel id={view.id} />}
-    </header>
+    </PageHeader>
   );
 }
 
@@ -108,7 +106,6 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
   const { result, recorded } = view;
   const { commit } = result;
   const failing = recorded.filter(({ passed }) => !passed);
-  const confidence = commit && CONFIDENCE[commit.confidence];
   const changes = view.request.overrides.overrides
     .flatMap((override) => overrideInWords(override).sets.map(({ name, value }) => `${name} ${value.slice(0, 60)}`))
     .join(", ");
@@ -127,15 +124,13 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
         <div>
           <dt>Which step committed the run?</dt>
           <dd>
-            {commit && confidence ? (
+            {commit ? (
               <>
                 <Link {...paths.run(view.run, { step: commit.step.sequence_no })} className={classes.step}>
                   {commit.settled ? "" : "from "}step {commit.step.sequence_no}
                   {commit.settled ? "" : " on"}
                 </Link>{" "}
-                <StateChip mark={confidence.mark} title={commit.why}>
-                  {confidence.words}
-                </StateChip>
+                <ConfidenceChip confidence={commit.confidence} title={commit.why} />
                 <span className={classes.because}>{commit.why}.</span>
               </>
             ) : (
@@ -165,7 +160,7 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
   );
 }
 
-function Answer(props: { question: string; said: { title: string; mark: Mark }; children: ReactNode }): ReactElement {
+function Answer(props: { question: string; said: Said; children: ReactNode }): ReactElement {
   return (
     <div>
       <dt>{props.question}</dt>
@@ -187,15 +182,5 @@ function Cancel({ id }: { id: string }): ReactElement {
     >
       Cancel
     </StopButton>
-  );
-}
-
-function Loading(): ReactElement {
-  return (
-    <div className={classes.page} aria-busy="true" aria-label="The bisection is being read">
-      <Skeleton height={60} width={420} radius="md" />
-      <Skeleton height={180} radius="md" />
-      <Skeleton height={320} radius="md" />
-    </div>
   );
 }

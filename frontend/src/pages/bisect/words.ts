@@ -2,9 +2,9 @@
 import type { BisectionView, BisectResult, ForkResult, ProbeView } from "@/api/schema";
 import type { Mark } from "@/components/labels";
 
-interface Said {
+export interface Said {
   title: string;
-  mark: Mark;
+  mark: Mark | "accent";
 }
 
 export const REPRODUCTION: Record<BisectResult["reproduction"], Said> = {
@@ -24,7 +24,7 @@ export const VERDICT: Record<ProbeView["verdict"], Said> = {
   passed: { title: "passed", mark: "exact" },
   failed: { title: "failed", mark: "failed" },
   unclear: { title: "says nothing", mark: "live" },
-  running: { title: "running", mark: "cached" },
+  running: { title: "running", mark: "accent" },
 };
 
 /** "step 9", with the name where it says more than the type. */

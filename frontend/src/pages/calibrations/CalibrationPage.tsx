@@ -8,6 +8,7 @@ import { acceptProposals, calibrationQuery, ignoreListsQuery } from "@/api/calib
 import type { CalibrationView, IgnoreRule } from "@/api/schema";
 import { counted } from "@/components/format";
 import { Loaded } from "@/components/ListPage";
+import { Page, PageHeader } from "@/components/Page";
 import { paths } from "@/paths";
 import classes from "./Calibration.module.css";
 import { CurrentList } from "./CurrentList";
@@ -23,9 +24,9 @@ export function CalibrationPage(): ReactElement {
   useDocumentTitle("Calibrate signatures");
   const listing = useQuery(calibrationQuery(calibration));
   return (
-    <div className={classes.page}>
+    <Page>
       <Loaded listing={listing}>{(data) => <Calibration key={data.id} calibration={data} />}</Loaded>
-    </div>
+    </Page>
   );
 }
 
@@ -35,17 +36,17 @@ function Calibration({ calibration }: { calibration: CalibrationView }): ReactEl
   const held: IgnoreRule[] = newest?.rules ?? calibration.current?.rules ?? [];
   return (
     <>
-      <header>
-        <nav className={classes.crumbs} aria-label="Breadcrumb">
-          <Link {...paths.runs()}>Runs</Link> / calibrate
-        </nav>
-        <h1>What signatures of {calibration.app} may leave out</h1>
-        <p className="muted">
-          <Link {...paths.run(calibration.base)}>{calibration.base_name}</Link> and{" "}
-          <Link {...paths.run(calibration.candidate)}>{calibration.candidate_name}</Link> are taken for the same work.{" "}
-          {summary(calibration)}
-        </p>
-      </header>
+      <PageHeader
+        crumbs={[<Link {...paths.runs()}>Runs</Link>, "calibrate"]}
+        title={`What signatures of ${calibration.app} may leave out`}
+        note={
+          <>
+            <Link {...paths.run(calibration.base)}>{calibration.base_name}</Link> and{" "}
+            <Link {...paths.run(calibration.candidate)}>{calibration.candidate_name}</Link> are taken for the same work.{" "}
+            {summary(calibration)}
+          </>
+        }
+      />
       <Proposals calibration={calibration} held={held} />
       <CurrentList app={calibration.app} newest={newest} />
       <Differences calibration={calibration} />

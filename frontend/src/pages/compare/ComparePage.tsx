@@ -7,6 +7,7 @@ import { compare } from "@/api/diffs";
 import { runQuery } from "@/api/runs";
 import { ErrorState } from "@/components/ErrorState";
 import { Making } from "@/components/Making";
+import { Page, PageHeader } from "@/components/Page";
 import { paths } from "@/paths";
 import { RunPicker } from "./RunPicker";
 import classes from "./ComparePage.module.css";
@@ -22,21 +23,17 @@ export function ComparePage(): ReactElement {
   const choose = (side: "base" | "candidate", run: string | undefined) =>
     void navigate({ search: (before) => ({ ...before, [side]: run }), replace: true });
   return (
-    <div className={classes.page}>
-      <header>
-        <nav className={classes.crumbs} aria-label="Breadcrumb">
-          <Link {...paths.diffs()}>Diffs</Link> / new
-        </nav>
-        <h1>Compare two runs</h1>
-        <p className="muted">
-          The base is how it was, the candidate how it became. The report says what changed and why.
-        </p>
-      </header>
+    <Page>
+      <PageHeader
+        crumbs={[<Link {...paths.diffs()}>Diffs</Link>, "new"]}
+        title="Compare two runs"
+        note="The base is how it was, the candidate how it became. The report says what changed and why."
+      />
       <div className={classes.sides}>
         <SideChoice name="Base" run={base} other={candidate} onChoose={(run) => choose("base", run)} />
         <SideChoice name="Candidate" run={candidate} other={base} onChoose={(run) => choose("candidate", run)} />
       </div>
-    </div>
+    </Page>
   );
 }
 

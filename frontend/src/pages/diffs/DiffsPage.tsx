@@ -8,10 +8,10 @@ import { diffsQuery } from "@/api/diffs";
 import type { DiffSummary } from "@/api/schema";
 import { EmptyState } from "@/components/EmptyState";
 import { ago, moment } from "@/components/format";
-import { ListPage, Loaded, RowTable } from "@/components/ListPage";
-import { StateChip } from "@/components/StateChip";
+import { ListPage, Loaded, RowTable, type Column } from "@/components/ListPage";
+import { ConfidenceChip } from "@/pages/diff/ConfidenceChip";
 import { score } from "@/pages/diff/deltas";
-import { candidateName, CONFIDENCE } from "@/pages/diff/words";
+import { candidateName } from "@/pages/diff/words";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import list from "@/components/ListPage.module.css";
@@ -40,22 +40,12 @@ export function DiffsPage(): ReactElement {
             rows={diffs}
             empty={<Nothing />}
             onOpen={(diff) => void navigate(paths.diff(diff.id))}
-          >
-            {(diff) => <Cells diff={diff} />}
-          </RowTable>
+          />
         )}
       </Loaded>
     </ListPage>
   );
 }
-
-const COLUMNS = [
-  { title: "Base and candidate" },
-  { title: "Verdict", className: list.wide },
-  { title: "Confidence" },
-  { title: "ARS", className: list.figure },
-  { title: "Made", className: list.figure },
-];
 
 function Nothing(): ReactElement {
   return (
@@ -69,28 +59,25 @@ function Nothing(): ReactElement {
   );
 }
 
-function Cells({ diff }: { diff: DiffSummary }): ReactElement {
-  const confidence = diff.confidence && CONFIDENCE[diff.confidence];
-  return (
-    <>
-      <th scope="row">
+const COLUMNS: readonly [Column<DiffSummary>, ...Column<DiffSummary>[]] = [
+  {
+    title: "Base and candidate",
+    cell: (diff) => (
+      <>
         <Link {...paths.diff(diff.id)} className={list.name}>
           {diff.base.name}
         </Link>
         <span className={list.sub}>{candidateName(diff)}</span>
-      </th>
-      <td className={list.wide}>{diff.sentence}</td>
-      <td>
-        {confidence && (
-          <StateChip mark={confidence.mark} title={confidence.means}>
-            {confidence.words.replace(" confidence", "")}
-          </StateChip>
-        )}
-      </td>
-      <td className={list.figure}>{score(diff.ars)}</td>
-      <td className={list.figure} title={moment(diff.created_at)}>
-        {ago(diff.created_at)}
-      </td>
-    </>
-  );
-}
+      </>
+    ),
+  },
+  { title: "Verdict", className: list.wide, cell: ({ sentence }) => sentence },
+  { title: "Confidence", cell: ({ confidence }) => confidence && <ConfidenceChip confidence={confidence} short /> },
+  { title: "ARS", className: list.figure, cell: ({ ars }) => score(ars) },
+  {
+    title: "Made",
+    className: list.figure,
+    cell: (diff) => ago(diff.created_at),
+    hint: (diff) => moment(diff.created_at),
+  },
+];

@@ -9,6 +9,7 @@ import type { ExperimentView } from "@/api/schema";
 import { ErrorState } from "@/components/ErrorState";
 import { count, counted, money } from "@/components/format";
 import { StopButton } from "@/components/StopButton";
+import { Page, PageHeader, PageLoading } from "@/components/Page";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { CellsTable } from "./CellsTable";
@@ -27,9 +28,9 @@ export function ExperimentPage(): ReactElement {
   const [chosen, setChosen] = useState<number[]>([]);
   useDocumentTitle(view ? view.name : "Experiment");
   if (error && !view) return <ErrorState error={error} onRetry={retry} />;
-  if (!view) return <Loading />;
+  if (!view) return <PageLoading what="The experiment" panels={[230, 320]} />;
   return (
-    <div className={classes.page}>
+    <Page>
       <Header view={view} chosen={chosen} />
       <div className={classes.overview}>
         <section className="panel" aria-label="Combinations">
@@ -49,35 +50,40 @@ export function ExperimentPage(): ReactElement {
           onChoose={(row) => setChosen((now) => choose(now, row))}
         />
       </section>
-    </div>
+    </Page>
   );
 }
 
 function Header({ view, chosen }: { view: ExperimentView; chosen: readonly number[] }): ReactElement {
   const limit = view.request.budget.max_live_calls;
   return (
-    <header className={classes.header}>
-      <div className={classes.titles}>
-        <nav className={classes.crumbs} aria-label="Breadcrumb">
-          <Link {...paths.experiments()}>Experiments</Link> /{" "}
-          <Link {...paths.run(view.source_run, { step: view.fork_sequence_no })}>{view.source_name}</Link>, fork from
+    <PageHeader
+      crumbs={[
+        <Link {...paths.experiments()}>Experiments</Link>,
+        <>
+          <Link {...paths.run(view.source_run, { step: view.fork_sequence_no })}>{view.source_name}</Link> fork from
           step {view.fork_sequence_no}
-        </nav>
-        <h1>{view.name}</h1>
-        <div className={classes.state} role="status">
+        </>,
+      ]}
+      title={view.name}
+      state={
+        <>
           <ExperimentState experiment={view} />
           <span className="muted num">
             {counted(view.cells, "cell")} × {counted(view.samples, "sample")} · {count(view.live_calls)}
             {limit === null ? "" : ` of ${count(limit)}`} live calls ·{" "}
             {view.cost_usd === null ? "cost unknown" : money(view.cost_usd)}
           </span>
-        </div>
-        {view.status === "running" && (
+        </>
+      }
+      progress={
+        view.status === "running" && (
           <Progress value={(100 * view.finished) / view.rows} size={4} aria-label="Rows done" />
-        )}
-      </div>
+        )
+      }
+    >
       <Actions view={view} chosen={chosen} />
-    </header>
+    </PageHeader>
   );
 }
 
@@ -91,7 +97,7 @@ function Actions({ view, chosen }: { view: ExperimentView; chosen: readonly numb
   ]);
   const again = paths.newExperiment({ run: view.source_run, step: view.fork_sequence_no });
   return (
-    <div className={classes.actions}>
+    <>
       {view.status === "running" && <Cancel id={view.id} />}
       <Button
         variant="default"
@@ -107,7 +113,7 @@ function Actions({ view, chosen }: { view: ExperimentView; chosen: readonly numb
       ) : (
         <span className="muted">{chosen.length === 1 ? "Choose one more row to diff" : "Choose two rows to diff"}</span>
       )}
-    </div>
+    </>
   );
 }
 
@@ -121,15 +127,5 @@ function Cancel({ id }: { id: string }): ReactElement {
     >
       Cancel
     </StopButton>
-  );
-}
-
-function Loading(): ReactElement {
-  return (
-    <div className={classes.page} aria-busy="true" aria-label="The experiment is being read">
-      <Skeleton height={60} width={420} radius="md" />
-      <Skeleton height={230} radius="md" />
-      <Skeleton height={320} radius="md" />
-    </div>
   );
 }

@@ -7,7 +7,7 @@ import { experimentsQuery } from "@/api/experiments";
 import type { ExperimentSummary } from "@/api/schema";
 import { EmptyState } from "@/components/EmptyState";
 import { ago, count, counted, money, moment } from "@/components/format";
-import { ListPage, Loaded, RowTable } from "@/components/ListPage";
+import { ListPage, Loaded, RowTable, type Column } from "@/components/ListPage";
 import { paths } from "@/paths";
 import { ExperimentState } from "./ExperimentState";
 import list from "@/components/ListPage.module.css";
@@ -34,23 +34,12 @@ export function ExperimentsPage(): ReactElement {
             rows={experiments}
             empty={<Nothing />}
             onOpen={(experiment) => void navigate(paths.experiment(experiment.id))}
-          >
-            {(experiment) => <Cells experiment={experiment} />}
-          </RowTable>
+          />
         )}
       </Loaded>
     </ListPage>
   );
 }
-
-const COLUMNS = [
-  { title: "Experiment" },
-  { title: "State" },
-  { title: "Matrix" },
-  { title: "Live calls", className: list.figure },
-  { title: "Cost", className: list.figure },
-  { title: "Started", className: list.figure },
-];
 
 function Nothing(): ReactElement {
   return (
@@ -64,10 +53,11 @@ function Nothing(): ReactElement {
   );
 }
 
-function Cells({ experiment }: { experiment: ExperimentSummary }): ReactElement {
-  return (
-    <>
-      <th scope="row">
+const COLUMNS: readonly [Column<ExperimentSummary>, ...Column<ExperimentSummary>[]] = [
+  {
+    title: "Experiment",
+    cell: (experiment) => (
+      <>
         <Link {...paths.experiment(experiment.id)} className={list.name}>
           {experiment.name}
         </Link>
@@ -75,18 +65,20 @@ function Cells({ experiment }: { experiment: ExperimentSummary }): ReactElement 
           {experiment.name === experiment.source_name ? "" : `${experiment.source_name}, `}from step{" "}
           {experiment.fork_sequence_no}
         </span>
-      </th>
-      <td>
-        <ExperimentState experiment={experiment} />
-      </td>
-      <td>
-        {counted(experiment.cells, "cell")} × {counted(experiment.samples, "sample")}
-      </td>
-      <td className={list.figure}>{count(experiment.live_calls)}</td>
-      <td className={list.figure}>{money(experiment.cost_usd)}</td>
-      <td className={list.figure} title={moment(experiment.created_at)}>
-        {ago(experiment.created_at)}
-      </td>
-    </>
-  );
-}
+      </>
+    ),
+  },
+  { title: "State", cell: (experiment) => <ExperimentState experiment={experiment} /> },
+  {
+    title: "Matrix",
+    cell: ({ cells, samples }) => `${counted(cells, "cell")} × ${counted(samples, "sample")}`,
+  },
+  { title: "Live calls", className: list.figure, cell: (experiment) => count(experiment.live_calls) },
+  { title: "Cost", className: list.figure, cell: (experiment) => money(experiment.cost_usd) },
+  {
+    title: "Started",
+    className: list.figure,
+    cell: (experiment) => ago(experiment.created_at),
+    hint: (experiment) => moment(experiment.created_at),
+  },
+];

@@ -1,4 +1,3 @@
-import { Skeleton } from "@mantine/core";
 import { useDocumentTitle, useSessionStorage } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -15,6 +14,7 @@ import { readModelInput, systemPrompt } from "@/pages/run/step/content";
 import { paths } from "@/paths";
 import { AxesEditor } from "./AxesEditor";
 import { ChecksEditor } from "@/components/checks/ChecksEditor";
+import { Page, PageHeader, PageLoading } from "@/components/Page";
 import { firstDraft, RECORDED, type MatrixDraft } from "./draft";
 import { Price } from "./Price";
 import classes from "./Experiments.module.css";
@@ -42,7 +42,7 @@ export function NewExperimentPage(): ReactElement {
   }
   const error = run.error ?? model.error ?? providers.error;
   if (error) return <ErrorState error={error} onRetry={() => void run.refetch()} />;
-  if (!run.data || !providers.data || model.pending) return <Loading />;
+  if (!run.data || !providers.data || model.pending) return <PageLoading what="The run" panels={[360]} />;
   return (
     <Builder
       key={`${run.data.id} ${fork}`}
@@ -76,16 +76,14 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
   });
   const input = model ? readModelInput(model.input) : null;
   return (
-    <div className={classes.page}>
-      <header className={classes.header}>
-        <div className={classes.titles}>
-          <nav className={classes.crumbs} aria-label="Breadcrumb">
-            <Link {...paths.experiments()}>Experiments</Link> /{" "}
-            <Link {...paths.run(run.id, { step: fork, fork })}>{run.name}</Link>
-          </nav>
-          <h1>New experiment from step {fork}</h1>
-        </div>
-      </header>
+    <Page>
+      <PageHeader
+        crumbs={[
+          <Link {...paths.experiments()}>Experiments</Link>,
+          <Link {...paths.run(run.id, { step: fork, fork })}>{run.name}</Link>,
+        ]}
+        title={`New experiment from step ${fork}`}
+      />
       <div className={classes.builder}>
         <div className={classes.column}>
           {base.overrides.length > 0 && (
@@ -110,7 +108,7 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
         </div>
         <Price run={run.id} fork={fork} base={base} draft={draft} onChange={change} />
       </div>
-    </div>
+    </Page>
   );
 }
 
@@ -132,13 +130,4 @@ function useFirstModel(
   const step = useQuery({ ...stepQuery(found?.id ?? ""), enabled: found !== undefined });
   const pending = steps.isPending || (found !== undefined && step.isPending);
   return { step: step.data ?? null, pending, error: steps.error ?? step.error };
-}
-
-function Loading(): ReactElement {
-  return (
-    <div className={classes.page} aria-busy="true" aria-label="The run is being read">
-      <Skeleton height={44} width={380} radius="md" />
-      <Skeleton height={360} radius="md" />
-    </div>
-  );
 }

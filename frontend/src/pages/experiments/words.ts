@@ -13,9 +13,8 @@ export function rowWords(row: ExperimentRowView): { title: string; mark: Mark | 
     case "completed_exact":
       return { title: "Exact", mark: "exact" };
     case "completed_mixed":
-      return { title: "Done", mark: "cached" };
     case "completed_simulated":
-      return { title: "Done", mark: "simulated" };
+      return { title: "Done", mark: "cached" };
     case "cancelled":
       return { title: "Cancelled", mark: "live" };
     case "failed_validation":

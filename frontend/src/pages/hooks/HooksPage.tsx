@@ -5,6 +5,7 @@ import { hooksQuery } from "@/api/hooks";
 import type { HookView, TelemetryView } from "@/api/schema";
 import { ago, count, moment } from "@/components/format";
 import { Loaded } from "@/components/ListPage";
+import { Page, PageHeader } from "@/components/Page";
 import { StateChip } from "@/components/StateChip";
 import list from "@/components/ListPage.module.css";
 import classes from "./HooksPage.module.css";
@@ -14,14 +15,11 @@ export function HooksPage(): ReactElement {
   useDocumentTitle("Hooks and telemetry");
   const listing = useQuery(hooksQuery);
   return (
-    <div className={classes.page}>
-      <header>
-        <h1>Hooks and telemetry</h1>
-        <p className={classes.note}>
-          Hooks may deny or change the tool calls of a replay, speak to its model, or stop it. Telemetry sends what
-          happens to other systems. Both are configured where the server starts.
-        </p>
-      </header>
+    <Page>
+      <PageHeader
+        title="Hooks and telemetry"
+        note="Hooks may deny or change the tool calls of a replay, speak to its model, or stop it. Telemetry sends what happens to other systems. Both are configured where the server starts."
+      />
       <Loaded listing={listing}>
         {({ hooks, targets }) => (
           <>
@@ -44,7 +42,7 @@ export function HooksPage(): ReactElement {
           </>
         )}
       </Loaded>
-    </div>
+    </Page>
   );
 }
 

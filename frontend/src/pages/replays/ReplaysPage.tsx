@@ -9,7 +9,7 @@ import type { SessionView } from "@/api/schema";
 import { EmptyState } from "@/components/EmptyState";
 import { ago, count, money, moment } from "@/components/format";
 import { LabelBar } from "@/components/LabelBar";
-import { ListPage, Loaded, RowTable } from "@/components/ListPage";
+import { ListPage, Loaded, RowTable, type Column } from "@/components/ListPage";
 import { StateChip } from "@/components/StateChip";
 import { isOver } from "@/pages/session/live";
 import { statusWords, type Tone } from "@/pages/session/progress";
@@ -36,24 +36,12 @@ export function ReplaysPage(): ReactElement {
             rows={sessions}
             empty={<Nothing />}
             onOpen={(session) => void navigate(paths.replay(session.id))}
-          >
-            {(session) => <Cells session={session} />}
-          </RowTable>
+          />
         )}
       </Loaded>
     </ListPage>
   );
 }
-
-const COLUMNS = [
-  { title: "Replay of" },
-  { title: "State" },
-  { title: "Labels", className: list.bar },
-  { title: "Steps", className: list.figure },
-  { title: "Live calls", className: list.figure },
-  { title: "Cost", className: list.figure },
-  { title: "Started", className: list.figure },
-];
 
 function Nothing(): ReactElement {
   return (
@@ -72,39 +60,52 @@ const MARK: Record<Tone, "exact" | "cached" | "simulated" | "failed" | "live" | 
   active: "accent",
   exact: "exact",
   mixed: "cached",
-  simulated: "simulated",
+  simulated: "cached",
   waiting: "simulated",
   failed: "failed",
 };
 
-function Cells({ session }: { session: SessionView }): ReactElement {
-  const words = statusWords(session.status);
-  return (
-    <>
-      <th scope="row">
+const COLUMNS: readonly [Column<SessionView>, ...Column<SessionView>[]] = [
+  {
+    title: "Replay of",
+    cell: (session) => (
+      <>
         <Link {...paths.replay(session.id)} className={list.name}>
           {session.source_name}
         </Link>
         <span className={list.sub}>from step {session.fork_sequence_no}</span>
-      </th>
-      <td>
-        <StateChip mark={MARK[words.tone]} title={words.detail}>
-          {words.title}
-        </StateChip>
-      </td>
-      <td className={list.bar}>
-        <LabelBar counts={session.counts} />
-      </td>
-      <td className={list.figure}>
-        {isOver(session)
-          ? count(session.resolved_steps)
-          : `${count(session.resolved_steps)} of ${count(session.planned_steps)}`}
-      </td>
-      <td className={list.figure}>{count(session.live_calls)}</td>
-      <td className={list.figure}>{session.live_calls === 0 ? "$0" : money(session.cost_usd)}</td>
-      <td className={list.figure} title={moment(session.created_at)}>
-        {ago(session.created_at)}
-      </td>
-    </>
+      </>
+    ),
+  },
+  { title: "State", cell: (session) => <State session={session} /> },
+  { title: "Labels", className: list.bar, cell: ({ counts }) => <LabelBar counts={counts} /> },
+  {
+    title: "Steps",
+    className: list.figure,
+    cell: (session) =>
+      isOver(session)
+        ? count(session.resolved_steps)
+        : `${count(session.resolved_steps)} of ${count(session.planned_steps)}`,
+  },
+  { title: "Live calls", className: list.figure, cell: (session) => count(session.live_calls) },
+  {
+    title: "Cost",
+    className: list.figure,
+    cell: (session) => (session.live_calls === 0 ? "$0" : money(session.cost_usd)),
+  },
+  {
+    title: "Started",
+    className: list.figure,
+    cell: (session) => ago(session.created_at),
+    hint: (session) => moment(session.created_at),
+  },
+];
+
+function State({ session }: { session: SessionView }): ReactElement {
+  const words = statusWords(session.status);
+  return (
+    <StateChip mark={MARK[words.tone]} title={words.detail}>
+      {words.title}
+    </StateChip>
   );
 }

@@ -44,7 +44,7 @@ function Side({ steps, step, fork }: Props): ReactElement {
     setSizes(next);
     remember(next);
   };
-  useShortcuts("Regions", [
+  useShortcuts("Run", [
     { keys: "[", does: "Narrower list of steps", run: () => nudge(-4) },
     { keys: "]", does: "Wider list of steps", run: () => nudge(4) },
   ]);

@@ -78,7 +78,7 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
       notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
   });
   useShortcuts(
-    "Run: fork",
+    "Run",
     source === null ? [] : [{ keys: "c", does: "Compare with the source", run: () => compare.mutate(source) }],
   );
   return (

@@ -18,7 +18,7 @@ export function RunTools({ run }: { run: RunDetail }): ReactElement {
   const [opened, setOpened] = useState(false);
   const { data } = useQuery({ ...bisectionsOfRunQuery(run.id), enabled: opened });
   const openTree = () => void navigate(paths.tree(run.id));
-  useShortcuts("Run: fork", [
+  useShortcuts("Run", [
     { keys: "t", does: "Open the tree of forks", run: openTree },
     ...(run.sealed ? [{ keys: "b", does: "Bisect: find the step where it went wrong", run: dialog.open }] : []),
   ]);

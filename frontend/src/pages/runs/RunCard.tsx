@@ -33,7 +33,7 @@ export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (
         {run.errors > 0 && <b className="failed">{counted(run.errors, "error")}</b>}
       </div>
       <div className={`num ${classes.facts}`}>
-        <span>{duration(run.duration_ms)}</span>
+        {run.duration_ms !== null && <span>{duration(run.duration_ms)}</span>}
         {run.tokens_in + run.tokens_out > 0 && <span>{tokens(run.tokens_in + run.tokens_out)} tokens</span>}
         {run.cost_usd !== null && <span>{money(run.cost_usd)}</span>}
         <span className="grow">{hasReplayLabels(run.labels) && <LabelBar counts={run.labels} />}</span>

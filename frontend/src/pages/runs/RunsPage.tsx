@@ -57,7 +57,8 @@ export function RunsPage(): ReactElement {
       <header className={classes.header}>
         <h1>Runs</h1>
         <span className="muted num" role="status">
-          {list.isSuccess && (total === null ? `${counted(runs.length, "run")} shown` : counted(total, "run"))}
+          {list.isSuccess &&
+            `${total === null ? `${counted(runs.length, "run")} shown` : counted(total, "run")}, the last added first`}
         </span>
         {live === "waiting" && <span className="chip simulated">reconnecting…</span>}
         <span className="grow" />

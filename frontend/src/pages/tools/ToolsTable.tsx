@@ -27,7 +27,7 @@ export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
   const shown = tools.find(({ name }) => name === opened);
   return (
     <div className={list.scroll}>
-      <table className={`${list.table} ${classes.table}`}>
+      <table className={`${list.table} ${list.stacking} ${classes.table}`}>
         <thead>
           <tr>
             <th scope="col">Tool</th>
@@ -91,7 +91,7 @@ function Row(props: Omit<Props, "tools"> & { tool: ToolView; isSelected: boolean
             </span>
           </span>
         ) : (
-          <span className="muted">nobody</span>
+          <span className="muted">–</span>
         )}
       </td>
       <td data-label="Calls" className={list.figure}>

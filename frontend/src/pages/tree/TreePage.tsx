@@ -1,4 +1,4 @@
-import { Button, Select, Skeleton } from "@mantine/core";
+import { Button, Select } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
@@ -9,12 +9,12 @@ import type { RunTree } from "@/api/schema";
 import { treeQuery } from "@/api/tree";
 import { ErrorState } from "@/components/ErrorState";
 import { counted } from "@/components/format";
+import { Page, PageHeader, PageLoading } from "@/components/Page";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { chooseRun, isProbe, keptRuns, ORIGIN, type Kept } from "./tree";
 import { TreeDrawing } from "./TreeDrawing";
 import { TreeTable } from "./TreeTable";
-import classes from "./Tree.module.css";
 
 const route = getRouteApi("/tree/$run");
 
@@ -26,7 +26,7 @@ export function TreePage(): ReactElement {
   const root = tree?.runs[0];
   useDocumentTitle(root ? `Forks of ${root.name}` : "Fork tree");
   if (error && !tree) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!tree) return <Loading />;
+  if (!tree) return <PageLoading what="The tree" panels={[160, 320]} />;
   return <Tree tree={tree} />;
 }
 
@@ -36,7 +36,7 @@ function Tree({ tree }: { tree: RunTree }): ReactElement {
   const runs = keptRuns(tree.runs, kept);
   const onChoose = (id: string) => choose((now) => chooseRun(now, id));
   return (
-    <div className={classes.page}>
+    <Page>
       <Header tree={tree} kept={kept} onKeep={keep} chosen={chosen} />
       {tree.left_out > 0 && (
         <p className="muted">
@@ -49,7 +49,7 @@ function Tree({ tree }: { tree: RunTree }): ReactElement {
       <section className="panel" aria-label="Runs of the tree">
         <TreeTable runs={runs} asked={tree.asked} chosen={chosen} onChoose={onChoose} />
       </section>
-    </div>
+    </Page>
   );
 }
 
@@ -70,55 +70,33 @@ function Header(props: {
   const probes = tree.runs.filter(isProbe).length;
   const origins = [...new Set(tree.runs.map(({ origin }) => origin))].filter((origin) => origin !== "recorded");
   return (
-    <header className={classes.header}>
-      <div className={classes.titles}>
-        <nav className={classes.crumbs} aria-label="Breadcrumb">
-          <Link {...paths.runs()}>Runs</Link> / <Link {...paths.run(tree.root)}>{root?.name}</Link>
-        </nav>
-        <h1>Forks of {root?.name}</h1>
-        <p className={classes.note}>
-          {counted(tree.runs.length - 1, "fork")}
-          {probes > 0 && ` (${counted(probes, "probe")} of proofs and bisections among them)`}, each with its scores
-          against the run that it was forked from.
-        </p>
-      </div>
-      <div className={classes.actions}>
-        {(origins.length > 1 || probes > 0) && (
-          <Select
-            aria-label="Show forks of"
-            data={[
-              { value: "asked", label: "Forks without probes" },
-              { value: "all", label: "All forks" },
-              ...origins.map((value) => ({ value, label: ORIGIN[value] })),
-            ]}
-            value={kept}
-            allowDeselect={false}
-            onChange={(value) => props.onKeep(value ?? "asked")}
-          />
-        )}
-        {comparison ? (
-          <Button
-            leftSection={<IconArrowsDiff size={15} />}
-            renderRoot={(given) => <Link {...comparison} {...given} />}
-          >
-            Diff the two
-          </Button>
-        ) : (
-          <span className="muted">
-            {chosen.length === 1 ? "Choose one more run to diff" : "Choose two runs to diff"}
-          </span>
-        )}
-      </div>
-    </header>
-  );
-}
-
-function Loading(): ReactElement {
-  return (
-    <div className={classes.page} aria-busy="true" aria-label="The tree is being read">
-      <Skeleton height={60} width={420} radius="md" />
-      <Skeleton height={160} radius="md" />
-      <Skeleton height={320} radius="md" />
-    </div>
+    <PageHeader
+      crumbs={[<Link {...paths.runs()}>Runs</Link>, <Link {...paths.run(tree.root)}>{root?.name}</Link>]}
+      title={`Forks of ${root?.name ?? "the run"}`}
+      note={`${counted(tree.runs.length - 1, "fork")}${
+        probes > 0 ? ` (${counted(probes, "probe")} of proofs and bisections among them)` : ""
+      }, each with its scores against the run that it was forked from.`}
+    >
+      {(origins.length > 1 || probes > 0) && (
+        <Select
+          aria-label="Show forks of"
+          data={[
+            { value: "asked", label: "Forks without probes" },
+            { value: "all", label: "All forks" },
+            ...origins.map((value) => ({ value, label: ORIGIN[value] })),
+          ]}
+          value={kept}
+          allowDeselect={false}
+          onChange={(value) => props.onKeep(value ?? "asked")}
+        />
+      )}
+      {comparison ? (
+        <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(given) => <Link {...comparison} {...given} />}>
+          Diff the two
+        </Button>
+      ) : (
+        <span className="muted">{chosen.length === 1 ? "Choose one more run to diff" : "Choose two runs to diff"}</span>
+      )}
+    </PageHeader>
   );
 }

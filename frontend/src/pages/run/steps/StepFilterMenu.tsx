@@ -25,14 +25,15 @@ function tally<T>(values: T[]): [T, number][] {
 export function StepFilterMenu({ steps, filter, onChange }: Props): ReactElement {
   const types = useMemo(() => tally(steps.map((step) => step.type)), [steps]);
   const marks = useMemo(() => tally<Mark>(steps.map(markOf)), [steps]);
-  const active = filter.types.length + filter.marks.length;
+  const statuses = useMemo(() => tally(steps.map((step) => step.status)), [steps]);
+  const active = filter.types.length + filter.marks.length + filter.statuses.length;
   return (
     <Popover position="bottom-end" shadow="md" trapFocus returnFocus>
       <Popover.Target>
         <ActionIcon
           variant={active > 0 ? "light" : "default"}
           color={active > 0 ? "iris" : "gray"}
-          aria-label={active > 0 ? `Filter: ${active} chosen` : "Filter by type and label"}
+          aria-label={active > 0 ? `Filter: ${active} chosen` : "Filter by type, label and status"}
         >
           <IconFilter size={15} />
         </ActionIcon>
@@ -64,12 +65,23 @@ export function StepFilterMenu({ steps, filter, onChange }: Props): ReactElement
             />
           ))}
         </Checkbox.Group>
+        {statuses.length > 1 && (
+          <Checkbox.Group
+            label="Status"
+            value={[...filter.statuses]}
+            onChange={(values) => onChange({ ...filter, statuses: values })}
+          >
+            {statuses.map(([status, number]) => (
+              <Checkbox key={status} value={status} label={<Option word={status} number={number} />} />
+            ))}
+          </Checkbox.Group>
+        )}
       </Popover.Dropdown>
     </Popover>
   );
 }
 
-function Option({ icon, word, number }: { icon: ReactElement; word: string; number: number }): ReactElement {
+function Option({ icon, word, number }: { icon?: ReactElement; word: string; number: number }): ReactElement {
   return (
     <span className="bar" style={{ gap: 7 }}>
       {icon} {word} <span className="muted num">{count(number)}</span>

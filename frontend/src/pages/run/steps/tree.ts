@@ -1,5 +1,5 @@
 // The steps of a run as the rows of a tree: pure, one pass for the index, one for the visible rows.
-import type { StepSummary, StepType } from "@/api/schema";
+import type { StepStatus, StepSummary, StepType } from "@/api/schema";
 import { isFailed, markOf, type Mark } from "@/components/labels";
 
 export interface Node {
@@ -20,8 +20,9 @@ export interface StepFilter {
   text: string;
   types: readonly StepType[];
   marks: readonly Mark[];
+  statuses: readonly StepStatus[];
 }
-export const noFilter: StepFilter = { text: "", types: [], marks: [] };
+export const noFilter: StepFilter = { text: "", types: [], marks: [], statuses: [] };
 
 /** Steps come in sequence order, parents before their children; a missing parent makes a root. */
 export function indexSteps(steps: readonly StepSummary[]): StepIndex {
@@ -48,12 +49,13 @@ function rollUp(bySequence: Map<number, Node>, step: StepSummary): void {
 }
 
 export function isFilterOn(filter: StepFilter): boolean {
-  return filter.text !== "" || filter.types.length > 0 || filter.marks.length > 0;
+  return filter.text !== "" || filter.types.length + filter.marks.length + filter.statuses.length > 0;
 }
 
 export function matchesFilter(step: StepSummary, filter: StepFilter): boolean {
   if (filter.types.length > 0 && !filter.types.includes(step.type)) return false;
   if (filter.marks.length > 0 && !filter.marks.includes(markOf(step))) return false;
+  if (filter.statuses.length > 0 && !filter.statuses.includes(step.status)) return false;
   if (!filter.text) return true;
   const text = filter.text.toLowerCase();
   return [step.name, step.summary, step.model, step.tool_name, step.type, String(step.sequence_no)].some((field) =>

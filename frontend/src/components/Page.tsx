@@ -1,0 +1,60 @@
+import { Skeleton } from "@mantine/core";
+import { Fragment, type ReactElement, type ReactNode } from "react";
+import classes from "./Page.module.css";
+
+/** A page that scrolls as one: its header, then panel after panel. */
+export function Page({ children }: { children: ReactNode }): ReactElement {
+  return <div className={classes.page}>{children}</div>;
+}
+
+/** What stands there until a page's content comes: its header, then one block for each panel. */
+export function PageLoading({ what, panels }: { what: string; panels: readonly number[] }): ReactElement {
+  return (
+    <div className={classes.page} aria-busy="true" aria-label={`${what} is being read`}>
+      <Skeleton height={60} width="min(420px, 100%)" radius="md" />
+      {panels.map((height) => (
+        <Skeleton key={height} height={height} radius="md" />
+      ))}
+    </div>
+  );
+}
+
+interface HeaderProps {
+  /** The way here, one link after another. */
+  crumbs?: readonly ReactNode[];
+  title: ReactNode;
+  note?: ReactNode;
+  /** How far it is, told anew whenever it changes. */
+  state?: ReactNode;
+  progress?: ReactNode;
+  /** What can be done here. */
+  children?: ReactNode;
+}
+
+export function PageHeader({ crumbs, title, note, state, progress, children }: HeaderProps): ReactElement {
+  return (
+    <header className={classes.header}>
+      <div className={classes.titles}>
+        {crumbs && (
+          <nav className={classes.crumbs} aria-label="Breadcrumb">
+            {crumbs.map((crumb, index) => (
+              <Fragment key={index}>
+                {index > 0 && " / "}
+                {crumb}
+              </Fragment>
+            ))}
+          </nav>
+        )}
+        <h1>{title}</h1>
+        {note && <p className={classes.note}>{note}</p>}
+        {state && (
+          <div className={classes.state} role="status">
+            {state}
+          </div>
+        )}
+        {progress}
+      </div>
+      {children && <div className={classes.actions}>{children}</div>}
+    </header>
+  );
+}
