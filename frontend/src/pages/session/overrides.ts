@@ -14,16 +14,23 @@ function matchInWords(match: Match): string {
   if (match.step !== null) return `step ${match.step}`;
   const named = match.name ? ` ${match.name}` : "";
   const model = match.model ? ` on ${match.model}` : "";
-  return `every ${match.type ?? ""} step${named}${model}`;
+  const since = match.since === null ? "" : ` from step ${match.since} on`;
+  const before = match.before === null ? "" : ` before step ${match.before}`;
+  return `every ${match.type ?? ""} step${named}${model}${since}${before}`;
 }
 
 function* settings(override: Override): Generator<{ name: string; value: string }> {
   yield* fields(override.prompt, { system: "system prompt" });
-  yield* fields(override.model, {});
+  const { parameters = null, unset = null, ...model } = override.model ?? {};
+  yield* fields(model, {});
+  yield* fields(parameters, {});
+  for (const name of unset ?? []) yield { name: name.replaceAll("_", " "), value: "left out" };
   yield* fields(override.retrieval, { top_k: "documents asked for" });
   for (const edit of override.messages ?? []) {
-    yield { name: `${edit.op} message ${edit.index + 1}`, value: edit.op === "delete" ? "" : text(edit.content) };
+    const said = edit.message ? edit.message["content"] : edit.content;
+    yield { name: `${edit.op} message ${edit.index + 1}`, value: edit.op === "delete" ? "" : text(said) };
   }
+  if (override.arguments !== null) yield { name: "called with", value: text(override.arguments) };
   if (override.tool) yield { name: `tool answers (${override.tool.status})`, value: text(override.tool.output) };
   if (override.output !== null) yield { name: "output", value: text(override.output) };
 }

@@ -8,6 +8,7 @@ import { entryFor, matchFor, setField, type Scope } from "./draft";
 import { TextField } from "./fields";
 import classes from "./Fork.module.css";
 import { MessagesEditor } from "./MessagesEditor";
+import { RequestEditor } from "./RequestEditor";
 import { sentence } from "./words";
 import { OutputField, type EditorProps } from "./StepEditor";
 
@@ -52,6 +53,18 @@ export function ModelEditor(props: EditorProps & { request: ModelInput }): React
         {...props}
         model={entry?.model ?? {}}
         set={(name, value) => onChange(setField(draft, match, "model", name, value))}
+      />
+      <RequestEditor
+        request={request}
+        model={entry?.model ?? {}}
+        set={(fields) =>
+          onChange(
+            Object.entries(fields).reduce(
+              (next, [name, value]) => setField(next, match, "model", name as keyof typeof fields, value),
+              draft,
+            ),
+          )
+        }
       />
       <MessagesEditor {...props} />
       <details className={classes.more}>

@@ -34,6 +34,15 @@ test("another tool answer is an override; what is not JSON yet is said and not a
   expect(last.overrides[0]?.tool?.output).toEqual({ total: 42 });
 });
 
+test("a tool is called with other arguments, and the recorded ones typed again are no override", () => {
+  const step = aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", input: { id: 1 }, output: "lost" });
+  draw(<Desk step={step} />);
+  type("What get_order is called with", '{"id": 2}');
+  expect(last.overrides).toEqual([{ match: { step: 6 }, arguments: { id: 2 } }]);
+  type("What get_order is called with", '{"id": 1}');
+  expect(last.overrides).toEqual([]);
+});
+
 test("the recorded answer typed again is no override", () => {
   draw(<Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />);
   type("What get_order answers", '{"total": 1}');
@@ -85,4 +94,21 @@ test("a message of one request can be changed and left out", () => {
 test("a recorded parameter is shown as what stays when nothing is typed", () => {
   draw(<Desk step={model} />);
   expect(screen.getByLabelText("Temperature").getAttribute("placeholder")).toBe("0.2");
+});
+
+test("the tools that a model is offered, its response format and other parameters can be changed", () => {
+  const tools = [{ name: "get_order" }, { name: "pay" }];
+  const asked = { ...(model.input as object), tools, parameters: { temperature: 0.2, tool_choice: "auto" } };
+  draw(<Desk step={{ ...model, input: asked }} />);
+  fireEvent.click(screen.getByLabelText("pay"));
+  type("Response format", '{"type": "json_object"}');
+  type("Other parameters", "{}");
+  expect(last.overrides).toEqual([
+    {
+      match: { type: "model" },
+      model: { tools: [{ name: "get_order" }], response_format: { type: "json_object" }, unset: ["tool_choice"] },
+    },
+  ]);
+  type("Tool schemas", "[{}]");
+  expect(screen.getByText(/^Not applied: this must be a list of tools/)).toBeTruthy();
 });

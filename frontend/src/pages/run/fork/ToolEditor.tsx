@@ -10,9 +10,10 @@ const statuses: { value: ToolOverride["status"]; label: string }[] = [
   { value: "error", label: "fails" },
   { value: "timeout", label: "times out" },
   { value: "partial", label: "answers in part" },
+  { value: "denied", label: "is denied" },
 ];
 
-/** What the tool answers in the fork. The call itself is not made. */
+/** What the tool is called with, or what it answers in the fork: then the call itself is not made. */
 export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement {
   const match = { step: step.sequence_no };
   const tool = entryFor(draft, match)?.tool;
@@ -24,6 +25,12 @@ export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement
   };
   return (
     <>
+      <JsonField
+        label={`What ${step.tool_name || step.name} is called with`}
+        recorded={step.input}
+        value={entryFor(draft, match)?.arguments}
+        onChange={(called) => onChange(setPart(draft, match, "arguments", called))}
+      />
       <JsonField
         label={`What ${step.tool_name || step.name} answers`}
         recorded={step.output}

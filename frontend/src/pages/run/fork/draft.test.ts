@@ -103,22 +103,46 @@ test("each message edit is a phrase of its chip", () => {
 });
 
 test("what a replay had changed comes back without the fields that it left as recorded", () => {
-  const entry = { prompt: null, messages: null, model: null, retrieval: null, tool: null, output: null };
-  const every = { step: null, type: "model" as const, name: null, model: null };
+  const entry = {
+    prompt: null,
+    messages: null,
+    model: null,
+    retrieval: null,
+    arguments: null,
+    tool: null,
+    output: null,
+  };
+  const every = { step: null, type: "model" as const, name: null, model: null, since: null, before: null };
   const prompt = { system: "Be brief.", template: null, template_id: null, version: null, variables: null };
-  const edits = [{ op: "delete" as const, index: 1, role: null, content: null }];
+  const call = { role: "assistant", content: null, tool_calls: [{ id: "c1", name: "pay", arguments: {} }] };
+  const edits = [
+    { op: "delete" as const, index: 1, role: null, content: null, message: null },
+    { op: "insert" as const, index: 2, role: null, content: null, message: call },
+  ];
   const tool = { output: { note: null }, status: "ok" as const };
   const policy = { allow: ["model" as const], budget: { max_cost_usd: 1, max_live_calls: null } } as unknown as Policy;
   const draft = draftOf(
     [
       { ...entry, match: every, prompt },
-      { ...entry, match: { ...every, type: null, step: 5 }, messages: edits, tool },
+      { ...entry, match: { ...every, type: null, step: 5 }, messages: edits, arguments: { id: null }, tool },
     ],
     policy,
   );
   expect(draft.overrides).toEqual([
     { match: { type: "model" }, prompt: { system: "Be brief." } },
-    { match: { step: 5 }, messages: [{ op: "delete", index: 1 }], tool },
+    {
+      match: { step: 5 },
+      messages: [
+        { op: "delete", index: 1 },
+        { op: "insert", index: 2, message: call },
+      ],
+      arguments: { id: null },
+      tool,
+    },
   ]);
+  const [inserted] = insertedAt(draft.overrides[1]?.messages, 2);
+  expect(inserted).toEqual({ text: "null", role: "assistant", whole: call });
+  const same = insertMessages(draft, { step: 5 }, 2, inserted ? [inserted] : []);
+  expect(same.overrides[1]?.messages).toEqual(draft.overrides[1]?.messages);
   expect(draft.policy).toEqual({ allow: ["model"], budget: { max_cost_usd: 1 } });
 });

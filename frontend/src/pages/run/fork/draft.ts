@@ -18,6 +18,7 @@ export interface SparseOverride {
   messages?: (Pick<MessageEdit, "op" | "index"> & Partial<MessageEdit>)[];
   model?: Partial<ModelOverride>;
   retrieval?: Partial<RetrievalOverride>;
+  arguments?: JsonValue;
   tool?: Partial<ToolOverride> & Pick<ToolOverride, "output">;
   output?: JsonValue;
 }
@@ -35,18 +36,26 @@ export function draftOf(overrides: readonly Override[], policy: Policy): Draft {
 }
 
 function sparse(override: Override): SparseOverride {
-  const { match, messages, tool, output, ...parts } = override;
+  const { match, messages, arguments: called, tool, output, ...parts } = override;
   const fields = Object.entries<object | null>(parts).flatMap(([name, part]) => (part ? [[name, given(part)]] : []));
   return {
     match: given(match),
     ...(Object.fromEntries(fields) as Partial<SparseOverride>),
     ...(messages && { messages: messages.map(sparseEdit) }),
+    ...(called !== null && { arguments: called }),
     ...(tool && { tool }),
     ...(output !== null && { output }),
   };
 }
 
-function sparseEdit({ op, index, role, content }: MessageEdit): NonNullable<SparseOverride["messages"]>[number] {
+function sparseEdit({
+  op,
+  index,
+  role,
+  content,
+  message,
+}: MessageEdit): NonNullable<SparseOverride["messages"]>[number] {
+  if (message !== null) return { op, index, message };
   return { op, index, ...(op !== "delete" && { content }), ...(role !== null && { role }) };
 }
 
@@ -62,7 +71,7 @@ export function matchFor(scope: Scope, step: { sequence_no: number; type: StepTy
 }
 
 function sameMatch(one: Partial<Match>, other: Partial<Match>): boolean {
-  const names = ["step", "type", "name", "model"] as const;
+  const names = ["step", "type", "name", "model", "since", "before"] as const;
   return names.every((name) => (one[name] ?? null) === (other[name] ?? null));
 }
 
@@ -103,7 +112,7 @@ export function setField<P extends Part, F extends keyof NonNullable<SparseOverr
 }
 
 /** Sets or drops a part that is a value of its own. */
-export function setPart<P extends "tool" | "output" | "messages">(
+export function setPart<P extends "arguments" | "tool" | "output" | "messages">(
   draft: Draft,
   match: Partial<Match>,
   part: P,
@@ -136,13 +145,26 @@ export function deleteMessage(draft: Draft, match: Partial<Match>, index: number
   return setPart(draft, match, "messages", edits);
 }
 
+/** A message that is put in; `whole` has what else it says, as the calls that it makes. */
+export interface Inserted {
+  text: string;
+  role: string;
+  whole?: JsonObject;
+}
+type JsonObject = Record<string, JsonValue>;
+
 /** The messages that are put in before one recorded message, or after the last, in the order of the list. */
-export function insertedAt(edits: SparseOverride["messages"], index: number): { text: string; role: string }[] {
+export function insertedAt(edits: SparseOverride["messages"], index: number): Inserted[] {
   const found = (edits ?? []).filter((edit) => edit.op === "insert" && edit.index === index);
-  return found.map(({ content, role }) => ({
-    text: typeof content === "string" ? content : JSON.stringify(content ?? null),
-    role: role ?? "user",
-  }));
+  return found.map(({ content, role, message }) => {
+    const text = textOf(message ? message["content"] : content);
+    const said = message ? message["role"] : role;
+    return { text, role: typeof said === "string" ? said : "user", ...(message && { whole: message }) };
+  });
+}
+
+function textOf(content: JsonValue | undefined): string {
+  return typeof content === "string" ? content : JSON.stringify(content ?? null);
 }
 
 /** Replaces everything that is put in before one recorded message. */
@@ -150,13 +172,22 @@ export function insertMessages(
   draft: Draft,
   match: Partial<Match>,
   index: number,
-  messages: readonly { text: string; role: string }[],
+  messages: readonly Inserted[],
 ): Draft {
   const before = entryFor(draft, match)?.messages ?? [];
   const others = before.filter((edit) => edit.index !== index || edit.op !== "insert");
-  const added = messages.map(({ text, role }) => ({ op: "insert" as const, index, role, content: text }));
+  const added = messages.map(({ text, role, whole }) =>
+    whole
+      ? { op: "insert" as const, index, message: { ...whole, role, content: kept(whole["content"], text) } }
+      : { op: "insert" as const, index, role, content: text },
+  );
   const edits = [...others, ...added].sort((one, other) => one.index - other.index);
   return setPart(draft, match, "messages", edits.length > 0 ? edits : undefined);
+}
+
+/** Content that is no text stays what it is as long as nobody changed how it is written. */
+function kept(content: JsonValue | undefined, text: string): JsonValue {
+  return content !== undefined && textOf(content) === text ? content : text;
 }
 
 /** The body of a preview or launch. The schema lists every field; absent ones take the server's defaults. */

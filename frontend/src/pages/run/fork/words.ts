@@ -1,5 +1,5 @@
 // What a fork changes and what its plan would do, in the words that the page uses.
-import type { Plan, PlannedStep } from "@/api/schema";
+import type { JsonValue, Plan, PlannedStep } from "@/api/schema";
 import { counted, duration, money } from "@/components/format";
 import type { SparseOverride } from "./draft";
 
@@ -48,7 +48,9 @@ export function planPrice(plan: Plan): string {
 export function matchWords({ match }: SparseOverride): string {
   if (match.step != null) return `step ${match.step}`;
   const named = [match.name, match.model].filter(Boolean).join(", ");
-  return `every ${match.type ?? ""} step${named ? ` (${named})` : ""}`;
+  const since = match.since == null ? "" : ` from step ${match.since} on`;
+  const before = match.before == null ? "" : ` before step ${match.before}`;
+  return `every ${match.type ?? ""} step${named ? ` (${named})` : ""}${since}${before}`;
 }
 
 /** What an entry sets. */
@@ -59,23 +61,45 @@ export function setWords(entry: SparseOverride): string {
   if (entry.messages) words.push(...entry.messages.map(messageWords));
   if (entry.model) words.push(...modelWords(entry.model));
   if (entry.retrieval) words.push(...retrievalWords(entry.retrieval));
+  if (entry.arguments !== undefined) words.push("called with");
   if (entry.tool) words.push("tool answer");
   if ("output" in entry) words.push("what it said");
   return words.join(", ");
 }
 
-function modelWords(model: NonNullable<SparseOverride["model"]>): string[] {
-  return Object.entries(model).map(([name, value]) => {
-    if (name === "model") return String(value);
-    return name === "provider" ? `on ${String(value)}` : `${name} ${String(value)}`;
-  });
+function modelWords({
+  tools,
+  response_format,
+  parameters,
+  unset,
+  ...model
+}: NonNullable<SparseOverride["model"]>): string[] {
+  const plain = { ...model, ...parameters };
+  return [
+    ...Object.entries(plain).map(([name, value]) => {
+      if (name === "model") return String(value);
+      return name === "provider" ? `on ${String(value)}` : `${name} ${brief(value)}`;
+    }),
+    ...(tools ? [tools.length > 0 ? counted(tools.length, "tool") : "no tools"] : []),
+    ...(response_format ? ["response format"] : []),
+    ...(unset ?? []).map((name) => `no ${name.replaceAll("_", " ")}`),
+  ];
+}
+
+function brief(value: JsonValue): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > CHIP_TEXT ? `${text.slice(0, CHIP_TEXT).trimEnd()}…` : text;
 }
 
 /** Long texts of a chip are cut here; the field beneath shows them whole. */
 const CHIP_TEXT = 32;
 
-function messageWords({ op, index, role, content }: MessageEdit): string {
+function messageWords(edit: MessageEdit): string {
+  const { op, index } = edit;
   if (op === "delete") return `message ${index + 1} left out`;
+  const content = edit.message ? edit.message["content"] : edit.content;
+  const said = edit.message?.["role"];
+  const role = typeof said === "string" ? said : edit.role;
   const text = typeof content === "string" ? content : JSON.stringify(content ?? null);
   const short = text.length > CHIP_TEXT ? `${text.slice(0, CHIP_TEXT).trimEnd()}…` : text;
   return op === "replace"
