@@ -28,6 +28,9 @@ _FITS: Final[dict[str, frozenset[StepType]]] = {
     "arguments": frozenset({StepType.TOOL}),
     "tool": frozenset({StepType.TOOL}),
 }
+_MOST_REFUSALS: Final = 100  # in one plan: nobody reads more
+_MOST_PAIRS: Final = 100_000  # of an entry and a step that it changes
+_EACH: Final = 5  # as many for each step, where there are more steps
 _PARAMETERS: Final = ("temperature", "top_p", "max_tokens", "seed", "stop")
 _REQUEST: Final = ("tools", "response_format")
 # Names under which recordings carry the same parameter.
@@ -81,17 +84,64 @@ class AppliedProfile:
 
 
 def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
-    """Match every entry against the steps from the fork on."""
+    """Match every entry against the steps from the fork on. One with too much wrong, or in it, changes nothing."""
     refusals: list[PlanRefusal] = []
     found: dict[int, list[tuple[int, Override]]] = {}
+    steps, pairs = _Steps(graph), 0
     for index, entry in enumerate(profile.overrides):
-        matched = _matched(index, entry, graph, refusals)
+        matched = _matched(index, entry, steps, refusals)
+        pairs += len(matched)
+        if pairs > max(_MOST_PAIRS, _EACH * len(graph.nodes)):
+            return AppliedProfile(by_step={}, refusals=(_too_many(index, pairs),), profile=profile)
         for node in matched:
             found.setdefault(node.no, []).append((index, entry))
     for no, entries in found.items():
-        _refuse_conflicts(no, entries, refusals)
+        if len(refusals) < _MOST_REFUSALS:
+            _refuse_conflicts(no, entries, refusals)
+    if len(refusals) >= _MOST_REFUSALS:
+        return AppliedProfile(by_step={}, refusals=tuple(refusals[:_MOST_REFUSALS]), profile=profile)
     by_step = {no: _merged(entries, graph.by_no[no].type) for no, entries in found.items()}
     return AppliedProfile(by_step=by_step, refusals=tuple(refusals), profile=profile)
+
+
+class _Steps:
+    """The steps of a graph, found without looking at each of them for each entry."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.fork = graph.fork
+        self._by_ref = {ref: node for node in graph.nodes for ref in (str(node.no), str(node.id), node.id.hex)}
+        self._earlier = {ref: node.no for node in graph.by_no.values() for ref in (str(node.id), node.id.hex)}
+        self._alike: dict[tuple[StepType, str, str], list[Node]] = {}
+        for node in graph.nodes:
+            name = node.called if node.tool_name else node.name
+            self._alike.setdefault((node.type, name, node.model), []).append(node)
+
+    def named(self, ref: str) -> Node | None:
+        return self._by_ref.get(ref)
+
+    def before(self, ref: str) -> int | None:
+        """The number of a step before the fork."""
+        if ref.isdecimal() and 0 < int(ref) < self.fork:
+            return int(ref)
+        return self._earlier.get(ref)
+
+    def typed(self, entry: Override) -> list[Node]:
+        """In order. Names are looked at once, however many steps have them."""
+        found = (
+            nodes
+            for (type, name, model), nodes in self._alike.items()
+            if type is entry.match.type and _globs(entry, name, model)
+        )
+        return sorted((node for nodes in found for node in nodes if entry.match.takes_in(node.no)), key=_number)
+
+
+def _number(node: Node) -> int:
+    return node.no
+
+
+def _too_many(index: int, pairs: int) -> PlanRefusal:
+    detail = f"up to this entry the profile changes steps {pairs:,} times, which is more than anybody can follow"
+    return PlanRefusal(code="validation_error", detail=detail, where=pointer(index, "match"))
 
 
 def pointer(index: int, *path: str | int) -> str:
@@ -99,8 +149,8 @@ def pointer(index: int, *path: str | int) -> str:
     return "/".join(["/overrides/overrides", str(index), *map(str, path)])
 
 
-def _matched(index: int, entry: Override, graph: Graph, refusals: list[PlanRefusal]) -> list[Node]:
-    nodes = _named(index, entry, graph, refusals) if entry.match.step is not None else _typed(entry, graph)
+def _matched(index: int, entry: Override, steps: _Steps, refusals: list[PlanRefusal]) -> list[Node]:
+    nodes = _named(index, entry, steps, refusals) if entry.match.step is not None else steps.typed(entry)
     if nodes is None:
         return []
     fitting = [node for node in nodes if all(_fits(name, entry, node) for name in entry.sets)]
@@ -119,33 +169,18 @@ def _fits(name: str, entry: Override, node: Node) -> bool:
     return ("system" in entry.prompt.model_fields_set) == (node.type is StepType.MODEL)
 
 
-def _named(index: int, entry: Override, graph: Graph, refusals: list[PlanRefusal]) -> list[Node] | None:
+def _named(index: int, entry: Override, steps: _Steps, refusals: list[PlanRefusal]) -> list[Node] | None:
     """The step that the entry names, or None when that was refused here already."""
     ref = str(entry.match.step)
-    for node in graph.nodes:
-        if ref in {str(node.no), str(node.id), node.id.hex}:
-            return [node]
-    earlier = next((node for node in graph.by_no.values() if ref in {str(node.id), node.id.hex}), None)
-    if earlier is None and not (ref.isdecimal() and 0 < int(ref) < graph.fork):
+    if (node := steps.named(ref)) is not None:
+        return [node]
+    earlier = steps.before(ref)
+    if earlier is None:
         return []
-    refusals.append(
-        PlanRefusal(
-            code="override_before_fork",
-            detail=f"step {earlier.no if earlier else ref} lies before the fork at step {graph.fork}",
-            where=pointer(index, "match", "step"),
-            step=earlier.no if earlier else int(ref),
-        )
-    )
+    detail = f"step {earlier} lies before the fork at step {steps.fork}"
+    where = pointer(index, "match", "step")
+    refusals.append(PlanRefusal(code="override_before_fork", detail=detail, where=where, step=earlier))
     return None
-
-
-def _typed(entry: Override, graph: Graph) -> list[Node]:
-    return [
-        node
-        for node in graph.nodes
-        if node.type is entry.match.type and _globs(entry, node.called if node.tool_name else node.name, node.model)
-        if entry.match.takes_in(node.no)
-    ]
 
 
 def _globs(entry: Override, name: str, model: str) -> bool:

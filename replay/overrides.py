@@ -2,12 +2,17 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictInt, model_validator
 
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.schemas import Schema
 from traces.vocabulary import StepType
+
+_INT64: Final = 2**63
+MOST_ENTRIES: Final = 10_000
+StepRef = Annotated[str, Field(max_length=200)] | StrictInt
+Glob = Annotated[str, Field(max_length=300)]
 
 
 class Match(Schema):
@@ -16,10 +21,10 @@ class Match(Schema):
     `since` and `before` are numbers of steps: a type holds from the one on, and up to the other one.
     """
 
-    step: str | int | None = None
+    step: StepRef | None = None
     type: StepType | None = None
-    name: str | None = None
-    model: str | None = None
+    name: Glob | None = None
+    model: Glob | None = None
     since: Annotated[int, Field(ge=1)] | None = None
     before: Annotated[int, Field(ge=1)] | None = None
 
@@ -62,7 +67,7 @@ class MessageEdit(Schema):
     """
 
     op: Literal["replace", "insert", "delete"]
-    index: Annotated[int, Field(ge=0)]
+    index: Annotated[int, Field(ge=0, lt=2**31)]
     content: JSONValue = None
     role: str | None = None
     message: JSONObject | None = None
@@ -81,12 +86,12 @@ class MessageEdit(Schema):
 class ModelOverride(Schema):
     """What is asked with. `parameters` are further ones by name, `unset` names what the request does not say."""
 
-    provider: str | None = None
-    model: str | None = None
+    provider: Annotated[str, Field(max_length=80)] | None = None
+    model: Annotated[str, Field(max_length=120)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    max_tokens: Annotated[int, Field(ge=0)] | None = None
-    seed: int | None = None
+    max_tokens: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    seed: Annotated[int, Field(ge=-_INT64, lt=_INT64)] | None = None
     stop: list[str] | None = None
     tools: list[JSONObject] | None = None
     response_format: JSONObject | None = None
@@ -106,7 +111,7 @@ class RetrievalOverride(Schema):
     """`documents` is the candidate list itself; the rest asks again with other settings."""
 
     query: str | None = None
-    top_k: Annotated[int, Field(ge=0)] | None = None
+    top_k: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     filters: JSONObject | None = None
     embedding_profile: str | None = None
     documents: list[JSONObject] | None = None
@@ -124,7 +129,7 @@ class Override(Schema):
 
     match: Match
     prompt: PromptOverride | None = None
-    messages: list[MessageEdit] | None = None
+    messages: Annotated[list[MessageEdit], Field(max_length=MOST_ENTRIES)] | None = None
     model: ModelOverride | None = None
     retrieval: RetrievalOverride | None = None
     arguments: JSONValue = None  # what a tool is called with; null: as recorded
@@ -146,7 +151,7 @@ class Override(Schema):
 
 
 class OverrideProfile(Schema):
-    overrides: list[Override]
+    overrides: Annotated[list[Override], Field(max_length=MOST_ENTRIES)]
 
     @property
     def digest(self) -> str:

@@ -13,12 +13,15 @@ Dollars = Annotated[float, Field(ge=0, lt=1_000_000)]
 CallCount = Annotated[int, Field(ge=0, lt=2**31)]
 
 
+_Globs = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=1_000)]
+
+
 class ToolRules(Schema):
     """Globs over tool names; block wins over allow."""
 
-    allow: list[str] = []
-    block: list[str] = []
-    ask: list[str] = []
+    allow: _Globs = []
+    block: _Globs = []
+    ask: _Globs = []
 
 
 class Budget(Schema):
@@ -40,7 +43,7 @@ class Retries(Schema):
 class Policy(Schema):
     """Every key is optional; what is absent is as usual."""
 
-    allow: list[Literal["model", "tool", "retrieval"]] = ["model"]
+    allow: Annotated[list[Literal["model", "tool", "retrieval"]], Field(max_length=3)] = ["model"]
     order: Literal["reuse", "reexecute"] = "reuse"
     fallback: Literal["simulate", "fail"] = "simulate"
     strict: bool = False

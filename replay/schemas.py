@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, StrictBool
 
-from replay.overrides import OverrideProfile
+from replay.overrides import OverrideProfile, StepRef
 from replay.policy import Policy
 from traces.json_types import JSONValue
 from traces.schemas import LabelCounts, Schema
@@ -23,7 +23,7 @@ class ReplayRequest(Schema):
     """`fork_step` is a step id or a sequence number; null forks at the run's start."""
 
     run: str
-    fork_step: str | int | None = None
+    fork_step: StepRef | None = None
     overrides: OverrideProfile = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy = Field(default_factory=Policy)
 
@@ -32,7 +32,7 @@ class ReplayAsked(Schema):
     """A replay request as callers write it: a stored profile or policy may stand under its name or digest."""
 
     run: str
-    fork_step: str | int | None = None
+    fork_step: StepRef | None = None
     overrides: OverrideProfile | str = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy | str = Field(default_factory=Policy)
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
 
 from traces.canonical import digest, escape_pointer
 from traces.json_types import JSONObject, JSONValue
@@ -27,8 +29,8 @@ class IgnoreRule(Schema):
     """One field to leave out: of steps of a type, and of a tool, retriever or prompt by its name (a glob)."""
 
     type: Literal["model", "tool", "retrieval", "prompt"]
-    name: str = "*"
-    pointer: str
+    name: Annotated[str, Field(max_length=300)] = "*"
+    pointer: Annotated[str, Field(max_length=1_000)]
     within: Kind | None = None  # only what is of this kind in the text; null: the whole field
 
     @property

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from replay.experiments.schemas import Check, CheckResult
-from replay.overrides import OverrideProfile
+from replay.overrides import OverrideProfile, StepRef
 from replay.policy import CallCount, Dollars, Policy
 from replay.schemas import PlanRefusal, SessionStatus
 from traces.schemas import Schema
@@ -36,7 +36,7 @@ class BisectRequest(Schema):
     """
 
     checks: Annotated[list[Check], Field(min_length=1, max_length=20)]
-    first_step: str | int | None = None  # earlier steps are never answered afresh
+    first_step: StepRef | None = None  # earlier steps are never answered afresh
     overrides: OverrideProfile = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy = Field(default_factory=Policy)
     reproduce: Annotated[int, Field(ge=1, le=20)] = 3

@@ -11,6 +11,7 @@ from replay.schemas import PlanRefusal
 from traces.canonical import digest
 
 MOST_ROWS: Final = 200
+_MOST_ENTRIES: Final = 100_000  # of all combinations together
 _ENTRIES: Final = "/overrides/overrides/"
 _FIELDWISE: Final = ("model", "prompt", "retrieval")
 
@@ -52,11 +53,21 @@ def size(request: ExperimentRequest) -> int:
     return rows
 
 
+def _entries(request: ExperimentRequest) -> int:
+    """How many overrides all combinations have together, at most."""
+    each = len(request.overrides.overrides)
+    each += sum(max(len(value.overrides) for value in axis.values) for axis in request.axes)
+    return each * size(request) // request.samples
+
+
 def refusals(request: ExperimentRequest) -> list[PlanRefusal]:
     """What is wrong with the matrix itself, whatever the run is."""
     found = list(_repeated_names(request))
     if (rows := size(request)) > MOST_ROWS:
         detail = f"the matrix has {rows} rows, and {MOST_ROWS} are the most: take fewer values or samples"
+        found.append(PlanRefusal(code="validation_error", detail=detail, where="/axes"))
+    elif (entries := _entries(request)) > _MOST_ENTRIES:
+        detail = f"the combinations have {entries:,} overrides, and {_MOST_ENTRIES:,} are the most: take fewer values"
         found.append(PlanRefusal(code="validation_error", detail=detail, where="/axes"))
     if request.samples > 1 and request.policy.order == "reuse":
         detail = "with `order: reuse` the second sample gets the answers of the first: say `reexecute`"

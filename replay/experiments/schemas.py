@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from replay.overrides import Override, OverrideProfile
+from replay.overrides import MOST_ENTRIES, Override, OverrideProfile, StepRef
 from replay.policy import CallCount, Dollars, Policy
 from replay.schemas import PlanRefusal, SessionStatus
 from traces.json_types import JSONObject
@@ -20,7 +20,7 @@ class AxisValue(Schema):
     """One setting of an axis; without overrides it is what was recorded."""
 
     name: Name
-    overrides: list[Override] = []
+    overrides: Annotated[list[Override], Field(max_length=MOST_ENTRIES)] = []
 
 
 class Axis(Schema):
@@ -88,7 +88,7 @@ class ExperimentRequest(Schema):
 
     name: Annotated[str, Field(max_length=200)] = ""
     run: str
-    fork_step: str | int | None = None
+    fork_step: StepRef | None = None
     overrides: OverrideProfile = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy = Field(default_factory=Policy)
     axes: Annotated[list[Axis], Field(max_length=6)] = []

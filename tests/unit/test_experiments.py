@@ -121,6 +121,13 @@ def test_a_refusal_points_to_the_axis_that_it_comes_from() -> None:
         ({"axes": [axis("a", x=[]), axis("a", y=[])]}, ["/axes"]),
         ({"axes": [{"name": "a", "values": [{"name": "x"}, {"name": "x"}]}]}, ["/axes/0/values"]),
         ({"axes": [{"name": "a", "values": [{"name": str(n)} for n in range(50)]}], "samples": 5}, ["/axes"]),
+        (
+            {
+                "overrides": {"overrides": [{"match": {"step": n}, "output": 1} for n in range(1, 3_001)]},
+                "axes": [{"name": "a", "values": [{"name": str(n)} for n in range(40)]}],
+            },
+            ["/axes"],
+        ),
         ({"samples": 50}, []),
     ],
 )
