@@ -58,6 +58,12 @@ class Pair:
         return "moved" if self.moved else "same"
 
     @property
+    def when(self) -> tuple[int, int]:
+        """Orders pairs the same whichever side is the base: of moved steps each side has another order."""
+        numbers = [step.sequence_no for step in self.both or (self.step, self.step)]
+        return sum(numbers), min(numbers)
+
+    @property
     def holds_others(self) -> bool:
         return self.step.type in CONTAINERS
 

@@ -38,12 +38,29 @@ def changed_messages(base: Sequence[JSONValue], candidate: Sequence[JSONValue]) 
     tail = _common(base[head:][::-1], candidate[head:][::-1])
     left, right = base[head : len(base) - tail], candidate[head : len(candidate) - tail]
     keys = [key_of(_without_ids(item)) for item in left], [key_of(_without_ids(item)) for item in right]
+    ends = _opening(base), _opening(candidate)
+    if keys[0] <= keys[1]:
+        found = _paired(base, candidate, keys, head)
+    else:  # always from the same side, so that the other direction says the same
+        found = [_turned(item) for item in _paired(candidate, base, keys[::-1], head)]
+    return [replace(item, opening=_is_within(item, ends)) for item in found]
+
+
+def _paired(
+    base: Sequence[JSONValue], candidate: Sequence[JSONValue], keys: tuple[list[str], list[str]], head: int
+) -> list[MessagePair]:
     found: list[MessagePair] = []
     for mine, theirs in differing(*keys):
         places = range(head + mine.start, head + mine.stop), range(head + theirs.start, head + theirs.stop)
         found += _stretch(base, candidate, *places)
-    ends = _opening(base), _opening(candidate)
-    return [replace(item, opening=_is_within(item, ends)) for item in found]
+    return found
+
+
+def _turned(item: MessagePair) -> MessagePair:
+    return replace(
+        item, base_index=item.candidate_index, candidate_index=item.base_index, base=item.candidate,
+        candidate=item.base, key=item.key[::-1],
+    )  # fmt: skip
 
 
 def _opening(messages: Sequence[JSONValue]) -> int:

@@ -71,8 +71,14 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
         for atom in own:
             key = _identity(atom)
             known = found.get(key)
-            found[key] = replace(known, places=(*known.places, pair.place)) if known else atom
+            found[key] = _also(known, atom) if known else atom
     return Roots(atoms=_standing(comparison, list(found.values())), reactions=reactions)
+
+
+def _also(known: Atom, atom: Atom) -> Atom:
+    """One change at one more place; it is shown where it stands first."""
+    shown = min(known, atom, key=lambda each: each.pair.when)
+    return replace(known, places=(*known.places, *atom.places), pair=shown.pair, facet=shown.facet)
 
 
 def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:

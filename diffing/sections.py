@@ -124,7 +124,7 @@ def _in_order(items: list[SectionItem]) -> list[SectionItem]:
 def _fresh(facets: Iterable[Facet]) -> Iterable[Facet]:
     """Facets without what an earlier step showed already: a changed system prompt is one difference, not one a step."""
     seen: set[str] = set()
-    for facet in facets:
+    for facet in sorted(facets, key=lambda facet: facet.pair.when):
         if facet.form == "messages":
             new = tuple(item for item in facet.messages if _unseen(":".join(item.key), seen))
             if new:

@@ -65,7 +65,7 @@ class Lexical:
         if cost > min(_MATCHED, self._budget):
             return overlap
         self._budget -= cost
-        matched = Likeness(SequenceMatcher(None, base, candidate, autojunk=False).ratio(), "difflib")
+        matched = Likeness(_ratio(base, candidate), "difflib")
         better = min(len(base), len(candidate)) >= _LONG and overlap.score > matched.score
         return overlap if better and reordered(base, candidate) else matched
 
@@ -108,6 +108,11 @@ def settled(base: str, candidate: str) -> Likeness | None:
     if base == candidate:
         return Likeness(1.0, "identical")
     return Likeness(0.0, "empty") if not base or not candidate else None
+
+
+def _ratio(one: str, other: str) -> float:
+    """In one order of the two, whichever is the base: difflib's ratio depends on it."""
+    return SequenceMatcher(None, min(one, other), max(one, other), autojunk=False).ratio()
 
 
 def _pair_key(pair: Pair) -> str:
