@@ -4,7 +4,9 @@ Embedded (default): SQLite, a folder, an in-memory broker and channel layer, one
 Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. Nothing outside this file asks which it is.
 """
 
+import errno
 import json
+import os
 import secrets
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,6 +47,17 @@ def _takeover_s() -> float:
     return seconds
 
 
+def _make_home() -> None:
+    try:
+        HOME.mkdir(parents=True, exist_ok=True)
+        if not os.access(HOME, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"FORKPOINT_HOME is {HOME}, where nothing can be kept ({error.strerror}): set it to a folder of yours."
+        ) from error
+
+
 def _secret_key() -> str:
     """The given key, else one made once and kept in the home folder, readable by its owner only."""
     given: str = env.str("FORKPOINT_SECRET_KEY", default="")
@@ -54,7 +67,7 @@ def _secret_key() -> str:
         return given
     path = HOME / "secret_key"
     if not path.exists():
-        HOME.mkdir(parents=True, exist_ok=True)
+        _make_home()
         path.touch(mode=0o600)
         path.write_text(secrets.token_urlsafe(48))
     return path.read_text()
@@ -74,7 +87,7 @@ def _by_name(variable: str, what: str) -> dict[str, dict[str, Any]]:
 
 def _database() -> dict[str, Any]:
     if not DATABASE_URL:
-        HOME.mkdir(parents=True, exist_ok=True)
+        _make_home()
         # IMMEDIATE: a read-then-write transaction would otherwise fail at once under a second writer.
         return {
             "ENGINE": "cockpit.fairsqlite",

@@ -271,6 +271,7 @@ def test_check_says_which_dependency_cannot_be_reached(tmp_path: Path) -> None:
     ("environment", "named"),
     [
         ({"FORKPOINT_PORT": "eighty"}, "FORKPOINT_PORT"),
+        ({"FORKPOINT_HOME": "/dev/null/home"}, "FORKPOINT_HOME"),
         ({"FORKPOINT_PROVIDERS": "{"}, "FORKPOINT_PROVIDERS"),
         ({"FORKPOINT_PROVIDERS": '{"mine": {"protocol": "grpc"}}'}, "protocol"),
     ],
