@@ -28,8 +28,9 @@ setup: .make/python .make/frontend ## the environment in .venv and the browser i
 
 .make/venv: scripts/find-python
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer found: install one, or say make PYTHON=/path/to/python."; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is no Python 3.11 or newer."; exit 1; }
 	@mkdir -p .make
-	$(PYTHON) -m venv .venv || { echo "$(PYTHON) cannot make environments: install its venv module (Debian: python3-venv)."; exit 1; }
+	"$(PYTHON)" -m venv .venv || { echo "$(PYTHON) cannot make environments: install its venv module (Debian: python3-venv)."; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
 	@touch $@
 
