@@ -19,6 +19,7 @@ MAX_STEPS: Final = 20_000  # of one answer
 MAX_EDGES_INTO: Final = 2_000  # steps of one answer; a step has some dozens of edges at most
 _SHOWN: Final = 5
 _DERIVED: Final = 200
+_EXTERNAL: Final = 6  # characters of a source's id that are taken for its beginning
 _LONGEST_NUMBER: Final = 10  # digits; ids of a recording may have more
 _DETAIL_COLUMNS: Final = (
     "external_id", "started_at", "error", "signature", "call_id", "tokens_cached", "input_ref", "output_ref", "detail",
@@ -28,7 +29,10 @@ _EDGE_COLUMNS: Final = ("kind", "evidence", "consumer_path", "producer_path")
 
 
 def find_run(ref: str) -> Run:
-    """The run of an id, a unique beginning of one, an external id, or `last`; raises `NotFound`, `Ambiguous`."""
+    """The run of an id, of its own or of its source, of a unique beginning of one, or `last`.
+
+    Raises `NotFound`, `Ambiguous`.
+    """
     if ref == "last":
         run = Run.objects.exclude(source=RunSource.PROBE).order_by("-id").first()
         if run is None:
@@ -36,7 +40,8 @@ def find_run(ref: str) -> Run:
         return run
     if (key := as_uuid(ref)) is not None and (run := Run.objects.filter(id=key).first()):
         return run
-    matches = list(Run.objects.filter(external_id=ref).order_by("-id")[:_SHOWN]) or _by_beginning(ref)
+    matches = list(Run.objects.filter(external_id=ref).order_by("-id")[:_SHOWN])
+    matches = matches or _by_beginning(ref) or _by_external_beginning(ref)
     if not matches:
         raise NotFound(f"there is no run {ref!r}")
     if len(matches) > 1:
@@ -203,6 +208,13 @@ def as_uuid(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
+
+
+def _by_external_beginning(ref: str) -> list[Run]:
+    """Runs whose source knows them by an id that begins with `ref`."""
+    if len(ref) < _EXTERNAL:
+        return []
+    return list(Run.objects.filter(external_id__startswith=ref).order_by("-id")[:_SHOWN])
 
 
 def _by_beginning(ref: str) -> list[Run]:

@@ -44,7 +44,8 @@ def figures(report: DiffReport) -> list[Figure]:
         Figure(name="Time", value=lasting(deltas.duration_ms), note=_MORE),
         Figure(
             name="Steps that differ", value=f"{deltas.spans_with_differences:,}",
-            note="in anything, time and tokens included",
+            note=f"{deltas.output_changes:,} in their answer, {deltas.token_changes:,} in tokens, "
+            f"{deltas.cost_changes:,} in cost, {deltas.duration_changes:,} in time",
         ),
     ]  # fmt: skip
 

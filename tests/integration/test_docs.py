@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent.parent
 FIXTURES = ROOT / "tests" / "fixtures" / "importers"
 PAGES = (
     "coming-from-kurral", "coming-from-prela", "coming-from-krabs", "coming-from-replaycontrol", "profiles",
-    "calibrate",
+    "calibrate", "reports",
 )  # fmt: skip
 _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
 _STATEMENT = re.compile(r"^cat > (?P<file>\S+) <<'END'\n(?P<text>.*?)^END$|^(?P<command>[^\n]+)$", re.M | re.S)

@@ -294,3 +294,11 @@ def test_the_labels_of_a_derived_run_are_found_by_the_filter() -> None:
     services.seal_run(derived.id, RunStatus.COMPLETED)
     assert _ids(label="exact") == ["fork"]
     assert _ids(label="live") == ["a"]
+
+
+def test_a_run_is_found_by_the_beginning_of_the_id_that_its_source_knows() -> None:
+    run = services.record(order_run("zz-4babbd1c-d250")).run_id
+    services.record(order_run("zz-4babbd1c-ffff"))
+    assert _get("runs/zz-4babbd1c-d2")["id"] == str(run)
+    assert _problem("runs/zz-4babbd1c")[0] == 400  # it fits both
+    assert _problem("runs/zz-4b")[0] == 404
