@@ -17,9 +17,10 @@ from cockpit.demo import loading, model_server, provider
 from replay import preflight, providers, runner, tasks
 from replay.experiments import progress, queries, services
 from replay.models import Experiment, ExperimentRow, ReplaySession
+from replay.problems import Stopped
 from replay.services import requeue_unfinished
 from tests.provider_server import Exchange, openai_chunk, provider_server
-from tests.replay_runs import order_desk
+from tests.replay_runs import Says, order_desk
 from tests.services.sockets import open_socket
 from traces.services import record
 
@@ -257,6 +258,26 @@ def test_a_watcher_sees_every_change_once_and_in_order(client: Client, desk: str
     now = client.get(f"/api/v1/experiments/{experiment}").json()
     assert list(rows.values()) == now["results"]
     assert now["seq"] == seen
+
+
+@pytest.mark.parametrize(
+    ("spent", "code"),
+    [({"cost_usd": "0.49"}, None), ({"cost_usd": "0.5"}, "budget_cost"), ({"live_calls": 2}, "budget_live_calls")],
+)
+def test_a_call_beyond_the_budget_of_the_whole_is_not_made(spent: dict[str, Any], code: str | None) -> None:
+    run = record(order_desk([("Where is A-1?", [Says("There.")])])).run_id
+    experiment = Experiment.objects.create(
+        source_run_id=run, fork_sequence_no=1, request={}, parallel=2, max_cost_usd="0.5", max_live_calls=2, **spent
+    )
+    before = experiment.live_calls
+    if code is None:
+        progress.take_call(experiment.id, 3)
+    else:
+        with pytest.raises(Stopped) as refused:
+            progress.take_call(experiment.id, 3)
+        assert (refused.value.code, refused.value.step) == (code, 3)
+    experiment.refresh_from_db()
+    assert experiment.live_calls == before + (code is None)
 
 
 @pytest.mark.asyncio

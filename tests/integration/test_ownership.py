@@ -130,6 +130,20 @@ def test_two_observers_do_not_take_a_session_from_its_new_owner() -> None:
     assert session.owner == "new"
 
 
+def test_a_worker_that_loses_its_session_in_the_middle_of_a_step_writes_nothing(
+    server: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = launch()
+
+    def taken(execution: Execution, count: int) -> None:
+        ReplaySession.objects.filter(id=session.id).update(owner="another")
+
+    monkeypatch.setattr(Execution, "_room_for", taken)
+    runner.execute(session.id)
+    assert status(session) == "running"
+    assert (session.owner, session.checkpoint_no, Step.objects.filter(run=session.run).count()) == ("another", 0, 0)
+
+
 def test_a_session_that_ends_every_worker_is_ended() -> None:
     session = launch()
     for number in range(11):
@@ -160,6 +174,19 @@ def test_a_worker_that_is_asked_to_end_gives_a_hanging_call_up_and_hands_its_ses
     assert list(Attempt.objects.filter(sequence_no=3).values_list("status", "error_code").order_by("attempt")) == [
         ("failed", "interrupted"), ("succeeded", ""),
     ]  # fmt: skip
+
+
+def test_a_worker_whose_session_another_has_by_now_gives_a_hanging_call_up(server: ProviderServer) -> None:
+    let_go = threading.Event()
+    server.respond = lambda exchange: _hang(exchange, let_go)
+    session = launch()
+    worker = in_thread(session)
+    wait_for(server)
+    ReplaySession.objects.filter(id=session.id).update(owner="another")
+    worker.join(5)
+    assert not worker.is_alive()
+    assert (status(session), session.owner) == ("running", "another")
+    let_go.set()
 
 
 def test_a_wait_before_the_next_attempt_outlives_its_worker(server: ProviderServer) -> None:

@@ -112,6 +112,19 @@ class TestShareLinks:
         statuses = [Client().get(f"/api/v1/share/{token}").status_code for _ in range(5)]
         assert statuses == [200, 200, 200, 404, 404]
         assert ShareLink.objects.get(id=link).views == 3
+        [listed] = Client().get(f"/api/v1/diffs/{diff.id}/shares").json()["shares"]
+        assert not listed["opens"]
+
+    @pytest.mark.parametrize("meanwhile", [{"views": 1}, {"revoked_at": "2026-01-01T00:00:00Z"}])
+    def test_a_link_that_closes_while_it_is_opened_stays_closed(
+        self, diff: DiffReport, meanwhile: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        token, link = shared(diff.id, max_views=1)
+        found = queries.share_for(token, "")
+        ShareLink.objects.filter(id=link).update(**meanwhile)
+        monkeypatch.setattr(queries, "share_for", lambda *_: found)
+        assert Client().get(f"/api/v1/share/{token}").status_code == 404
+        assert ShareLink.objects.get(id=link).views == meanwhile.get("views", 0)
 
     @pytest.mark.parametrize(
         "body", [{"audience": "people"}, {"people": ["Ada"]}, {"max_views": 0}, {"audience": "all"}]

@@ -230,7 +230,10 @@ def test_times_in_every_notation(value: JSONValue, iso: str) -> None:
     assert found.isoformat() == iso
 
 
-@pytest.mark.parametrize("value", [-5, "yesterday", 10**30, True, "0001-01-01T00:00:00", [1], "1969-12-31T23:59:59Z"])
+@pytest.mark.parametrize(
+    "value",
+    [-5, "yesterday", 10**30, True, "0001-01-01T00:00:00", [1], "1969-12-31T23:59:59Z", "--5", "9" * 5000, "9" * 400],
+)
 def test_a_time_that_is_none_is_refused_by_place(value: JSONValue) -> None:
     with pytest.raises(BadFile) as refusal:
         instant(value, "/spans/3/started_at")

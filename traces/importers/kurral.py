@@ -108,7 +108,7 @@ def _session_times(given: JSONObject, tools: list[RecordedStep], where: str) -> 
     if created is None:
         return Span(start=None, end=None)
     if any(tool.started_at and tool.started_at > created for tool in tools):
-        return Span(start=created, end=created + lasted)
+        return Span(start=created, end=after(created, duration))
     return Span(start=created - lasted, end=created)
 
 

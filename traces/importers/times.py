@@ -9,6 +9,7 @@ from traces.importers.problems import BadFile
 from traces.json_types import JSONValue
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_WHOLE: Final = re.compile(r"-?[0-9]{1,30}")
 _FRACTION: Final = re.compile(r"\.(\d{6})\d+")
 _LAST: Final = 253_402_300_799  # the last second of the year 9999
 _UNITS: Final = ((10**17, 1_000_000_000), (10**14, 1_000_000), (10**11, 1_000))  # above this number: parts of a second
@@ -27,7 +28,7 @@ def instant(value: JSONValue, where: str) -> datetime | None:
     """`value` as a UTC time; None when absent; raises `BadFile` when it is none or out of range."""
     if value is None or value == "" or value == 0 or value == "0":
         return None
-    if isinstance(value, str) and not value.lstrip("-").isdecimal():
+    if isinstance(value, str) and not _WHOLE.fullmatch(value):
         return _from_text(value, where)
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         return _from_number(float(value) if isinstance(value, float) else int(value), where)
