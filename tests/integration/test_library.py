@@ -11,6 +11,7 @@ from replay import runner, tasks
 from replay.models import OverrideProfile
 from tests.replay_runs import order_desk
 from tests.unit.test_replay_retrieval import library
+from traces.canonical import digest
 from traces.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -50,7 +51,10 @@ def test_a_profile_is_found_by_name_by_digest_and_by_the_beginning_of_it(client:
 
 
 def test_what_was_written_is_kept_word_by_word(client: Client) -> None:
-    assert save(client, "warm", WARM)["profile"] == WARM  # 0 and null are values
+    saved = save(client, "warm", WARM)
+    assert (saved["profile"], saved["digest"]) == (WARM, digest(WARM))  # 0 and null are values
+    policy = post(client, "/policies", {"name": "strict", "policy": STRICT}).json()
+    assert (policy["policy"], policy["digest"]) == (STRICT, digest(STRICT))
 
 
 def test_a_name_moves_and_what_it_named_stays(client: Client, run: str) -> None:
