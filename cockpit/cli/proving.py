@@ -141,10 +141,12 @@ def _show(found: dict[str, Any]) -> None:
             ("verdict", found["verdict"].replace("_", " ")),
             ("confidence", f"{found['confidence']}: {found['rule']}"),
             ("chance", chance or noise["reason"]),
+            ("compared", found["question"]["text"]),
             ("replays", f"{found['replays_cached']} from the recordings, {found['replays_live']} live"),
+            ("steps run again", found["steps_executed"]),
             ("live calls", found["live_calls"]),
             ("cost", output.money(found["cost_usd"]) if found["live_calls"] else "$0"),
-            ("holds", found["scope"]),
+            ("holds", f"over {found['repeats']} repeats of each side" if found["repeats"] else found["scope"]),
         ],
     )
     console.print()
@@ -158,6 +160,12 @@ def _show(found: dict[str, Any]) -> None:
         step = mediator["step"]
         said = f"  {mediator['role']}: step {step['sequence_no']} ({step['name']}), {mediator['text']}"
         console.print(Text(f"{said} [{mediator['evidence']}]"), soft_wrap=True)
+    for atom in found["atoms"]:
+        if atom["why_not"]:
+            output.note(f"Not tested: {atom['title']} ({atom['why_not']})")
+    for assumption in found["assumptions"]:
+        output.note(f"Assumed: {assumption}")
     if found["cheapest_experiment"] is not None:
         cheapest = found["cheapest_experiment"]
-        output.note(f"What would settle it: {cheapest['text']} About {cheapest['live_calls']} live calls.")
+        price = f" About {cheapest['live_calls']} live calls, {output.money(cheapest['cost_usd'])}."
+        output.note(f"What would settle it: {cheapest['text']}{price if cheapest['replays'] else ''}")

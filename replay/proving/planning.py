@@ -32,7 +32,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
         live_calls=replays * case.live_calls,
         cost_usd=None if case.live_cost_usd is None and replays else round(replays * (case.live_cost_usd or 0.0), 6),
         missing=_missing(lab, [seen for _, both in tried for seen in both], repeats=bool(repeats)),
-        refusals=[], warnings=_warnings(ladder, request),
+        refusals=[], warnings=_warnings(ladder, request, dear),
     )  # fmt: skip
 
 
@@ -85,8 +85,12 @@ def _others(ladder: Ladder, tried: int) -> list[AtomPlan]:
     ]  # fmt: skip
 
 
-def _warnings(ladder: Ladder, request: ProofRequest) -> list[str]:
+def _warnings(ladder: Ladder, request: ProofRequest, dear: int) -> list[str]:
     found = []
+    if dear:
+        replays = "1 replay asks" if dear == 1 else f"{dear} replays ask"
+        found.append(f"{replays} models anew: no recorded answer is one to a request that reads otherwise, so chance "
+                     "has a say in all that follows it.")  # fmt: skip
     if not ladder.case.differs:
         found.append("Both runs have the same outcome: there is nothing to prove.")
     elif ladder.case.chance:

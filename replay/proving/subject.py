@@ -141,16 +141,22 @@ def _known(
     first_recorded = {origins.get(graph.by_no[no].id, graph.by_no[no].id) for no in numbers}
     pairs = [pair for pair in seen.comparison.pairs if _stands_for(pair, first_recorded)]
     recorded = _recorded(change, graph, numbers, payloads)
-    rank = change.atom.rank
     first = pairs[0] if pairs else None
+    certificate = certify(seen, [pair.place for pair in pairs])
     atom = replace(
-        change.atom, certificate=certify(seen, [pair.place for pair in pairs]),
+        change.atom, certificate=certificate,
         title=title(slot, recorded if isinstance(change.base, Absent) else change.base, change.candidate),
-        description=_where(numbers), rank=(rank[0], first.place if first is not None else 0, rank[-1]),
+        description=_where(numbers), rank=(float(certificate is not None), _distance(seen, pairs), *change.atom.rank),
         base=step_ref(first.base) if first is not None else None,
         candidate=step_ref(first.candidate) if first is not None else None,
     )  # fmt: skip
     return replace(change, atom=atom, recorded=recorded)
+
+
+def _distance(seen: Examined, pairs: Sequence[Pair]) -> float:
+    """How far from the first step that answered otherwise a change acts: what is nearer is tried first."""
+    first = next((pair.place for pair in seen.comparison.acting if pair.answers_differently), 0)
+    return min((abs(pair.place - first) for pair in pairs), default=len(seen.comparison.pairs))
 
 
 def _stands_for(pair: Pair, origins: set[UUID]) -> bool:

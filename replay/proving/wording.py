@@ -82,10 +82,28 @@ def cheapest(told: Told, *, sure: bool) -> CheapestExperiment | None:
         return _priced(told, text, 2 * _SETTLING)
     open_ = [atom for atom in _chosen(told) if _unknown(told, atom)]
     if not open_:
-        return None
+        return _by_hand(told)
     names = _listed([_inner(atom.title) for atom in open_[:_NAMED]])
     text = f"Replay the base with only this change, and the candidate without it: {names}."
     return _priced(told, text, 2 * len(open_))
+
+
+def _by_hand(told: Told) -> CheapestExperiment | None:
+    """Where no replay can tell any more: the agent itself can. What that costs nobody here knows."""
+    if told.kind in {"joint", "over_determined"}:
+        return None  # every member was tried: it is known as well as it can be
+    untried = [atom for atom in told.ladder.case.atoms if not atom.testable]
+    if untried:
+        names = _listed([_inner(atom.title) for atom in untried[:_NAMED]])
+        text = f"Run the agent itself with and without this change, and record both: {names}."
+        return CheapestExperiment(text=text, replays=0, live_calls=0, cost_usd=None)
+    if told.kind == "inconclusive" and told.ladder.space.enough(told.ladder.space.all) is False:
+        text = (
+            "Run the agent itself as the base with all listed changes made, and record that: what still differs then "
+            "was not recorded."
+        )
+        return CheapestExperiment(text=text, replays=0, live_calls=0, cost_usd=None)
+    return None
 
 
 def _chosen(told: Told) -> Sequence[Atom]:

@@ -6,6 +6,7 @@ import { LabelGlyph } from "@/components/LabelGlyph";
 import { CONFIDENCE } from "../words";
 import { StepLink } from "../StepLink";
 import { AtomTable } from "./AtomTable";
+import { Cheapest } from "./Cheapest";
 import { ProbeTable } from "./ProbeTable";
 import { chance, price, VERDICTS } from "./words";
 import classes from "./FindingsView.module.css";
@@ -31,7 +32,13 @@ export function FindingsView({ findings, soFar }: { findings: Findings | Evidenc
         {findings.cheapest_experiment && (
           <>
             <dt>What would settle it</dt>
-            <dd>{findings.cheapest_experiment.text}</dd>
+            <dd>
+              {soFar ? (
+                findings.cheapest_experiment.text
+              ) : (
+                <Cheapest findings={findings} cheapest={findings.cheapest_experiment} />
+              )}
+            </dd>
           </>
         )}
       </dl>

@@ -1,14 +1,14 @@
 import { Button, Loader, Modal, NumberInput, Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { notifications } from "@mantine/notifications";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { IconFlask } from "@tabler/icons-react";
-import { useRef, useState, type ReactElement } from "react";
-import { proofPlanQuery, proofsQuery, prove, type SparseProof } from "@/api/proofs";
+import { useState, type ReactElement } from "react";
+import { proofPlanQuery } from "@/api/proofs";
 import type { ProofPlan } from "@/api/schema";
 import { ChecksEditor } from "@/components/checks/ChecksEditor";
 import { count, counted, money } from "@/components/format";
 import { asksForChecks, FIRST_DRAFT, toProof, unfinished, type ProofDraft } from "./draft";
+import { useProof } from "./useProof";
 import { QUESTIONS, type QuestionKind } from "./words";
 import classes from "./ProveDialog.module.css";
 
@@ -25,7 +25,7 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
   const plan = useQuery({ ...proofPlanQuery(diff, settled), enabled: problem === null });
   const stale = plan.isFetching || JSON.stringify(settled) !== JSON.stringify(toProof(draft));
   const planned = plan.data?.live_calls ?? 0;
-  const start = useStart(diff, toProof(draft, planned), onClose);
+  const start = useProof(diff, toProof(draft, planned), onClose);
   const blocked = problem !== null || !plan.data || plan.error !== null || plan.data.refusals.length > 0;
   return (
     <Modal opened onClose={onClose} title="Prove it" size="xl" closeButtonProps={{ "aria-label": "Close" }}>
@@ -65,24 +65,6 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
       </div>
     </Modal>
   );
-}
-
-function useStart(diff: string, request: SparseProof, onStarted: () => void) {
-  const client = useQueryClient();
-  const sent = useRef({ text: "", key: "" });
-  return useMutation({
-    mutationFn: () => {
-      // One key for one content: a second click, or a retry after a lost answer, gives the same proof.
-      const text = JSON.stringify(request);
-      if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
-      return prove(diff, request, sent.current.key);
-    },
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: proofsQuery(diff).queryKey });
-      onStarted();
-    },
-    onError: (error) => notifications.show({ title: "The proof did not start", message: error.message, color: "red" }),
-  });
 }
 
 type Edit = (draft: ProofDraft) => void;

@@ -1,5 +1,6 @@
 // A proof as it is being asked for, and the request that it stands for.
 import type { SparseProof } from "@/api/proofs";
+import type { CheapestExperiment, Findings } from "@/api/schema";
 import { checksOf, checksProblem, type CheckDraft } from "@/components/checks/draft";
 import type { QuestionKind } from "./words";
 
@@ -42,5 +43,14 @@ export function toProof(draft: ProofDraft, planned: number | null = null): Spars
       cost_usd: draft.maxCost,
       repeats: draft.repeats,
     },
+  };
+}
+
+/** The same question again, with the live calls that would settle it; what was found so far is not made again. */
+export function toSettle({ question }: Findings, { live_calls: calls }: CheapestExperiment): SparseProof {
+  return {
+    ...toProof(FIRST_DRAFT, calls),
+    question: question.kind,
+    ...(question.checks.length > 0 && { checks: question.checks }),
   };
 }

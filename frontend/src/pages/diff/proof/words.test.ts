@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AtomEvidence, Evidence, Findings, NoiseGate } from "@/api/schema";
-import { chance, enough, inOrder, needed, price, strongest } from "./words";
+import { chance, enough, inOrder, needed, price, priceOf, strongest } from "./words";
+import { toSettle } from "./draft";
 
 const atom = (given: Partial<AtomEvidence>) =>
   ({ id: "a", parent: null, certificate: null, sufficient: null, necessary: null, ...given }) as AtomEvidence;
@@ -46,8 +47,20 @@ describe("evidence", () => {
 
   it("says what it took", () => {
     const findings = { replays_cached: 7, replays_live: 0, steps_executed: 12, live_calls: 0, cost_usd: null };
-    expect(price(findings as Findings)).toBe("7 replays, 12 steps run again, 0 live calls, free");
+    expect(price(findings as Findings)).toBe(
+      "7 replays (7 from the recordings, 0 live), 12 steps run again, 0 live calls, free",
+    );
     expect(price({ ...findings, live_calls: 2 } as Findings)).toContain("cost unknown");
+  });
+
+  it("says what would settle it, and asks the same question for it", () => {
+    const cheapest = { text: "Repeat.", replays: 10, live_calls: 30, cost_usd: 0.5 };
+    expect(priceOf(cheapest)).toBe("10 replays, 30 live calls, about $0.5.");
+    expect(priceOf({ ...cheapest, live_calls: 0 })).toBe("10 replays, 0 live calls, free.");
+    const asked = { question: { kind: "score", text: "", checks: [{ kind: "status" }] } } as unknown as Findings;
+    const request = toSettle(asked, cheapest);
+    expect([request.question, request.checks]).toEqual(["score", [{ kind: "status" }]]);
+    expect(request.budget).toMatchObject({ live_calls: 30, repeats: 10 });
   });
 
   it("gives the counts behind a word about chance only where something was repeated", () => {

@@ -1,5 +1,6 @@
 /** The closed vocabularies of evidence, as a reader meets them. */
 import type {
+  CheapestExperiment,
   AtomEvidence,
   Evidence,
   Findings,
@@ -111,11 +112,18 @@ export function strongest(evidence: readonly Evidence[]): Evidence | null {
 /** What the whole took, as one line. */
 export function price(findings: Findings): string {
   const replays = counted(findings.replays_cached + findings.replays_live, "replay");
+  const split = `${findings.replays_cached} from the recordings, ${findings.replays_live} live`;
   const steps = counted(findings.steps_executed, "step");
   const calls = counted(findings.live_calls, "live call");
   const cost =
     findings.live_calls === 0 ? "free" : findings.cost_usd === null ? "cost unknown" : money(findings.cost_usd);
-  return `${replays}, ${steps} run again, ${calls}, ${cost}`;
+  return `${replays} (${split}), ${steps} run again, ${calls}, ${cost}`;
+}
+
+/** What an experiment would take, as one sentence. */
+export function priceOf({ replays, live_calls: calls, cost_usd: cost }: CheapestExperiment): string {
+  const price = calls === 0 ? "free" : cost === null ? "cost unknown" : `about ${money(cost)}`;
+  return `${counted(replays, "replay")}, ${counted(calls, "live call")}, ${price}.`;
 }
 
 /** Whether chance was ruled out, as one line. */

@@ -1,0 +1,23 @@
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRef } from "react";
+import { proofsQuery, prove, type SparseProof } from "@/api/proofs";
+
+/** Starts a proof of a report, and reads its proofs again. */
+export function useProof(diff: string, request: SparseProof, onStarted?: () => void) {
+  const client = useQueryClient();
+  const sent = useRef({ text: "", key: "" });
+  return useMutation({
+    mutationFn: () => {
+      // One key for one content: a second click, or a retry after a lost answer, gives the same proof.
+      const text = JSON.stringify(request);
+      if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
+      return prove(diff, request, sent.current.key);
+    },
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: proofsQuery(diff).queryKey });
+      onStarted?.();
+    },
+    onError: (error) => notifications.show({ title: "The proof did not start", message: error.message, color: "red" }),
+  });
+}
