@@ -8,9 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from cockpit.cli.app import app
 from tests.command_line import COMMAND_LOOP, Said, Shell
 
 pytestmark = pytest.mark.own_store
@@ -21,6 +24,10 @@ PAGES = (
     "calibrate", "reports",
 )  # fmt: skip
 _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
+_FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
+_COMMAND = re.compile(r"(\.venv/bin/)?forkpoint [a-z]")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.M)
 _STATEMENT = re.compile(r"^cat > (?P<file>\S+) <<'END'\n(?P<text>.*?)^END$|^(?P<command>[^\n]+)$", re.M | re.S)
 
 
@@ -76,3 +83,61 @@ def test_the_commands_of_a_page_run(page: str, reader: Reader) -> None:
             (reader.folder / statement["file"]).write_text(statement["text"])
         else:
             reader.types(statement["command"])
+
+
+def written() -> Iterator[tuple[str, list[str]]]:
+    """Every command line of the README and all pages, with where it is written."""
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        for block in _FENCED.findall(page.read_text("utf-8")):
+            for line in block.splitlines():
+                words = shlex.split(line, comments=True) if _COMMAND.match(line) else []
+                if words:
+                    yield page.name, words[1:]
+
+
+def test_every_command_in_the_documentation_is_one() -> None:
+    lines = list(written())
+    assert len(lines) > 40
+    assert [(page, words) for page, words in lines if not _is_known(words)] == []
+
+
+def _is_known(words: list[str]) -> bool:
+    """Whether the command and its subcommand exist and take these options."""
+    command: Any = get_command(app)
+    while words and words[0] in getattr(command, "commands", ()):
+        command, words = command.commands[words[0]], words[1:]
+    if hasattr(command, "commands") and not command.invoke_without_command:
+        return False
+    parameters = getattr(command, "params", ())
+    options = {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
+    asked = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
+    return asked <= {*options, "--help"}
+
+
+def test_the_documentation_links_to_what_is_there() -> None:
+    """Files and headings alike."""
+    pages = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")] + [
+        *(ROOT / "docs").rglob("*.md")
+    ]
+    broken = [
+        (page.name, link) for page in pages for link in _LINK.findall(page.read_text("utf-8")) if _broken(page, link)
+    ]
+    assert broken == []
+
+
+def _broken(page: Path, link: str) -> bool:
+    if "://" in link:
+        return False
+    file, _, heading = link.partition("#")
+    target = (page.parent / file).resolve() if file else page
+    if not target.exists():
+        return True
+    headings = _HEADING.findall(target.read_text("utf-8")) if heading else []
+    return bool(heading) and heading not in {
+        re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings
+    }
+
+
+def test_the_index_names_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"({page.name})" not in index] == ["README.md"]
