@@ -18,14 +18,15 @@ from traces.vocabulary import StepType
 
 _NAMED: Final = 3  # rivals named in a sentence
 _LISTED: Final = 20
+# The order of the replay-fork-diff document, in words.
 _RULES: Final[Mapping[str, str]] = {
-    "prompt": "The change is in the prompt, and so in what the model was asked (rule 1 of 4, prompt)",
-    "upstream": "What the user said is part of what the model was asked (rule 1 of 4, prompt)",
-    "retrieval": "The change is in the documents that the model was given (rule 2 of 4, retrieval)",
-    "tool": "A later step used what the tool answered (rule 3 of 4, tool)",
-    "model": "The model or its settings changed, what it was asked did not (rule 4 of 4, model)",
-    "structure": "Only one of the runs has this step; none of the four rules names a cause for that",
-    "output": "The same request got another answer; none of the four rules names a cause for that",
+    "prompt": "The change is in the prompt, and so in what the model was asked; such changes are looked at first",
+    "upstream": "What the user said is part of what the model was asked; such changes are looked at first",
+    "retrieval": "The change is in the documents that the model was given; these are looked at after prompts",
+    "tool": "A later step used what the tool answered; tools are looked at after prompts and documents",
+    "model": "The model or its settings changed, what it was asked did not; this is looked at last",
+    "structure": "Only one of the runs has this step, and no recorded change before it says why",
+    "output": "The same request got another answer, and no recorded change before it says why",
 }
 
 
@@ -191,7 +192,7 @@ class Case:
         return Cause(
             category=atom.category,
             title=phrase(atom),
-            description=f"At {wording.step_name(atom.pair)}{also}. {_RULES[atom.category]}.",
+            description=f"At {wording.step_name(atom.pair)}{also}. {_reason(atom)}.",
             base=step_ref(atom.pair.base),
             candidate=step_ref(atom.pair.candidate),
         )
@@ -206,7 +207,7 @@ class Case:
     def _evidence(self) -> list[str]:
         found = self.found
         said = []
-        if found.primary and found.verdict == "cause":
+        if found.primary and found.verdict == "cause" and not _is_set_answer(found.primary):
             said.append(f"{_RULES[found.primary.category]}.")
         if found.primary and found.verdict == "noise" and found.chance.repeats is not None:
             said.append(
@@ -218,7 +219,7 @@ class Case:
                 f"The request of {wording.step_name(found.primary.pair)} is the same in both runs; its answer is not."
             )
         if found.primary and found.primary.overridden:
-            said.append(f"An operator set what {wording.step_name(found.primary.pair)} answered.")
+            said.append(f"{_set(found.primary)}.")
         if found.verdict not in {"no_difference", "no_effect"}:
             said.append(self._flow_evidence())
         for atom in found.discarded[:_LISTED]:
@@ -272,6 +273,18 @@ class Case:
         """How many model calls would go live: those that the change can reach."""
         reached = self.flow.after(atom.places) | set(atom.places)
         return sum(pair.step.type == StepType.MODEL for pair in self.comparison.pairs if pair.place in reached)
+
+
+def _is_set_answer(atom: Atom) -> bool:
+    return atom.category == "output" and atom.overridden
+
+
+def _reason(atom: Atom) -> str:
+    return _set(atom) if _is_set_answer(atom) else _RULES[atom.category]
+
+
+def _set(atom: Atom) -> str:
+    return f"Whoever made the fork set what {wording.step_name(atom.pair)} answered"
 
 
 def phrase(atom: Atom) -> str:
