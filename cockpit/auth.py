@@ -25,8 +25,8 @@ _OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout",
 # Of these it matters who asks.
 _KNOWN_CALLER = f"{API}/share/"
 _ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "retrievers", "settings", "providers"))
-# What a trial got is for whoever may make one.
-_ADMIN_READS = f"{API}/trials"
+# What a trial got is for whoever may make one; who has tokens and how the server is set up, for whoever runs it.
+_ADMIN_READS = tuple(f"{API}/{name}" for name in ("trials", "tokens", "settings"))
 # Says what would happen and does nothing.
 _READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview", f"{API}/bisections/preview"})
 _PROOF_PREVIEW = re.compile(rf"{API}/diffs/[0-9a-f-]+/prove/preview")

@@ -3,13 +3,14 @@
 import hashlib
 import secrets
 from datetime import timedelta
+from typing import cast
 from uuid import UUID
 
 from django.db.models import Q
 from django.utils import timezone
 
 from cockpit.models import ApiToken
-from cockpit.schemas import Role
+from cockpit.schemas import Role, TokenList, TokenRequest, TokenView
 
 PREFIX = "fp_"
 # Last use is a hint for people: writing it for every request would make every read a write.
@@ -23,9 +24,27 @@ def _digest(secret: str) -> str:
 
 def create(*, name: str, role: Role) -> str:
     """A new token; the only time that its secret is seen."""
-    secret = PREFIX + secrets.token_urlsafe(32)
-    ApiToken.objects.create(name=name, role=role, digest=_digest(secret))
+    secret = issue(TokenRequest(name=name, role=role)).secret
+    assert secret is not None  # it was made just now
     return secret
+
+
+def issue(asked: TokenRequest) -> TokenView:
+    """A new token with its secret, as whoever asked for it sees it once."""
+    secret = PREFIX + secrets.token_urlsafe(32)
+    return _view(ApiToken.objects.create(name=asked.name.strip(), role=asked.role, digest=_digest(secret)), secret)
+
+
+def in_force() -> TokenList:
+    """Every token that opens something, the newest first."""
+    return TokenList(tokens=[_view(token) for token in ApiToken.objects.filter(revoked_at=None).order_by("-id")])
+
+
+def _view(token: ApiToken, secret: str | None = None) -> TokenView:
+    return TokenView(
+        id=token.id, name=token.name, role=cast(Role, token.role), created_at=token.created_at,
+        last_used_at=token.last_used_at, secret=secret,
+    )  # fmt: skip
 
 
 def find(secret: str) -> ApiToken | None:

@@ -3,7 +3,7 @@
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from cockpit import api, errors, frontend
+from cockpit import administration, api, errors, frontend
 
 handler400 = errors.bad_request
 handler403 = errors.bad_request
@@ -16,6 +16,9 @@ _own = [
     path("access", api.AccessView.as_view()),
     path("login", api.LoginView.as_view()),
     path("logout", api.LogoutView.as_view()),
+    path("settings", administration.SettingsView.as_view()),
+    path("tokens", administration.TokensView.as_view()),
+    path("tokens/<uuid:id>", administration.TokenRevokeView.as_view()),
     path("schema", SpectacularAPIView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view()),
 ]

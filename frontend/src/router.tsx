@@ -14,6 +14,7 @@ import { replaysRoute } from "./pages/replays/route";
 import { runRoute } from "./pages/run/route";
 import { runsRoute } from "./pages/runs/route";
 import { sessionRoute } from "./pages/session/route";
+import { settingsRoute } from "./pages/settings/route";
 import { shareRoute } from "./pages/share/route";
 import { toolsRoute } from "./pages/tools/route";
 import { treeRoute } from "./pages/tree/route";
@@ -36,6 +37,7 @@ const routeTree = rootRoute.addChildren([
   calibrationRoute,
   toolsRoute,
   hooksRoute,
+  settingsRoute,
   shareRoute,
   loginRoute,
 ]);

@@ -116,3 +116,43 @@ def test_last_use_is_noted_once_a_minute() -> None:
     ApiToken.objects.update(last_used_at=timezone.now() - timedelta(minutes=2))
     tokens.find(secret)
     assert ApiToken.objects.filter(last_used_at__gt=recent).exists()
+
+
+@pytest.mark.usefixtures("reachable")
+def test_a_token_is_made_listed_and_revoked() -> None:
+    admin = _bearer("admin")
+    made = Client().post(
+        "/api/v1/tokens", {"name": "nightly", "role": "viewer"}, content_type="application/json", headers=admin
+    )
+    assert made.status_code == 201
+    secret, token = made.json()["secret"], made.json()["id"]
+    assert Client().get("/api/v1/runs", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
+    listed = Client().get("/api/v1/tokens", headers=admin).json()["tokens"]
+    assert [(one["name"], one["secret"]) for one in listed] == [("nightly", None), ("admin", None)]
+    assert Client().delete(f"/api/v1/tokens/{token}", headers=admin).status_code == 204
+    assert Client().get("/api/v1/runs", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
+    assert Client().delete(f"/api/v1/tokens/{token}", headers=admin).status_code == 404
+
+
+@pytest.mark.usefixtures("reachable")
+@pytest.mark.parametrize("path", ["tokens", "settings"])
+def test_only_whoever_runs_the_server_sees_who_comes_in_and_how_it_is_set_up(path: str) -> None:
+    assert Client().get(f"/api/v1/{path}", headers=_bearer("debugger")).status_code == 403
+    assert Client().get(f"/api/v1/{path}", headers=_bearer("admin")).status_code == 200
+
+
+def test_settings_say_whether_a_key_is_set_and_never_the_key(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.PROVIDERS = {"lab": {"protocol": "openai", "base_url": "http://lab/v1", "api_key_env": "LAB"}}
+    monkeypatch.setenv("LAB", "sk-very-secret")
+    answered = Client().get("/api/v1/settings")
+    lab = next(one for one in answered.json()["providers"] if one["name"] == "lab")
+    assert lab["key"] == "LAB is set"
+    assert b"sk-very-secret" not in answered.content
+
+
+def test_a_token_without_a_name_is_refused() -> None:
+    refused = Client().post("/api/v1/tokens", {"name": " ", "role": "viewer"}, content_type="application/json")
+    assert refused.status_code == 422
+    assert refused.json()["where"] == "/name"

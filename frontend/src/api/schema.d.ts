@@ -1072,6 +1072,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What the server was configured to be, without secrets. */
+        get: operations["settings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/share/{token}": {
         parameters: {
             query?: never;
@@ -1118,6 +1135,41 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description All tokens in force, without their secrets. */
+        get: operations["list_tokens"];
+        put?: never;
+        /** @description A new token. Its secret is in this answer only. */
+        post: operations["create_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Let a token open nothing any more. */
+        delete: operations["revoke_token"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1913,6 +1965,45 @@ export interface components {
             confidence: "high" | "medium" | "low";
             /** Why */
             why: string;
+        };
+        /**
+         * Configuration
+         * @description What the server was configured to be, without secrets.
+         */
+        Configuration: {
+            /**
+             * Mode
+             * @enum {string}
+             */
+            mode: "embedded" | "distributed";
+            /** Home */
+            home: string;
+            /** Host */
+            host: string;
+            /** Port */
+            port: number;
+            /** Login Required */
+            login_required: boolean;
+            /** Sharing */
+            sharing: boolean;
+            /** Database */
+            database: string;
+            /** Redis */
+            redis: string | null;
+            /** Artifacts */
+            artifacts: string;
+            /** Semantic */
+            semantic: boolean;
+            /** Providers */
+            providers: components["schemas"]["ProviderSetting"][];
+            /** Tools */
+            tools: components["schemas"]["ToolSetting"][];
+            /** Retrievers */
+            retrievers: components["schemas"]["RetrieverSetting"][];
+            /** Hooks */
+            hooks: components["schemas"]["HookSetting"][];
+            /** Telemetry */
+            telemetry: components["schemas"]["TelemetrySetting"][];
         };
         /**
          * ContainsCheck
@@ -2861,6 +2952,19 @@ export interface components {
              * Format: date-time
              */
             at: string;
+        };
+        /** HookSetting */
+        HookSetting: {
+            /** Name */
+            name: string;
+            /** Asks */
+            asks: string;
+            /** Events */
+            events: string[];
+            /** Matcher */
+            matcher: string;
+            /** Gate */
+            gate: boolean;
         };
         /**
          * HookView
@@ -3862,6 +3966,20 @@ export interface components {
             providers: components["schemas"]["ProviderView"][];
         };
         /**
+         * ProviderSetting
+         * @description A model provider. `key` says which variable holds its key and whether it is set, never the key.
+         */
+        ProviderSetting: {
+            /** Name */
+            name: string;
+            /** Protocol */
+            protocol: string;
+            /** Base Url */
+            base_url: string;
+            /** Key */
+            key: string;
+        };
+        /**
          * ProviderView
          * @description A configured model provider; keys never leave the server.
          */
@@ -4023,6 +4141,25 @@ export interface components {
         RetrieverList: {
             /** Retrievers */
             retrievers: components["schemas"]["RetrieverView"][];
+        };
+        /** RetrieverSetting */
+        RetrieverSetting: {
+            /** Name */
+            name: string;
+            /** Asks */
+            asks: string;
+            /** Serves */
+            serves: string[];
+            /** Stores */
+            stores: string[];
+            /** Embeddings */
+            embeddings: {
+                [key: string]: string;
+            };
+            /** Variables */
+            variables: {
+                [key: string]: string;
+            };
         };
         /**
          * RetrieverTrialRequest
@@ -4873,6 +5010,15 @@ export interface components {
             /** Taken Back */
             taken_back: number;
         };
+        /** TelemetrySetting */
+        TelemetrySetting: {
+            /** Name */
+            name: string;
+            /** Goes To */
+            goes_to: string;
+            /** Problem */
+            problem: string;
+        };
         /**
          * TelemetryView
          * @description A telemetry target and what became of the events for it; a Langfuse target gets whole runs.
@@ -4947,6 +5093,48 @@ export interface components {
             offset: number;
             /** Text */
             text: string;
+        };
+        /** TokenList */
+        TokenList: {
+            /** Tokens */
+            tokens: components["schemas"]["TokenView"][];
+        };
+        /**
+         * TokenRequest
+         * @description A token for a person or a program, and what it may do.
+         */
+        TokenRequest: {
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "debugger" | "admin";
+        };
+        /** TokenView */
+        TokenView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "debugger" | "admin";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Secret */
+            secret: string | null;
         };
         /** ToolAccuracy */
         ToolAccuracy: {
@@ -5051,6 +5239,13 @@ export interface components {
              * @default []
              */
             ask: string[];
+        };
+        /** ToolSetting */
+        ToolSetting: {
+            /** Name */
+            name: string;
+            /** Runs */
+            runs: string;
         };
         /**
          * ToolSuggestion
@@ -5410,6 +5605,7 @@ export type CheapestExperiment = components['schemas']['CheapestExperiment'];
 export type CheckResult = components['schemas']['CheckResult'];
 export type Collision = components['schemas']['Collision'];
 export type CommitStep = components['schemas']['CommitStep'];
+export type Configuration = components['schemas']['Configuration'];
 export type ContainsCheck = components['schemas']['ContainsCheck'];
 export type Counted = components['schemas']['Counted'];
 export type Deltas = components['schemas']['Deltas'];
@@ -5453,6 +5649,7 @@ export type HookFailureView = components['schemas']['HookFailureView'];
 export type HookList = components['schemas']['HookList'];
 export type HookOutcomeList = components['schemas']['HookOutcomeList'];
 export type HookOutcomeView = components['schemas']['HookOutcomeView'];
+export type HookSetting = components['schemas']['HookSetting'];
 export type HookView = components['schemas']['HookView'];
 export type IgnoreListView = components['schemas']['IgnoreListView'];
 export type IgnoreLists = components['schemas']['IgnoreLists'];
@@ -5500,6 +5697,7 @@ export type ProofRequest = components['schemas']['ProofRequest'];
 export type ProofView = components['schemas']['ProofView'];
 export type Proposal = components['schemas']['Proposal'];
 export type ProviderList = components['schemas']['ProviderList'];
+export type ProviderSetting = components['schemas']['ProviderSetting'];
 export type ProviderView = components['schemas']['ProviderView'];
 export type RankChange = components['schemas']['RankChange'];
 export type RankComparison = components['schemas']['RankComparison'];
@@ -5509,6 +5707,7 @@ export type ReplayAsked = components['schemas']['ReplayAsked'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
 export type RetrieverList = components['schemas']['RetrieverList'];
+export type RetrieverSetting = components['schemas']['RetrieverSetting'];
 export type RetrieverTrialRequest = components['schemas']['RetrieverTrialRequest'];
 export type RetrieverView = components['schemas']['RetrieverView'];
 export type RunDetail = components['schemas']['RunDetail'];
@@ -5549,10 +5748,14 @@ export type StepsResolved = components['schemas']['StepsResolved'];
 export type StoredPolicy = components['schemas']['StoredPolicy'];
 export type StoredProfile = components['schemas']['StoredProfile'];
 export type Takeover = components['schemas']['Takeover'];
+export type TelemetrySetting = components['schemas']['TelemetrySetting'];
 export type TelemetryView = components['schemas']['TelemetryView'];
 export type TextDiff = components['schemas']['TextDiff'];
 export type TextSpan = components['schemas']['TextSpan'];
 export type TextStreamed = components['schemas']['TextStreamed'];
+export type TokenList = components['schemas']['TokenList'];
+export type TokenRequest = components['schemas']['TokenRequest'];
+export type TokenView = components['schemas']['TokenView'];
 export type ToolAccuracy = components['schemas']['ToolAccuracy'];
 export type ToolCheck = components['schemas']['ToolCheck'];
 export type ToolChoice = components['schemas']['ToolChoice'];
@@ -5561,6 +5764,7 @@ export type ToolDecisionView = components['schemas']['ToolDecisionView'];
 export type ToolList = components['schemas']['ToolList'];
 export type ToolOverride = components['schemas']['ToolOverride'];
 export type ToolRules = components['schemas']['ToolRules'];
+export type ToolSetting = components['schemas']['ToolSetting'];
 export type ToolSuggestion = components['schemas']['ToolSuggestion'];
 export type ToolTrialRequest = components['schemas']['ToolTrialRequest'];
 export type ToolView = components['schemas']['ToolView'];
@@ -7839,6 +8043,33 @@ export interface operations {
             };
         };
     };
+    settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Configuration"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     share_retrieve: {
         parameters: {
             query?: {
@@ -7921,6 +8152,92 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["StepDetail"];
                 };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: {
                 headers: {

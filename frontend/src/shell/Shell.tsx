@@ -7,6 +7,7 @@ import {
   IconHelp,
   IconListDetails,
   IconSearch,
+  IconSettings,
   IconTool,
   IconWebhook,
   type Icon,
@@ -64,6 +65,7 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
     { keys: "4", does: "Go to tools", run: () => void navigate(paths.tools()) },
     { keys: "5", does: "Go to experiments", run: () => void navigate(paths.experiments()) },
     { keys: "", does: "Go to hooks and telemetry", run: () => void navigate(paths.hooks()) },
+    { keys: "", does: "Go to settings", run: () => void navigate(paths.settings()) },
     { keys: "", does: "Compare two runs", run: () => void navigate(paths.compare()) },
     { keys: "", does: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },
     { keys: "mod+k", does: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
@@ -85,6 +87,7 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       <Page label="Diffs" to={paths.diffs()} icon={IconArrowsDiff} on={/^\/(diffs|compare)/} />
       <Page label="Tools" to={paths.tools()} icon={IconTool} on={/^\/tools/} />
       <Page label="Hooks" to={paths.hooks()} icon={IconWebhook} on={/^\/hooks/} />
+      <Page label="Settings" to={paths.settings()} icon={IconSettings} on={/^\/settings/} />
       <span className={classes.space} />
       <Item label="Find pages, actions and runs ( Ctrl K )">
         <button type="button" className={classes.item} onClick={onPalette} aria-label="Find: pages, actions and runs">
@@ -93,7 +96,7 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
         </button>
       </Item>
       <Item label="API documentation">
-        <a href={serverPaths.apiDocs} className={classes.item} aria-label="API documentation">
+        <a href={serverPaths.apiDocs} className={`${classes.item} ${classes.deskOnly}`} aria-label="API documentation">
           <IconApi size={19} stroke={1.7} />
           <span>API</span>
         </a>

@@ -1,13 +1,12 @@
-import { Button, Loader, Modal, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
-import { useClipboard } from "@mantine/hooks";
+import { Button, Loader, Modal, NumberInput, Select, TagsInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { IconCheck, IconCopy } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { ShareView } from "@/api/schema";
 import { revoke, share, sharesQuery } from "@/api/diffs";
 import { ErrorState } from "@/components/ErrorState";
 import { ago, moment } from "@/components/format";
+import { ShownOnce } from "@/components/ShownOnce";
 import { AUDIENCES, EXPIRIES, linkState, linkTerms } from "./shares";
 import classes from "./ShareDialog.module.css";
 
@@ -93,32 +92,8 @@ function NewLink({ diff }: { diff: string }): ReactElement {
           Create link
         </Button>
       </div>
-      {create.data?.url && <Created url={create.data.url} />}
+      {create.data?.url && <ShownOnce value={new URL(create.data.url, window.location.origin).href} />}
     </>
-  );
-}
-
-function Created({ url }: { url: string }): ReactElement {
-  const clipboard = useClipboard({ timeout: 2000 });
-  const whole = new URL(url, window.location.origin).href;
-  return (
-    <div className={classes.created}>
-      <TextInput
-        label="Copy it now: it is not shown again"
-        value={whole}
-        readOnly
-        data-autofocus
-        onFocus={(event) => event.currentTarget.select()}
-        classNames={{ input: classes.url }}
-      />
-      <Button
-        variant="default"
-        onClick={() => clipboard.copy(whole)}
-        leftSection={clipboard.copied ? <IconCheck size={14} /> : <IconCopy size={14} />}
-      >
-        {clipboard.copied ? "Copied" : "Copy"}
-      </Button>
-    </div>
   );
 }
 

@@ -1,0 +1,94 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement, ReactNode } from "react";
+import { readinessQuery } from "@/api/settings";
+import type { Configuration } from "@/api/schema";
+import { StateChip } from "@/components/StateChip";
+import { paths } from "@/paths";
+import classes from "./Settings.module.css";
+
+/** The rest of the configuration, each with what it depends on. */
+export function ConfigurationPanel({ settings }: { settings: Configuration }): ReactElement {
+  return (
+    <section className="panel" aria-labelledby="configuration">
+      <header className={classes.head}>
+        <h2 id="configuration">Configuration in effect</h2>
+        <span className="muted">
+          Also in a terminal: <code>forkpoint check</code>
+        </span>
+      </header>
+      <dl className={classes.facts}>
+        <Fact name="Runs as">
+          {settings.mode === "embedded"
+            ? "one process with everything in it (embedded)"
+            : "web and worker processes with shared services (distributed)"}
+        </Fact>
+        <Fact name="Listens on">
+          {settings.host}:{settings.port}
+        </Fact>
+        <Fact name="Login">
+          {settings.login_required
+            ? "a token is asked for"
+            : "nobody logs in: only this machine reaches it, and everybody is admin"}
+        </Fact>
+        <Fact name="Share links">{settings.sharing ? "on" : "switched off: no link opens, and none can be made"}</Fact>
+        <Fact name="Home">
+          <code>{settings.home}</code>
+        </Fact>
+        <Fact name="Database" check="database">
+          <code>{settings.database}</code>
+        </Fact>
+        <Fact name="Queue" check="broker">
+          {settings.redis === null ? "inside this process" : <code>{settings.redis}</code>}
+        </Fact>
+        <Fact name="Payloads" check="storage">
+          <code>{settings.artifacts}</code>
+        </Fact>
+        <Fact name="Similarity">
+          {settings.semantic ? "by meaning, with a model of sentences" : "lexical: no model of sentences is installed"}
+        </Fact>
+        <Fact name="Tools that can run">
+          {settings.tools.map(({ name, runs }) => (
+            <span key={name}>
+              <b>{name}</b> <span className="muted">{runs}</span>
+            </span>
+          ))}
+          {settings.tools.length === 0 && "none: tools are answered from recordings"}{" "}
+          <Link {...paths.tools()}>Tools</Link>
+        </Fact>
+        <Fact name="Retrievers">
+          {settings.retrievers.map(({ name, asks }) => (
+            <span key={name}>
+              <b>{name}</b> <span className="muted">{asks}</span>
+            </span>
+          ))}
+          {settings.retrievers.length === 0 && "none: searches are answered from recordings"}
+        </Fact>
+        <Fact name="Hooks and telemetry">
+          {settings.hooks.length + settings.telemetry.length === 0
+            ? "none"
+            : [...settings.hooks, ...settings.telemetry].map(({ name }) => name).join(", ")}{" "}
+          <Link {...paths.hooks()}>Hooks</Link>
+        </Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Fact(props: { name: string; check?: "database" | "broker" | "storage"; children: ReactNode }): ReactElement {
+  return (
+    <>
+      <dt>{props.name}</dt>
+      <dd>
+        {props.children} {props.check && <Reached check={props.check} />}
+      </dd>
+    </>
+  );
+}
+
+function Reached({ check }: { check: string }): ReactElement | null {
+  const { data } = useQuery(readinessQuery);
+  const said = data?.checks[check];
+  if (said === undefined) return null;
+  return said === "ok" ? <StateChip mark="exact">answers</StateChip> : <StateChip mark="failed">{said}</StateChip>;
+}

@@ -1,0 +1,47 @@
+import type { ReactElement } from "react";
+import type { ProviderSetting } from "@/api/schema";
+import list from "@/components/ListPage.module.css";
+import classes from "./Settings.module.css";
+
+/** Which models replays can ask. Keys stay where they are: in the server's environment. */
+export function ProvidersPanel({ providers }: { providers: readonly ProviderSetting[] }): ReactElement {
+  return (
+    <section className="panel" aria-labelledby="providers">
+      <header className={classes.head}>
+        <h2 id="providers">Model providers</h2>
+        <span className="muted">Keys are read from the server’s environment; they are never shown or stored.</span>
+      </header>
+      {providers.length === 0 ? (
+        <p className={classes.none}>
+          None is configured, so no replay asks a model. <code>OPENAI_API_KEY</code> or <code>ANTHROPIC_API_KEY</code>{" "}
+          is enough; <code>FORKPOINT_PROVIDERS</code> names others.
+        </p>
+      ) : (
+        <table className={`${list.table} ${list.stacking}`}>
+          <thead>
+            <tr>
+              <th scope="col">Provider</th>
+              <th scope="col">Speaks</th>
+              <th scope="col">Address</th>
+              <th scope="col">Key</th>
+            </tr>
+          </thead>
+          <tbody>
+            {providers.map((provider) => (
+              <tr key={provider.name}>
+                <th scope="row">
+                  <span className={list.name}>{provider.name}</span>
+                </th>
+                <td data-label="Speaks">{provider.protocol}</td>
+                <td data-label="Address">
+                  <code>{provider.base_url}</code>
+                </td>
+                <td data-label="Key">{provider.key}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

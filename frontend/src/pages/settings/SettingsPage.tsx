@@ -1,0 +1,53 @@
+import { useDocumentTitle } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { accessQuery } from "@/api/access";
+import { settingsQuery } from "@/api/settings";
+import { EmptyState } from "@/components/EmptyState";
+import { Loaded } from "@/components/ListPage";
+import { Page, PageHeader } from "@/components/Page";
+import { ConfigurationPanel } from "./ConfigurationPanel";
+import { ProvidersPanel } from "./ProvidersPanel";
+import { TokensPanel } from "./TokensPanel";
+
+/** Who may come in, which models can be asked, and what the server was started with. */
+export function SettingsPage(): ReactElement {
+  useDocumentTitle("Settings");
+  const { data: access } = useQuery(accessQuery);
+  return (
+    <Page>
+      <PageHeader
+        title="Settings"
+        note="What this server was started with. It is changed where the server starts; tokens are made and revoked here."
+      />
+      {access && (access.role === "admin" ? <Everything isOpen={!access.login_required} /> : <NotYours />)}
+    </Page>
+  );
+}
+
+function Everything({ isOpen }: { isOpen: boolean }): ReactElement {
+  const settings = useQuery(settingsQuery);
+  return (
+    <>
+      <TokensPanel isOpen={isOpen} />
+      <Loaded listing={settings}>
+        {(data) => (
+          <>
+            <ProvidersPanel providers={data.providers} />
+            <ConfigurationPanel settings={data} />
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function NotYours(): ReactElement {
+  return (
+    <section className="panel">
+      <EmptyState title="Only an administrator sees the settings">
+        Ask whoever runs this server, or log in with a token that has the role admin.
+      </EmptyState>
+    </section>
+  );
+}

@@ -1,0 +1,65 @@
+import { Button, Modal, Select, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState, type ReactElement, type SubmitEvent } from "react";
+import { createToken, tokensQuery } from "@/api/settings";
+import type { TokenRequest } from "@/api/schema";
+import { ShownOnce } from "@/components/ShownOnce";
+import classes from "./Settings.module.css";
+
+const ROLES: { value: TokenRequest["role"]; label: string; may: string }[] = [
+  { value: "viewer", label: "viewer", may: "Reads everything, changes nothing." },
+  { value: "debugger", label: "debugger", may: "Also imports, replays, compares and shares." },
+  { value: "admin", label: "admin", may: "Also decides about tools, and makes tokens." },
+];
+
+/** Makes a token and shows its secret, once. */
+export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement {
+  const client = useQueryClient();
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<TokenRequest["role"]>("viewer");
+  const create = useMutation({
+    mutationFn: () => createToken({ name: name.trim(), role }),
+    onSuccess: () => client.invalidateQueries({ queryKey: tokensQuery.queryKey }),
+  });
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (name.trim() !== "") create.mutate();
+  };
+  const secret = create.data?.secret;
+  return (
+    <Modal opened onClose={onClose} title="New API token" closeButtonProps={{ "aria-label": "Close" }}>
+      {secret ? (
+        <div className={classes.form}>
+          <ShownOnce value={secret} />
+          <p className={classes.roles}>
+            Programs send it as <code>Authorization: Bearer …</code>, the command line reads{" "}
+            <code>FORKPOINT_TOKEN</code>, people paste it where they log in.
+          </p>
+        </div>
+      ) : (
+        <form className={classes.form} onSubmit={submit}>
+          <TextInput
+            label="Name"
+            description="Who or what will use it: decisions and links are noted under this name."
+            value={name}
+            maxLength={120}
+            data-autofocus
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <Select
+            label="Role"
+            data={ROLES.map(({ value, label }) => ({ value, label }))}
+            value={role}
+            allowDeselect={false}
+            onChange={(value) => setRole(value ?? "viewer")}
+          />
+          <p className={classes.roles}>{ROLES.find(({ value }) => value === role)?.may}</p>
+          {create.error && <p className="failed">{create.error.message}</p>}
+          <Button type="submit" loading={create.isPending} disabled={name.trim() === ""}>
+            Make the token
+          </Button>
+        </form>
+      )}
+    </Modal>
+  );
+}

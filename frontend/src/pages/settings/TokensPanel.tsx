@@ -1,0 +1,93 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { IconPlus } from "@tabler/icons-react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { revokeToken, tokensQuery } from "@/api/settings";
+import type { TokenView } from "@/api/schema";
+import { ago, moment } from "@/components/format";
+import { Loaded } from "@/components/ListPage";
+import list from "@/components/ListPage.module.css";
+import classes from "./Settings.module.css";
+import { TokenDialog } from "./TokenDialog";
+
+/** Who may use the server from elsewhere: people log in with a token, programs send it. */
+export function TokensPanel({ isOpen }: { isOpen: boolean }): ReactElement {
+  const [making, dialog] = useDisclosure(false);
+  const listing = useQuery(tokensQuery);
+  return (
+    <section className="panel" aria-labelledby="tokens">
+      <header className={classes.head}>
+        <h2 id="tokens">API tokens</h2>
+        <span className="muted grow">People log in with one; programs send it.</span>
+        <Button leftSection={<IconPlus size={14} />} onClick={dialog.open}>
+          New token
+        </Button>
+      </header>
+      <Loaded listing={listing}>
+        {({ tokens }) => (tokens.length === 0 ? <None isOpen={isOpen} /> : <Tokens tokens={tokens} />)}
+      </Loaded>
+      {making && <TokenDialog onClose={dialog.close} />}
+    </section>
+  );
+}
+
+function None({ isOpen }: { isOpen: boolean }): ReactElement {
+  return (
+    <p className={classes.none}>
+      {isOpen
+        ? "There is none, and none is needed: only this machine reaches the server. Other machines need one each."
+        : "There is none in force."}
+    </p>
+  );
+}
+
+function Tokens({ tokens }: { tokens: readonly TokenView[] }): ReactElement {
+  const client = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: revokeToken,
+    onSuccess: () => client.invalidateQueries({ queryKey: tokensQuery.queryKey }),
+    onError: (error) => notifications.show({ title: "It was not revoked", message: error.message, color: "red" }),
+  });
+  return (
+    <table className={`${list.table} ${list.stacking}`}>
+      <thead>
+        <tr>
+          <th scope="col">Token</th>
+          <th scope="col">Role</th>
+          <th scope="col">Made</th>
+          <th scope="col">Last used</th>
+          <th scope="col">Revoke</th>
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => (
+          <tr key={token.id}>
+            <th scope="row">
+              <span className={list.name}>{token.name}</span>
+            </th>
+            <td data-label="Role">{token.role}</td>
+            <td data-label="Made" title={moment(token.created_at)}>
+              {ago(token.created_at)}
+            </td>
+            <td data-label="Last used" title={moment(token.last_used_at)}>
+              {token.last_used_at === null ? "never" : ago(token.last_used_at)}
+            </td>
+            <td>
+              <Button
+                variant="subtle"
+                color="red"
+                aria-label={`Revoke ${token.name}`}
+                loading={revoke.isPending && revoke.variables === token.id}
+                onClick={() => revoke.mutate(token.id)}
+              >
+                Revoke
+              </Button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
