@@ -273,7 +273,8 @@ Key = Callable[[SideStep], Hashable]
 
 
 def _whole(step: SideStep) -> Hashable:
-    return (step.type, step.role, step.input_ref, step.output_ref) if step.input_ref or step.output_ref else None
+    """The same call with the same answer; what its signature leaves out is no part of a call."""
+    return (call_key(step), step.output_ref) if step.signature or step.input_ref or step.output_ref else None
 
 
 def _call(step: SideStep) -> Hashable:

@@ -58,10 +58,11 @@ class Pair:
         return "moved" if self.moved else "same"
 
     @property
-    def when(self) -> tuple[int, int]:
+    def when(self) -> tuple[int, int, list[str]]:
         """Orders pairs the same whichever side is the base: of moved steps each side has another order."""
-        numbers = [step.sequence_no for step in self.both or (self.step, self.step)]
-        return sum(numbers), min(numbers)
+        steps = self.both or (self.step, self.step)
+        numbers = [step.sequence_no for step in steps]
+        return sum(numbers), min(numbers), sorted(step.input_ref + step.output_ref for step in steps)
 
     @property
     def holds_others(self) -> bool:
