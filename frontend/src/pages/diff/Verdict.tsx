@@ -16,10 +16,12 @@ export function Verdict(): ReactElement {
       <div className={classes.words}>
         <h2>{verdictTitle(attribution)}</h2>
         <Sentence attribution={attribution} summary={summary} />
+      </div>
+      <Figures scores={scores} deltas={deltas} />
+      <div className={classes.reasons}>
         {brief && <Lines brief={brief} confidence={attribution.confidence} />}
         {attribution.evidence.length > 0 && <EvidenceList lines={attribution.evidence} />}
       </div>
-      <Figures scores={scores} deltas={deltas} />
     </section>
   );
 }
