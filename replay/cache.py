@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Final
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Q
 
 from replay import matching
@@ -31,6 +32,8 @@ def _same_call(app: str, signature: str) -> Q:
 
 def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Hit | None:
     """The newest answer that can be read; originals before copies of them."""
+    if not is_reduced(signature) and not _is_known(signature):
+        return None
     found = (
         Step.objects.filter(_REAL, _same_call(app, signature), run__app=app, run__sealed_at__isnull=False)
         .filter(status=StepStatus.OK)
@@ -47,6 +50,14 @@ def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Hit |
         where: JSONObject = {"run": str(run_id), "step": number, "id": str(step_id), "similarity": 1.0}
         return Hit(output_ref=output_ref, output=output, status=StepStatus(status), where=where)
     return None
+
+
+def _is_known(signature: str) -> bool:
+    """Whether any step has this signature. A plan asks for thousands that none has: to build a query takes longer."""
+    with connection.cursor() as cursor:
+        table = connection.ops.quote_name(Step._meta.db_table)
+        cursor.execute(f"SELECT 1 FROM {table} WHERE signature = %s LIMIT 1", [signature])
+        return cursor.fetchone() is not None
 
 
 def similar(run: Run, tool: str, arguments: JSONValue, threshold: float) -> Hit | None:

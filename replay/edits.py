@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Final
 
 from replay.graph import Graph, Node
@@ -16,6 +15,7 @@ from replay.overrides import (
     ToolOverride,
 )
 from replay.schemas import PlanRefusal
+from replay.steps_by_name import StepsByName, named_by
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepType
 
@@ -77,7 +77,7 @@ class AppliedProfile:
         found = [
             (index, entry)
             for index, entry in enumerate(self.profile.overrides)
-            if entry.match.step is None and entry.match.type is type and _globs(entry, name, model)
+            if entry.match.step is None and entry.match.type is type and named_by(entry, name, model)
             if entry.match.takes_in(at)
         ]
         return _merged(found, type) if found else NO_EDITS
@@ -87,7 +87,7 @@ def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
     """Match every entry against the steps from the fork on. One with too much wrong, or in it, changes nothing."""
     refusals: list[PlanRefusal] = []
     found: dict[int, list[tuple[int, Override]]] = {}
-    steps, pairs = _Steps(graph), 0
+    steps, pairs = StepsByName(graph), 0
     for index, entry in enumerate(profile.overrides):
         matched = _matched(index, entry, steps, refusals)
         pairs += len(matched)
@@ -95,48 +95,23 @@ def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
             return AppliedProfile(by_step={}, refusals=(_too_many(index, pairs),), profile=profile)
         for node in matched:
             found.setdefault(node.no, []).append((index, entry))
+    fitting: set[tuple[int, ...]] = set()  # entries that were held against one another already
     for no, entries in found.items():
-        if len(refusals) < _MOST_REFUSALS:
+        indexes = tuple(index for index, _ in entries)
+        before = len(refusals)
+        if before < _MOST_REFUSALS and indexes not in fitting:
             _refuse_conflicts(no, entries, refusals)
+            fitting.update([indexes] if len(refusals) == before else ())
     if len(refusals) >= _MOST_REFUSALS:
         return AppliedProfile(by_step={}, refusals=tuple(refusals[:_MOST_REFUSALS]), profile=profile)
-    by_step = {no: _merged(entries, graph.by_no[no].type) for no, entries in found.items()}
+    same: dict[tuple[object, ...], Edits] = {}  # steps that the same entries match have the same edits
+    by_step: dict[int, Edits] = {}
+    for no, entries in found.items():
+        key = graph.by_no[no].type, *(index for index, _ in entries)
+        if key not in same:
+            same[key] = _merged(entries, graph.by_no[no].type)
+        by_step[no] = same[key]
     return AppliedProfile(by_step=by_step, refusals=tuple(refusals), profile=profile)
-
-
-class _Steps:
-    """The steps of a graph, found without looking at each of them for each entry."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.fork = graph.fork
-        self._by_ref = {ref: node for node in graph.nodes for ref in (str(node.no), str(node.id), node.id.hex)}
-        self._earlier = {ref: node.no for node in graph.by_no.values() for ref in (str(node.id), node.id.hex)}
-        self._alike: dict[tuple[StepType, str, str], list[Node]] = {}
-        for node in graph.nodes:
-            name = node.called if node.tool_name else node.name
-            self._alike.setdefault((node.type, name, node.model), []).append(node)
-
-    def named(self, ref: str) -> Node | None:
-        return self._by_ref.get(ref)
-
-    def before(self, ref: str) -> int | None:
-        """The number of a step before the fork."""
-        if ref.isdecimal() and 0 < int(ref) < self.fork:
-            return int(ref)
-        return self._earlier.get(ref)
-
-    def typed(self, entry: Override) -> list[Node]:
-        """In order. Names are looked at once, however many steps have them."""
-        found = (
-            nodes
-            for (type, name, model), nodes in self._alike.items()
-            if type is entry.match.type and _globs(entry, name, model)
-        )
-        return sorted((node for nodes in found for node in nodes if entry.match.takes_in(node.no)), key=_number)
-
-
-def _number(node: Node) -> int:
-    return node.no
 
 
 def _too_many(index: int, pairs: int) -> PlanRefusal:
@@ -149,7 +124,7 @@ def pointer(index: int, *path: str | int) -> str:
     return "/".join(["/overrides/overrides", str(index), *map(str, path)])
 
 
-def _matched(index: int, entry: Override, steps: _Steps, refusals: list[PlanRefusal]) -> list[Node]:
+def _matched(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node]:
     nodes = _named(index, entry, steps, refusals) if entry.match.step is not None else steps.typed(entry)
     if nodes is None:
         return []
@@ -169,7 +144,7 @@ def _fits(name: str, entry: Override, node: Node) -> bool:
     return ("system" in entry.prompt.model_fields_set) == (node.type is StepType.MODEL)
 
 
-def _named(index: int, entry: Override, steps: _Steps, refusals: list[PlanRefusal]) -> list[Node] | None:
+def _named(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node] | None:
     """The step that the entry names, or None when that was refused here already."""
     ref = str(entry.match.step)
     if (node := steps.named(ref)) is not None:
@@ -181,12 +156,6 @@ def _named(index: int, entry: Override, steps: _Steps, refusals: list[PlanRefusa
     where = pointer(index, "match", "step")
     refusals.append(PlanRefusal(code="override_before_fork", detail=detail, where=where, step=earlier))
     return None
-
-
-def _globs(entry: Override, name: str, model: str) -> bool:
-    match = entry.match
-    named = match.name is None or fnmatchcase(name, match.name)
-    return named and (match.model is None or fnmatchcase(model, match.model))
 
 
 def _nothing(index: int, entry: Override, nodes: list[Node]) -> PlanRefusal:

@@ -12,7 +12,9 @@ from replay.determinism import assess, replay_type
 from replay.edits import AppliedProfile, edited_names, edited_request, out_of_range, pointer
 from replay.graph import CONTAINERS, Graph, Node
 from replay.loops import recognise
+from replay.outlook import Outlook, Outlooks
 from replay.overrides import OverrideProfile
+from replay.planned import EXACT, planned_steps
 from replay.policy import Policy
 from replay.schemas import Determinism, Plan, PlanAction, PlannedStep, PlanRefusal
 from replay.walk import Walk
@@ -21,16 +23,14 @@ from replay.world import (
     UNREVIEWED,
     Answer,
     Call,
-    Closed,
     Event,
-    Gone,
     Hit,
-    Kept,
     OperatorAnswer,
     Resolved,
     Serving,
     Standing,
 )
+from traces.canonical import digest
 from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import MissingPart
@@ -39,7 +39,6 @@ from traces.vocabulary import Label, Reason, StepType
 
 _UNKNOWN: Final = "[Forkpoint] Known only after the live call."
 _NOTHING_TO_FOLLOW: Final = "Nothing to follow: every model answer is the recorded one"
-_EXACT: Final = str(Reason.SOURCE_OUTPUT_REUSED)
 _CHARACTERS_PER_TOKEN: Final = 4  # about, in English
 
 Price = Callable[[str, str, int | None, int | None], float | None]
@@ -57,6 +56,8 @@ class Sources:
     ignoring: Ignoring = NOTHING
     similar: Callable[[Call, float], Hit | None] = lambda call, threshold: None
     retriever: Callable[[Call], Serving] = lambda call: Serving(why="no retriever is configured")
+    outlooks: Outlooks = field(default_factory=Outlooks)
+    parameters: dict[str, str] = field(default_factory=dict)  # by input: the digest of its parameters
 
 
 @dataclass
@@ -123,27 +124,46 @@ class PlanWorld:
 
 
 def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, brief: bool = False) -> Plan:
-    """The plan; refusals are in it, and nothing starts that has one. A brief one does not list untouched steps."""
+    """The plan; refusals are in it, and nothing starts that has one.
+
+    A brief one does not list untouched steps, and says of the others what becomes of them, not why.
+    """
     world = PlanWorld(sources)
     refusals = list(profile.refusals)
+    outlook = Outlook(events=(), costs={})
     try:
         refusals += _bad_indexes(graph, profile, world)
-        walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring)
-        events = list(walk.run())
-        refusals += conflicts.unreviewed(walk.resolvers.unreviewed)
-        refusals += _unserved(events, profile.profile, policy, world)
+        outlook = _outlook(graph, profile, policy, sources, share=brief)
+        refusals += conflicts.unreviewed(outlook.unreviewed)
+        refusals += _unserved(outlook.events, profile.profile, policy, world)
     except MissingPart as missing:
         refusals.append(_missing(graph, missing))
-        events = []
+    events = outlook.events
     refusals += conflicts.of_policy(policy)
     refusals += conflicts.of_profile(graph, profile, policy, sources.provider)
-    steps = _planned(graph, events, world.costs, brief=brief)
+    steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief)
     refusals += conflicts.strict(policy, steps)
     refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
     determinism = _determinism(graph, profile, policy, world)
     counted = _Counted(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
     made = _assembled(counted, steps, policy, determinism, refusals, _loop(graph, steps), events)
     return made.model_copy(update={"ignore_list": sources.ignoring.version})
+
+
+def _outlook(
+    graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool
+) -> Outlook:  # fmt: skip
+    def walked() -> Outlook:
+        world = PlanWorld(sources)
+        walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring)
+        events = list(walk.run())
+        return Outlook(events=events, costs=world.costs, unreviewed=walk.resolvers.unreviewed)
+
+    if not share:
+        return walked()
+    return sources.outlooks.of(
+        graph, profile, policy, provider=sources.provider, price=sources.price, walked=walked
+    )  # fmt: skip
 
 
 def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
@@ -176,65 +196,9 @@ class _Counted:
     nodes: Mapping[int, Node]
 
 
-def _planned(
-    graph: Graph, events: Iterable[Event], costs: dict[int, float | None], *, brief: bool
-) -> list[PlannedStep]:
-    """One entry for every source step from the fork on; a brief plan leaves out what nothing reaches."""
-    found: dict[int, PlannedStep] = {}
-    for event in events:
-        match event:
-            case Kept() if not brief:
-                for no in range(event.first, event.last + 1):
-                    found[no] = _kept(graph.by_no[no])
-            case Resolved() if event.answer.source is not None or event.call.node is not None:
-                node = event.call.node or event.answer.source
-                if node is not None:
-                    found[node.no] = _resolved(node, event, costs.get(event.call.no))
-            case Gone():
-                found[event.node.no] = _gone(event)
-            case Closed() if not event.inherited:
-                found[event.node.no] = _closed(event)
-            case _:
-                pass
-    return [found[no] for no in sorted(found)]
-
-
-def _kept(node: Node) -> PlannedStep:
-    # Built without validation: a plan has as many of these as the run has steps.
-    return PlannedStep.model_construct(
-        sequence_no=node.no, type=node.type, name=node.name, action="reuse", label=Label.EXACT, reason=_EXACT,
-        differs=[], because=[], cost_usd=None, note="",
-    )  # fmt: skip
-
-
-def _resolved(node: Node, event: Resolved, cost: float | None) -> PlannedStep:
-    answer, call = event.answer, event.call
-    because = [no for no in call.because if no != node.no]
-    return PlannedStep(
-        sequence_no=node.no, type=node.type, name=node.name, action=answer.action, label=answer.label,
-        reason=answer.reason or "", differs=list(call.differs), because=because, cost_usd=cost, note=answer.note,
-    )  # fmt: skip
-
-
-def _gone(event: Gone) -> PlannedStep:
-    return PlannedStep(
-        sequence_no=event.node.no, type=event.node.type, name=event.node.name, action="unreached", label=None,
-        reason="", differs=[], because=[], cost_usd=None, note=event.why,
-    )  # fmt: skip
-
-
-def _closed(event: Closed) -> PlannedStep:
-    note = f"Its output is that of step {event.output_from}"
-    return PlannedStep(
-        sequence_no=event.node.no, type=event.node.type, name=event.node.name,
-        action="cache" if event.label is Label.CACHED else "simulate", label=event.label, reason=event.reason,
-        differs=[], because=[event.output_from], cost_usd=None, note=note,
-    )  # fmt: skip
-
-
 def _assembled(
     counted: _Counted, steps: list[PlannedStep], policy: Policy, determinism: Determinism,
-    refusals: list[PlanRefusal], loop: str, events: list[Event],
+    refusals: list[PlanRefusal], loop: str, events: Sequence[Event],
 ) -> Plan:  # fmt: skip
     inherited, untouched = counted.fork - 1, counted.total - len(steps)
     actions: dict[PlanAction, int] = dict.fromkeys(get_args(PlanAction), 0)
@@ -259,7 +223,9 @@ def _assembled(
     )  # fmt: skip
 
 
-def _warnings(steps: list[PlannedStep], policy: Policy, events: list[Event], costs: list[float | None]) -> list[str]:
+def _warnings(
+    steps: list[PlannedStep], policy: Policy, events: Sequence[Event], costs: list[float | None]
+) -> list[str]:
     found = []
     new = sum(
         1
@@ -289,7 +255,7 @@ def _warnings(steps: list[PlannedStep], policy: Policy, events: list[Event], cos
 
 def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
     """How the loop was recognised in which the first model step is re-resolved."""
-    changed = (step for step in steps if step.type is StepType.MODEL and step.reason != _EXACT)
+    changed = (step for step in steps if step.type is StepType.MODEL and step.reason != EXACT)
     first = next((graph.by_no[step.sequence_no] for step in changed), None)
     return recognise(graph, first).said if first is not None else _NOTHING_TO_FOLLOW
 
@@ -299,10 +265,31 @@ def _determinism(graph: Graph, profile: AppliedProfile, policy: Policy, world: P
     models = [node for node in graph.nodes if node.type is StepType.MODEL]
     edited = [node for node in models if profile.of(node).model]
     pairs = []
-    for node in edited or models[:1]:
+    for node in _different(edited or models[:1], profile, world):
         if (pair := _configurations(node, profile, world)) is not None:
             pairs.append(pair)
     return assess(pairs, changed=_changed(graph, profile), threshold=policy.determinism_threshold)
+
+
+def _different(nodes: Sequence[Node], profile: AppliedProfile, world: PlanWorld) -> Iterable[Node]:
+    """One of all those that were configured alike and are edited alike."""
+    found: dict[tuple[object, ...], Node] = {}
+    for node in nodes:
+        key = node.provider, node.model, _parameters_key(node, world), profile.of(node).entries
+        found.setdefault(key, node)
+    return found.values()
+
+
+def _parameters_key(node: Node, world: PlanWorld) -> str:
+    known = world.sources.parameters
+    if node.input_ref not in known:
+        try:
+            value = world.payload(node.input_ref) if node.input_ref else None
+        except MissingPart:
+            value = None
+        input: JSONObject = value if isinstance(value, dict) else {}
+        known[node.input_ref] = digest({name: item for name, item in input.items() if name != "messages"})
+    return known[node.input_ref]
 
 
 def _configurations(node: Node, profile: AppliedProfile, world: PlanWorld) -> tuple[ModelConfig, ModelConfig] | None:

@@ -1,0 +1,67 @@
+"""What a plan lists: one entry for every source step from the fork on. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from replay.graph import Graph, Node
+from replay.schemas import PlannedStep
+from replay.world import Closed, Event, Gone, Kept, Resolved
+from traces.vocabulary import Label, Reason
+
+EXACT = str(Reason.SOURCE_OUTPUT_REUSED)
+
+
+def planned_steps(
+    graph: Graph, events: Iterable[Event], costs: Mapping[int, float | None], *, brief: bool
+) -> list[PlannedStep]:
+    """One entry for every source step from the fork on; a brief plan leaves out what nothing reaches."""
+    found: dict[int, PlannedStep] = {}
+    for event in events:
+        match event:
+            case Kept() if not brief:
+                for no in range(event.first, event.last + 1):
+                    found[no] = _kept(graph.by_no[no])
+            case Resolved() if event.answer.source is not None or event.call.node is not None:
+                node = event.call.node or event.answer.source
+                if node is not None:
+                    found[node.no] = _resolved(node, event, costs.get(event.call.no), brief=brief)
+            case Gone():
+                found[event.node.no] = _gone(event)
+            case Closed() if not event.inherited:
+                found[event.node.no] = _closed(event)
+            case _:
+                pass
+    return [found[no] for no in sorted(found)]
+
+
+def _kept(node: Node) -> PlannedStep:
+    # Built without validation: a plan has as many of these as the run has steps.
+    return PlannedStep.model_construct(
+        sequence_no=node.no, type=node.type, name=node.name, action="reuse", label=Label.EXACT, reason=EXACT,
+        differs=[], because=[], cost_usd=None, note="",
+    )  # fmt: skip
+
+
+def _resolved(node: Node, event: Resolved, cost: float | None, *, brief: bool) -> PlannedStep:
+    answer, call = event.answer, event.call
+    because = [] if brief else [no for no in call.because if no != node.no]
+    return PlannedStep.model_construct(
+        sequence_no=node.no, type=node.type, name=node.name, action=answer.action, label=answer.label,
+        reason=str(answer.reason or ""), differs=[] if brief else list(call.differs), because=because, cost_usd=cost,
+        note="" if brief else answer.note,
+    )  # fmt: skip
+
+
+def _gone(event: Gone) -> PlannedStep:
+    return PlannedStep(
+        sequence_no=event.node.no, type=event.node.type, name=event.node.name, action="unreached", label=None,
+        reason="", differs=[], because=[], cost_usd=None, note=event.why,
+    )  # fmt: skip
+
+
+def _closed(event: Closed) -> PlannedStep:
+    note = f"Its output is that of step {event.output_from}"
+    return PlannedStep(
+        sequence_no=event.node.no, type=event.node.type, name=event.node.name,
+        action="cache" if event.label is Label.CACHED else "simulate", label=event.label, reason=event.reason,
+        differs=[], because=[event.output_from], cost_usd=None, note=note,
+    )  # fmt: skip

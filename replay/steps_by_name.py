@@ -1,0 +1,57 @@
+"""The steps that an override names or matches. Pure."""
+
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+from replay.graph import Graph, Node
+from replay.overrides import Override
+from traces.vocabulary import StepType
+
+
+class StepsByName:
+    """The steps of a graph, found without looking at each of them for each entry."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.fork = graph.fork
+        self._graph = graph
+        self._alike: dict[tuple[StepType, str, str], list[Node]] = {}
+        for node in graph.nodes:
+            name = node.called if node.tool_name else node.name
+            self._alike.setdefault((node.type, name, node.model), []).append(node)
+
+    @cached_property
+    def _by_ref(self) -> dict[str, Node]:
+        return {ref: node for node in self._graph.nodes for ref in (str(node.no), str(node.id), node.id.hex)}
+
+    @cached_property
+    def _earlier(self) -> dict[str, int]:
+        return {ref: node.no for node in self._graph.by_no.values() for ref in (str(node.id), node.id.hex)}
+
+    def named(self, ref: str) -> Node | None:
+        return self._by_ref.get(ref)
+
+    def before(self, ref: str) -> int | None:
+        """The number of a step before the fork."""
+        if ref.isdecimal() and 0 < int(ref) < self.fork:
+            return int(ref)
+        return self._earlier.get(ref)
+
+    def typed(self, entry: Override) -> list[Node]:
+        """In order. Names are looked at once, however many steps have them."""
+        found = (
+            nodes
+            for (type, name, model), nodes in self._alike.items()
+            if type is entry.match.type and named_by(entry, name, model)
+        )
+        return sorted((node for nodes in found for node in nodes if entry.match.takes_in(node.no)), key=_number)
+
+
+def _number(node: Node) -> int:
+    return node.no
+
+
+def named_by(entry: Override, name: str, model: str) -> bool:
+    """Whether an entry takes in steps of this name and model."""
+    match = entry.match
+    named = match.name is None or fnmatchcase(name, match.name)
+    return named and (match.model is None or fnmatchcase(model, match.model))

@@ -1,0 +1,79 @@
+"""Plans that only ask the models otherwise share one walk, and say what each of them would say alone."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from replay import planning
+from replay.edits import apply_profile
+from replay.overrides import OverrideProfile
+from replay.planning import Sources
+from replay.policy import Policy
+from replay.walk import Walk
+from tests.agent_runs import NESTED, agent_run
+from tests.unit.test_replay_walk import Replay, replay
+from traces.json_types import JSONValue
+
+MODELS: JSONValue = {"type": "model"}
+CELLS: list[list[JSONValue]] = [
+    [],
+    [{"match": MODELS, "model": {"model": "dear"}}],
+    [{"match": MODELS, "model": {"model": "cheap", "temperature": 0}}, {"match": {"step": 2}, "prompt": {"system": "X"}}],
+    [{"match": MODELS, "model": {"model": "unserved"}}],
+    [{"match": {"type": "tool"}, "tool": {"output": "said by hand"}}],
+    [{"match": {"step": 2}, "output": "said by hand"}],
+    [{"match": {"step": 2}, "messages": [{"op": "delete", "index": 0}]}],
+]  # fmt: skip
+PRICES = {"dear": 1.0, "cheap": 0.25, "m1": None}
+
+
+def sources(of: Replay) -> Sources:
+    return Sources(
+        payload=of.payloads.__getitem__, cached=lambda signature, exclude: None,
+        provider=lambda provider, model, override: None if model == "unserved" else "desk",
+        price=lambda provider, model, tokens_in, tokens_out: PRICES[model],
+    )  # fmt: skip
+
+
+def planned(of: Replay, entries: list[JSONValue], policy: Policy, looked_up: Sources) -> Any:
+    profile = apply_profile(OverrideProfile.model_validate({"overrides": entries}), of.graph)
+    return planning.plan(of.graph, profile, policy, looked_up, brief=True).model_dump()
+
+
+@pytest.mark.parametrize("order", ["reexecute", "reuse"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_shared_plans_say_what_each_would_say_alone(order: Any, strict: bool) -> None:
+    of, policy = replay(run=agent_run(NESTED)), Policy(order=order, strict=strict)
+    shared = sources(of)
+    for entries in (*CELLS, *reversed(CELLS)):
+        assert planned(of, entries, policy, shared) == planned(of, entries, policy, sources(of))
+
+
+def test_plans_that_only_ask_models_otherwise_walk_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    walks: list[UUID] = []
+    run = Walk.run
+
+    def counted(walk: Walk) -> Any:
+        walks.append(walk.graph.nodes[0].id)
+        return run(walk)
+
+    monkeypatch.setattr(Walk, "run", counted)
+    of = replay(run=agent_run(NESTED))
+    shared = sources(of)
+    for entries in CELLS[:3]:
+        planned(of, entries, Policy(order="reexecute"), shared)
+    assert len(walks) == 1
+    for entries in CELLS[3:]:
+        planned(of, entries, Policy(order="reexecute"), shared)
+    assert len(walks) == 5
+
+
+def test_a_model_step_without_its_request_shares_nothing() -> None:
+    run = agent_run(NESTED)
+    steps = [replace(step, input=None) if step.key == "main.0" else step for step in run.steps]
+    of, policy = replay(run=replace(run, steps=tuple(steps))), Policy(order="reexecute")
+    shared = sources(of)
+    for entries in CELLS[:3]:
+        assert planned(of, entries, policy, shared) == planned(of, entries, policy, sources(of))
