@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected
+from cockpit.cli.client import Api, connected, in_path
 from cockpit.cli.failures import Exit, Failure
 from cockpit.cli.importing import run_id
 from cockpit.cli.replaying import asked as replay_asked
@@ -72,7 +72,7 @@ def bisect(ref: str, request: dict[str, Any], *, json: bool, url: str | None, to
     """Start, follow, and print the three verdicts."""
     with connected(url, token) as api:
         api.start_worker()
-        found = _followed(api, api.post(f"/runs/{run_id(api, ref)}/bisect", request))
+        found = _followed(api, api.post(f"/runs/{in_path(run_id(api, ref))}/bisect", request))
     if json:
         output.document({"bisection": found})
     else:

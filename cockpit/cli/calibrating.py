@@ -31,9 +31,9 @@ def _places(accept: str | None, proposals: list[dict[str, Any]]) -> list[int]:
         return []
     if accept == "recommended":
         return [at for at, each in enumerate(proposals) if each["recommended"]]
-    if not re.fullmatch(r"\d+(,\d+)*", accept):
+    if not re.fullmatch(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*", accept):
         raise Failure(f"{accept!r}: give the numbers of proposals, as 1,3, or `recommended`", exit=Exit.BAD_INPUT)
-    return [int(number) - 1 for number in accept.split(",") if int(number)]
+    return [int(number) - 1 for number in accept.split(",")]
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -121,6 +121,11 @@ def connected(url: str | None, token: str | None, *, migrate: bool = True) -> It
         raise Failure(f"{url!r} is not the address of a server: give http://host:port", exit=Exit.BAD_INPUT)
     with httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=_TIMEOUT) as http:
         yield Api(http, local=False)
+
+
+def in_path(ref: str) -> str:
+    """What a person typed, as one part of an address, whatever signs it has."""
+    return quote(ref, safe="")
 
 
 def _said(query: dict[str, Any]) -> dict[str, Any]:

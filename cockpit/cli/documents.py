@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected
+from cockpit.cli.client import Api, connected, in_path
 from cockpit.cli.failures import Exit, Failure
 from cockpit.cli.library import PROFILES, Kind
 
@@ -54,7 +54,7 @@ def listing(kind: Kind, *, json: bool, url: str | None, token: str | None) -> No
 def show(kind: Kind, ref: str, *, json: bool, url: str | None, token: str | None) -> None:
     """One document as it was written; with --json also its digest, its names and how often it was used."""
     with connected(url, token) as api:
-        found = api.get(f"{kind.path}/{ref}")
+        found = api.get(f"{kind.path}/{in_path(ref)}")
     output.document(found if json else found[kind.field])
 
 
@@ -72,7 +72,7 @@ def save(kind: Kind, name: str, given: str, *, json: bool, url: str | None, toke
 def forget(kind: Kind, name: str, *, json: bool, url: str | None, token: str | None) -> None:
     """Take a name away."""
     with connected(url, token) as api:
-        api.delete(f"{kind.path}/{name}")
+        api.delete(f"{kind.path}/{in_path(name)}")
     if json:
         output.document({"forgotten": name})
     else:

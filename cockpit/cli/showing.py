@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected
+from cockpit.cli.client import Api, connected, in_path
 from cockpit.cli.importing import run_id
 
 _PAGE: Final = 200
@@ -36,7 +36,7 @@ def runs(*, limit: int, app: str | None, json: bool, url: str | None, token: str
 def show(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
     """A run: for people an overview, for programs everything."""
     with connected(url, token) as api:
-        run = api.get(f"/runs/{run_id(api, ref)}")
+        run = api.get(f"/runs/{in_path(run_id(api, ref))}")
         if json:
             _print_whole(run, pages(api, run["id"], "full-steps", _PAGE))
         else:
@@ -46,7 +46,7 @@ def show(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
 def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
     """All forks of a run under what they were forked from."""
     with connected(url, token) as api:
-        found = api.get(f"/runs/{run_id(api, ref)}/tree")
+        found = api.get(f"/runs/{in_path(run_id(api, ref))}/tree")
     if json:
         output.document(found)
         return

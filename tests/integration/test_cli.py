@@ -219,6 +219,9 @@ def test_what_is_not_there_is_not_found(forkpoint: Warm, failed: str) -> None:
     assert said.code == 4
     assert said.json["error"]["code"] == "not_found"
     assert forkpoint("replay", failed, "--from", "99").code == 4
+    for command in (("show", "../health"), ("tree", "?limit=1"), ("profiles", "show", ""), ("profiles", "forget", "a/b")):
+        said = forkpoint(*command)
+        assert (said.code, said.out) == (4, ""), command
 
 
 def test_a_server_that_is_not_there_is_unavailable(forkpoint: Warm) -> None:
@@ -348,7 +351,8 @@ def test_a_calibration_names_what_differs_and_accepts_it(forkpoint: Warm, tmp_pa
         (tmp_path / f"{name}.json").write_text(json.dumps(talk))
     runs = (tmp_path / "one.json", tmp_path / "two.json")
     assert "/trace_id" in forkpoint("calibrate", *runs).out
-    assert forkpoint("calibrate", *runs, "--accept", "some").code == 2
+    for wrong in ("some", "0", "1,0", "1,,2"):
+        assert forkpoint("calibrate", *runs, "--accept", wrong).code == 2
     found = forkpoint("calibrate", *runs, "--accept", "recommended", "--json").json
     assert found["accepted"]["version"] == 1
     assert {rule["pointer"] for rule in found["accepted"]["rules"]} >= {"/trace_id"}
