@@ -101,6 +101,7 @@ test("the tools that a model is offered, its response format and other parameter
   const asked = { ...(model.input as object), tools, parameters: { temperature: 0.2, tool_choice: "auto" } };
   draw(<Desk step={{ ...model, input: asked }} />);
   fireEvent.click(screen.getByLabelText("pay"));
+  expect(screen.getByLabelText<HTMLTextAreaElement>("Tool schemas").value).not.toContain("pay");
   type("Response format", '{"type": "json_object"}');
   type("Other parameters", "{}");
   expect(last.overrides).toEqual([

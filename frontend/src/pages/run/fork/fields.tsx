@@ -89,10 +89,13 @@ export function JsonField({ label, recorded, value, onChange, check, rows = 3 }:
   const [error, setError] = useState("");
   const given = JSON.stringify(value);
   const [known, setKnown] = useState(given);
-  // An edit that was taken back elsewhere, as by its chip, leaves the field too.
+  // An edit that was made or taken back elsewhere, as by its chip, is seen in the field too.
   if (given !== known) {
     setKnown(given);
-    if (value === undefined && !error) setText(written(recorded));
+    const typed = read(text, recorded);
+    const meant = value === undefined ? recorded : value;
+    const same = "value" in typed && JSON.stringify(typed.value) === JSON.stringify(meant);
+    if (!same && !error) setText(written(meant));
   }
   const type = (next: string) => {
     setText(next);
