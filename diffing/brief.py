@@ -7,9 +7,12 @@ from typing import Final
 from diffing.evidence_schemas import Evidence
 from diffing.proved import counted, deciding
 from diffing.schemas import AlignedPair, Attribution, Brief, DiffReport, Relation, RunRef
+from diffing.text import shortened
 from traces.vocabulary import Reason, StepType
 
 _NAMED: Final = 3  # changes named in a line
+_QUOTE: Final = 90  # characters of an answer
+_KNOWN: Final = 20  # characters of an answer that a sentence has if it quotes it
 _STEPS: Final = 3  # steps named in a warning
 _HOLDERS: Final = frozenset({StepType.AGENT, StepType.TURN})
 _STAND_INS: Final = {
@@ -61,8 +64,21 @@ def _changed(report: DiffReport) -> str:
     named += [cause.title for cause in found.supporting] if found.verdict == "no_effect" else []
     more = [f"{len(named) - _NAMED} more, listed below"] if len(named) > _NAMED else []
     first = "; ".join([_inner(name) if at else name for at, name in enumerate(named[:_NAMED])] + more)
-    steps = _differing(report.pairs)
-    return f"{_closed(first)} {steps}" if first else steps
+    said = [_closed(first), _differing(report.pairs), _outcome(report)]
+    return " ".join(part for part in said if part)
+
+
+def _outcome(report: DiffReport) -> str:
+    """The two answers, where the sentence does not quote them."""
+    texts = [item.text for item in report.sections.output.items if item.text is not None]
+    if not texts:
+        return ""
+    base, candidate = (
+        "".join(span.text for span in texts[-1].spans if span.op in {"equal", op}) for op in ("delete", "insert")
+    )
+    if " ".join(candidate.split())[:_KNOWN] in report.attribution.sentence:
+        return ""
+    return f"The answer is “{shortened(candidate, _QUOTE)}” instead of “{shortened(base, _QUOTE)}”."
 
 
 def _differing(pairs: list[AlignedPair]) -> str:

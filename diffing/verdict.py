@@ -267,7 +267,8 @@ class Case:
         cost = self._live_calls(first)
         both = f"Replay the base from {_number(first)} with only this change{change}"
         back = "and the candidate with only it taken back"
-        return f"{both}, {back}: 2 replays, about {cost} live model call{'' if cost == 1 else 's'} each."
+        calls = f"about {cost} live model call{'' if cost == 1 else 's'} each" if cost else "no live model call"
+        return f"{both}, {back}: 2 replays, {calls}."
 
     def _live_calls(self, atom: Atom) -> int:
         """How many model calls would go live: those that the change can reach."""

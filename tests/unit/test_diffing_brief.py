@@ -118,8 +118,13 @@ def test_what_replays_showed_is_the_reason(told: dict[str, Any], says: str) -> N
     before = refund()
     found = brief(with_evidence(before, [evidence(before, **told)]))
     assert says in found.why
+    assert f"The answer is “{ACCEPTED}” instead of" in found.changed  # what a proof concludes does not quote it
     assert "4 replays (0 live), 9 steps re-executed" in found.why
     assert found.next == "Nothing is open; the replays that show it are listed below."
+
+
+def test_answers_that_the_sentence_quotes_are_not_quoted_again() -> None:
+    assert "The answer is" not in brief(refund()).changed
 
 
 def test_a_proof_that_settled_nothing_is_told() -> None:
