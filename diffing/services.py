@@ -29,7 +29,7 @@ from traces.problems import NotFound
 
 _TOKEN_BYTES: Final = 32  # 256 bits: beyond guessing at any rate
 _PATIENCE: Final = timedelta(minutes=2)  # far more than a report takes
-_VERSION: Final = 2  # of what a report says: a new one is made when this changes
+_VERSION: Final = 3  # of what a report says: a new one is made when this changes
 
 
 def diff(*, base_id: UUID, candidate_id: UUID, options: DiffOptions | None = None) -> DiffReport:

@@ -30,19 +30,27 @@ word of the finding is true, the kind and each set. The split *prior-friendly* h
 **Track A, unaided.** The same recordings, but nobody says what was changed: the product finds the changes itself,
 makes its own overrides of them and probes with what the two recordings hold. Some changes show in neither recording
 (a row that a tool would have answered with, had the base asked for it); then the recordings cannot tell, and the
-table says how often.
+table says how often. No cause may be called chance, which the product says where it finds that nobody changed
+anything.
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with the probability eps. A/A pairs are
 two recordings that differ although only words were changed that mean nothing.
 
-**Track C, real recordings.** Repeating a configuration means to look up its next recording. No task of this data
-has four and four recordings of a configuration, so where the outcomes of one task differ the ladder can neither
-call it noise nor blame anything: it stays at `low` and says what is missing. Over tasks each repeat is another
-task; ten of them are too few to tell these configurations apart.
+**Track C, real recordings.** Pairs of recordings of one task, of which one did the task and the other did not. *Same*:
+repeats of one configuration, as their importer would declare them: the task, the configuration, and which try it was.
+No task has four and four recordings of a configuration, so no repeats can tell; but where two tries differ in nothing
+that anybody set, it was chance, and the product says so without a probe. *Undeclared* is what the diff says of the same
+pairs when all of that is left out: it then takes the simulated user's first words for what they seem, another input,
+and never claims more than `low`. *Swap*: two configurations, whose prompts these files do not hold; the product has to
+see that they are declared to be different, and must not call that chance. Over tasks, repeating a configuration means
+to look up its recording of another task; ten of them are too few to tell these configurations apart.
 
 **Track D, labelled failures.** People's labels are no counterfactual causes, and the reference runs come from other
-agents with other prompts: secondary, beside its floors. What a diff names first is then the other prompt, which is
-true and says nothing about the step. Without runs to replay, no method here is better than its floors.
+agents with other prompts: secondary, beside its floors. What a diff names first is then the other configuration, which
+is true and says nothing about the step. The last two rows look for the first write that no success of the task made,
+and before it for the first number that an assistant says although neither the run so far nor any success holds it.
+They were written with these failures in view, three of the hits are one mistake made three times, and the intervals
+overlap those of the floors: no proof that they would do better on others, so the product does not offer them.
 
 **Track E, the aligner.** Transcripts are edited (insert, delete, swap, loop, other ids, another argument, a
 paraphrase; up to six at once), and the aligner has to find every step again.
