@@ -5,6 +5,7 @@ Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. Nothing outside this f
 """
 
 import errno
+import fcntl
 import json
 import os
 import secrets
@@ -66,10 +67,13 @@ def _secret_key() -> str:
             raise ImproperlyConfigured("FORKPOINT_SECRET_KEY is too short: give it at least 32 characters.")
         return given
     path = HOME / "secret_key"
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:
         _make_home()
         path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(48))
+        with path.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # of several processes that begin at once, one makes it
+            if not file.read():
+                file.write(secrets.token_urlsafe(48))
     return path.read_text()
 
 

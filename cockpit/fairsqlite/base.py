@@ -27,7 +27,19 @@ class _FifoLock:
             turn = threading.Lock()
             turn.acquire()
             self._waiting.append(turn)
-        turn.acquire()
+        try:
+            turn.acquire()
+        except BaseException:  # Ctrl-C, in the main thread
+            self._leave(turn)
+            raise
+
+    def _leave(self, turn: threading.Lock) -> None:
+        """Give a place in the queue up, or the lock on, where the turn had come already."""
+        with self._guard:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+                return
+        self.release()
 
     def release(self) -> None:
         with self._guard:

@@ -1,0 +1,39 @@
+"""The key that is made once and kept in the home folder."""
+
+import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from cockpit import settings
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("FORKPOINT_SECRET_KEY", raising=False)
+    monkeypatch.setattr(settings, "HOME", tmp_path / "home")
+    return tmp_path / "home"
+
+
+def test_several_that_begin_at_once_have_one_key(home: Path) -> None:
+    start = threading.Barrier(12)
+
+    def begin(_: int) -> str:
+        start.wait()
+        return settings._secret_key()
+
+    with ThreadPoolExecutor(12) as threads:
+        keys = set(threads.map(begin, range(12)))
+    assert len(keys) == 1
+    assert len(keys.pop()) >= 50
+    assert stat.S_IMODE((home / "secret_key").stat().st_mode) == 0o600
+
+
+def test_a_key_that_was_never_written_is_made_anew_and_one_that_was_is_kept(home: Path) -> None:
+    home.mkdir()
+    (home / "secret_key").touch()
+    made = settings._secret_key()
+    assert len(made) >= 50
+    assert settings._secret_key() == made
