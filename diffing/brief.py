@@ -78,7 +78,7 @@ def _outcome(report: DiffReport) -> str:
     )
     if " ".join(candidate.split())[:_KNOWN] in report.attribution.sentence:
         return ""
-    return f"The answer is “{shortened(candidate, _QUOTE)}” instead of “{shortened(base, _QUOTE)}”."
+    return _closed(f"The answer is “{shortened(candidate, _QUOTE)}” instead of “{shortened(base, _QUOTE)}”")
 
 
 def _differing(pairs: list[AlignedPair]) -> str:

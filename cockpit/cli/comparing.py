@@ -1,5 +1,6 @@
 """`diff` and `share`."""
 
+import json as jsonlib
 import re
 import time
 from pathlib import Path
@@ -14,24 +15,35 @@ from cockpit.cli.importing import run_id
 
 _FORMS: Final = ("json", "md", "html")
 _SECTIONS: Final = ("prompt", "retrieval", "tool", "model", "output", "run")
+_BRIEF: Final = (
+    ("compared", "compared"), ("changed", "changed"), ("confidence", "how sure"), ("why", "why"), ("next", "what next"),
+)  # fmt: skip
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _POLL_S: Final = 0.2
 _LONGEST_S: Final = 600
 
 
 def diff(
-    base: str, candidate: str, *, form: str | None, target: Path | None, url: str | None, token: str | None
+    base: str, candidate: str, *, form: str | None, target: Path | None, json: bool, url: str | None, token: str | None
 ) -> None:
-    """Compare, and print the report in the form that was asked for."""
+    """Compare, and print the report in the form that was asked for, or write it and say where."""
     if form not in (None, *_FORMS):
         raise Failure(f"{form!r} is no form of a report: choose json, md or html", exit=Exit.BAD_INPUT)
+    if json and target is None and form not in (None, "json"):
+        raise Failure(f"--json prints no {form}: leave one of the two out, or write to a file", exit=Exit.BAD_INPUT)
     with connected(url, token) as api:
         report = report_of(api, run_id(api, base), run_id(api, candidate))
         text = api.text(f"/diffs/{report['id']}", format=form) if form in {"md", "html"} else ""
-    if form is None and target is None:
-        _show(report)
+    if target is not None:
+        output.save(target, text or jsonlib.dumps(report, ensure_ascii=False, indent=2))
+        if json:
+            output.document({"id": report["id"], "path": str(target)})
+    elif text:
+        print(text)
+    elif json or form:
+        output.document(report)
     else:
-        _print(report, text, target)
+        _show(report)
 
 
 def share(diff: str, terms: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> None:
@@ -58,18 +70,6 @@ def report_of(api: Api, base: str, candidate: str) -> dict[str, Any]:
         time.sleep(_POLL_S)
         report = api.get(f"/diffs/{report['id']}")
     return report
-
-
-def _print(report: dict[str, Any], text: str, target: Path | None) -> None:
-    if target is not None:
-        import json
-
-        target.write_text(text or json.dumps(report, ensure_ascii=False, indent=2), "utf-8")
-        output.note(f"written to {target}")
-    elif text:
-        print(text)
-    else:
-        output.document(report)
 
 
 def _diff_id(api: Api, ref: str) -> str:
@@ -106,12 +106,14 @@ def _show(report: dict[str, Any]) -> None:
     attribution, scores = report["attribution"], report["scores"]
     console.print(Text(attribution["sentence"] or report["summary"], style="bold"), soft_wrap=True)
     console.print()
+    brief = report["brief"] or {}
+    output.facts(console, [(words, brief.get(name)) for name, words in _BRIEF])
+    console.print()
     similarity = f"{scores['output_similarity']:.4f} ({scores['similarity_method']})"
     output.facts(
         console,
         [
             ("diff", report["id"]),
-            ("confidence", attribution["confidence"]),
             ("ARS", f"{scores['ars']:.4f}, {scores['ars_reading']}"),
             ("output similarity", similarity),
             ("tool accuracy", f"{scores['tool_accuracy']:.4f}"),
