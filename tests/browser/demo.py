@@ -34,6 +34,7 @@ class Demo:
             "compare": "/compare",
             "tools": "/tools",
             "hooks": "/hooks",
+            "settings": "/settings",
             "share": self._shared,
             "experiments": "/experiments",
             "new experiment": f"/experiments/new?run={self.failed_run}&step={fork}",

@@ -1,5 +1,6 @@
 """Every screen, in both themes and on a desk and a phone: nothing keeps anybody out, nothing complains."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,18 @@ from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
 
 SCREENS = (
-    "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "hooks", "share",
-    "experiments", "new experiment", "experiment", "bisection", "tree", "login", "help", "palette",
+    "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "hooks", "settings",
+    "share", "experiments", "new experiment", "experiment", "bisection", "tree", "login", "help", "palette",
 )  # fmt: skip
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+# What opens over a screen: by the name of a button, or by a key.
+OVERLAYS: dict[str, tuple[str | re.Pattern[str], ...]] = {
+    "runs": ("App", "Time", "Cost"),
+    "run": ("Examine", re.compile("forks?$"), "Filter by type", re.compile("tokens$"), "key b"),
+    "diff": ("Export", "key s", re.compile("^(Prove it|Ask again)")),
+    "tools": ("key j Enter",),
+    "settings": ("New token",),
+}
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -35,6 +44,32 @@ def test_a_screen_keeps_nobody_out(open_cockpit: OpenCockpit, demo: Demo, screen
         if width > viewport["width"]:
             problems.append(f"the page is {width} wide on a screen of {viewport['width']}: it scrolls sideways")
     assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("screen", OVERLAYS)
+def test_what_opens_over_a_screen_keeps_nobody_out(open_cockpit: OpenCockpit, demo: Demo, screen: str) -> None:
+    cockpit = open_cockpit(demo.path(screen))
+    page = cockpit.page
+    page.wait_for_load_state("networkidle")
+    over = page.locator("[role=menu], [role=dialog]").filter(visible=True)
+    problems: list[str] = []
+    for viewport, scheme in ((DESK, SCHEMES[0]), (PHONE, SCHEMES[1])):
+        cockpit.show_in(viewport, scheme)
+        for opener in OVERLAYS[screen]:
+            _open(cockpit, opener)
+            expect(over.first).to_be_visible()
+            problems += [f"{opener}, {scheme}: {problem}" for problem in cockpit.serious_accessibility_problems()]
+            page.keyboard.press("Escape")
+            expect(over).to_have_count(0)
+    assert not problems, "\n".join(problems)
+
+
+def _open(cockpit: Cockpit, opener: str | re.Pattern[str]) -> None:
+    if isinstance(opener, str) and opener.startswith("key "):
+        for key in opener.split()[1:]:
+            cockpit.page.keyboard.press(key)
+    else:
+        cockpit.button(opener).first.click()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -27,9 +27,9 @@ export function DiffView({ report, linked, search, onSearch }: Props): ReactElem
         <AlignedSteps search={search} onSearch={onSearch} />
         <AttributionPanel />
       </div>
+      <SectionTabs search={search} onSearch={onSearch} />
       <ProofPanel />
       <Unchanged />
-      <SectionTabs search={search} onSearch={onSearch} />
     </ReportContext>
   );
 }
