@@ -86,7 +86,8 @@ class Case:
         changed = sum(pair.differs and not pair.holds_others for pair in self.comparison.pairs)
         steps = f"{changed} step{'' if changed == 1 else 's'}"
         if not atoms:
-            return f"{wording.capital(steps)} differ, but the final answer is the same."
+            differ = "differs" if changed == 1 else "differ"
+            return f"{wording.capital(steps)} {differ}, but the final answer is the same."
         more = f" and {len(atoms) - 1} more change{'' if len(atoms) == 2 else 's'}" if len(atoms) > 1 else ""
         return f"{phrase(atoms[0])}{more} made {steps} differ, but the final answer is the same."
 
