@@ -12,6 +12,7 @@ __all__ = [
     "answer",
     "close",
     "configured",
+    "left_out",
     "provider_for",
     "register",
     "unregister",
@@ -27,6 +28,18 @@ def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> Model
     from replay.providers import calls  # noqa: PLC0415 - HTTP clients are slow to import, and most processes call nobody
 
     return calls.answer(call, on_text=on_text, cancelled=cancelled)
+
+
+def left_out(call: ModelCall) -> tuple[str, ...]:
+    """What of a call its provider has no place for; nobody is asked. Nothing of one that is not configured."""
+    from replay.providers import anthropic_protocol, openai_protocol  # noqa: PLC0415 - as above
+
+    provider = configured().get(call.provider)
+    if provider is None:
+        return ()
+    if provider.protocol == "openai":
+        return openai_protocol.request(call)[1]
+    return anthropic_protocol.request(call)[1]
 
 
 def warm() -> None:

@@ -23,6 +23,7 @@ from replay.overrides import OverrideProfile
 from replay.policy import Budget as SessionBudget
 from replay.policy import Policy
 from replay.proving import outcomes, recordings
+from replay.proving.asking import Asking
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Seen, Side, Stage
 from replay.proving.outcomes import Result, Unknown
 from replay.proving.recordings import Recordings, Signatures
@@ -67,6 +68,7 @@ class Laboratory:
     def __post_init__(self) -> None:
         self.rows = {row.key: row for row in ProofProbe.objects.filter(proof=self.proof).select_related("session")}
         self.expected: list[Ask] = []
+        self._asking = Asking(self.subject)
         self._graphs: dict[tuple[UUID, int], Graph] = {}
         # As replays do: what the app has accepted to leave out makes no call another one.
         self._ignoring = self.subject.seen.comparison.base.ignoring
@@ -202,7 +204,7 @@ class Laboratory:
             return False
         if call.type is StepType.MODEL:
             named = preflight.provider_name(call.provider, call.model, call.override_provider)
-            return "model" in self.policy.allow and named is not None
+            return "model" in self.policy.allow and named is not None and not self._asking.untold(call, named)
         if call.type is StepType.TOOL:
             reviewed = tool_queries.standing(call.called) is True and call.called in tools.configured()
             return "tool" in self.policy.allow and reviewed
@@ -214,6 +216,10 @@ class Laboratory:
         what = f"step {call.no} ({call.type} {call.called})"
         if unpaid:
             return f"{what} would have to be asked anew, and no live call is left in the budget"
+        if call.type is StepType.MODEL:
+            named = preflight.provider_name(call.provider, call.model, call.override_provider)
+            if named is not None and (why := self._asking.untold(call, named)):
+                return f"{what} would have to be asked anew, and {why}"
         if call.type is StepType.TOOL:
             return f"{what}: no recording has this call, and the tool is not reviewed, allowed and configured to run"
         return f"{what} would have to be asked anew, and nothing is allowed or configured to answer it"
@@ -257,6 +263,8 @@ class Laboratory:
 
     def _session(self, ask: Ask, setup: Setup, allowance: Allowance) -> UUID | Seen:
         """A session for a probe, or why there is none."""
+        if ask.repeat and (why := self._asking.unrepeatable(self._graph(setup), setup.overrides, self.payloads)):
+            return self._kept(ask, setup, Seen(outcome="needs_live", missing=why))
         prepared = preflight.prepare(setup.request(self._allowed(ask, allowance)), brief=True)
         if prepared.plan.refusals:
             return self._kept(ask, setup, Seen(outcome="needs_live", missing=prepared.plan.refusals[0].detail))

@@ -283,6 +283,16 @@ def test_the_tools_that_a_model_is_offered_are_a_cause_down_to_the_one_that_is_g
     assert any(atom["title"] == "Setting tool_choice of model steps to “auto”" for atom in found["atoms"])
 
 
+def test_a_parameter_that_the_provider_has_no_place_for_is_not_proved_by_its_answers(ruled: Ruled) -> None:
+    """They would be the same with it and without it, which says nothing."""
+    answers = cycle(["Yes.", "No."])
+    ruled.rule.append(lambda asked: next(answers))
+    diff = ruled.diff(setting(parameters={"wisdom": "high"}))
+    found = ruled.prove(diff, **live())
+    assert (found["confidence"], found["noise"]["status"]) == ("low", "not_run")
+    assert "desk has no place for wisdom" in found["noise"]["reason"]
+
+
 def looked_up(name: str, order: str, state: str) -> UUID:
     """Code looks an order up, and tells the model what it found."""
     told = f"The order desk found this about it: {state}."
