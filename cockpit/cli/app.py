@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
 from cockpit.cli.failures import Exit, Failure
 from cockpit.cli.library import POLICIES, PROFILES, commands
@@ -220,8 +221,7 @@ def diff(
     """Compare two runs: what changed, and what caused it."""
     from cockpit.cli import comparing
 
-    form = "json" if json and format is None else format
-    comparing.diff(base, candidate, form=form, target=output, url=url, token=token)
+    comparing.diff(base, candidate, form=format, target=output, json=json, url=url, token=token)
 
 
 @app.command()
@@ -365,10 +365,13 @@ def bundle_import(
 def run() -> None:
     """Run the command line; failures go to standard error, and with --json to standard output too."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
     except Failure as failure:
         _tell(failure)
         sys.exit(failure.exit)
+    except TyperException as error:  # of the arguments themselves
+        _tell_usage(error)
+        sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
@@ -380,6 +383,15 @@ def run() -> None:
 def _finish(exit: Exit) -> None:
     if exit:
         raise typer.Exit(exit)
+
+
+def _tell_usage(error: TyperException) -> None:
+    from cockpit.cli import output
+
+    if "--json" in sys.argv:
+        output.document(Failure(error.format_message(), exit=Exit.BAD_INPUT, code="validation_error").as_json())
+    shown: Any = error  # every one of them can, and the class does not say so
+    shown.show()
 
 
 def _tell(failure: Failure) -> None:

@@ -1,10 +1,10 @@
 """`bisect`: price, start and follow the search for the step where a failing run committed itself."""
 
-import json as jsonlib
 import time
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
 from rich.text import Text
 
 from cockpit.cli import output
@@ -40,7 +40,7 @@ def check(text: str) -> dict[str, Any]:
     """A check from `kind:what`, or a JSON object as REST takes it."""
     if text.lstrip().startswith("{"):
         try:
-            return dict(jsonlib.loads(text))
+            return dict(orjson.loads(text))
         except ValueError as error:
             raise Failure(f"the check {text!r} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
     kind, colon, what = text.partition(":")
@@ -108,10 +108,10 @@ def _tell(found: dict[str, Any], told: int) -> int:
 
 def _document(path: Path) -> Any:
     try:
-        return jsonlib.loads(path.read_text("utf-8"))
+        return orjson.loads(path.read_bytes())
     except OSError as error:
         raise Failure(f"cannot read the schema {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
-    except ValueError as error:
+    except orjson.JSONDecodeError as error:
         raise Failure(f"the schema {path} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
 
 

@@ -47,10 +47,18 @@ class Api:
         return self._checked(self._send("GET", path, params=_said(query))).text
 
     def download(self, path: str, body: Any, target: Path) -> None:
-        """Write the answer to a file as it comes."""
-        with self._streamed("POST", path, json=body) as response, target.open("wb") as file:
-            for chunk in response.iter_bytes():
-                file.write(chunk)
+        """Write the answer to a file, which is there only when it is whole."""
+        part = target.with_name(f"{target.name}.part")
+        try:
+            with self._streamed("POST", path, json=body) as response, part.open("wb") as file:
+                for chunk in response.iter_bytes():
+                    file.write(chunk)
+            part.replace(target)
+        except OSError as error:
+            raise Failure(f"cannot write {target}: {error.strerror}", exit=Exit.BAD_INPUT) from error
+        finally:
+            with contextlib.suppress(OSError):
+                part.unlink()
 
     @contextlib.contextmanager
     def lines(self, path: str, **request: Any) -> Iterator[Iterator[str]]:

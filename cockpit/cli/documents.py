@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
 from rich.text import Text
 
 from cockpit.cli import output
@@ -85,10 +86,10 @@ def _given(given: str, what: str, *, lists: bool = False) -> Any:
     if given != "-" and not path.is_file() and "/" not in given and path.suffix != ".json":
         return given
     try:
-        value = jsonlib.loads(sys.stdin.read() if given == "-" else path.read_text("utf-8"))
+        value = orjson.loads(sys.stdin.read() if given == "-" else path.read_bytes())
     except OSError as error:
         raise Failure(f"cannot read the {what} file {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
-    except ValueError as error:
+    except ValueError as error:  # of JSON, or of UTF-8
         raise Failure(f"the {what} file {path} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
     if not isinstance(value, (dict, list) if lists else dict):
         raise Failure(f"the {what} file {path} must hold an object", exit=Exit.BAD_INPUT)

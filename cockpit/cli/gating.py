@@ -37,8 +37,7 @@ def tools(target: Path | None, *, given: Path | None, url: str | None, token: st
             api.put("/tools.yaml", _read(given))
         text = api.text("/tools.yaml")
     if target is not None:
-        target.write_text(text, "utf-8")
-        output.note(f"written to {target}")
+        output.save(target, text)
     else:
         print(text, end="")
 

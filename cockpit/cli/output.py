@@ -3,11 +3,14 @@
 import json
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from cockpit.cli.failures import Exit, Failure
 
 GLYPHS: Final = {
     "live": ("○", "bright_black"),
@@ -34,6 +37,15 @@ def document(value: Any) -> None:
     """The one JSON document."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None) + "\n")
     sys.stdout.flush()
+
+
+def save(target: Path, text: str) -> None:
+    """Write to a file, and say so."""
+    try:
+        target.write_text(text, "utf-8")
+    except OSError as error:
+        raise Failure(f"cannot write {target}: {error.strerror}", exit=Exit.BAD_INPUT) from error
+    note(f"written to {target}")
 
 
 def error(text: str) -> None:
