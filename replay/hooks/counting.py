@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 import structlog
-from django.db import DatabaseError, connection, transaction
+from django.db import Error, connection, transaction
 from django.db.models import F
 
 from replay.models import TelemetryCount
@@ -55,7 +55,8 @@ def flush(target: str) -> None:
         return
     try:
         _write(target, count)
-    except DatabaseError as error:
+    except Error as error:
+        connection.close_if_unusable_or_obsolete()
         logger.warning("telemetry_count_not_stored", target=target, error=str(error).partition("\n")[0])
         with _lock:
             known = _counts.setdefault(target, _Count(written_at=time.monotonic()))

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import InterfaceError, OperationalError
 from django.test import Client
 from pytest_django import Settings
 
 from replay import preflight, providers, runner, services, tasks
-from replay.hooks import telemetry
+from replay.hooks import counting, telemetry
 from replay.hooks.configuration import TelemetryEntry
 from replay.hooks.places import FileDelivery, Refused, Unreachable, place_of
 from replay.models import TelemetryCount
@@ -257,3 +258,25 @@ def test_large_integers_and_mistakes_do_not_end_the_sender(tmp_path: Path) -> No
     sending.close(1)
     assert [one["timestamp_ms"] for one in place.came if one["event_type"] == "turn_end"] == [2]
     assert TelemetryCount.objects.get(target="t").error == "ValueError: a mistake"
+
+
+@pytest.mark.parametrize("away", [InterfaceError, OperationalError])
+def test_events_go_on_while_they_cannot_be_counted_and_are_counted_later(
+    away: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, failures = counting._write, iter([away("gone"), away("gone")])
+
+    def written(target: str, count: Any) -> None:
+        if failure := next(failures, None):
+            raise failure
+        write(target, count)
+
+    monkeypatch.setattr(counting, "_write", written)
+    place = _Place()
+    telling = sender(place)
+    for number in range(3):
+        telling.put(event(number))
+        assert telling.flush(5)
+    assert telling.close(5)
+    assert [one["timestamp_ms"] for one in place.came] == [0, 1, 2]
+    assert TelemetryCount.objects.get().sent == 3
