@@ -51,7 +51,8 @@ def session_view(session_id: UUID) -> SessionView:
 
 def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> SessionList:
     """The newest sessions, of one source run or of all; not the many that a proof or a bisection makes."""
-    sessions = _sessions().filter(is_probe=False).order_by("-created_at", "-id")
+    sessions = _sessions().defer("planned", "answers", "source_run__metadata")  # large, and not shown
+    sessions = sessions.filter(is_probe=False).order_by("-created_at", "-id")
     if source_run is not None:
         sessions = sessions.filter(source_run_id=source_run)
     return SessionList(sessions=[view_of(session) for session in sessions[:limit]])
