@@ -81,16 +81,16 @@ run: setup ## serve Forkpoint on this machine, with the demo
 	exec $(BIN)/forkpoint serve
 
 # Tests wait for processes and timers about as much as they work, so two lanes side by side take little longer than one.
-test: .make/dev .make/engines .make/chromium .make/frontend .make/semantic ## everything: checks, unit, causes, both databases, browser, embeddings
+test: .make/dev .make/engines .make/chromium .make/frontend ## everything: checks, unit, causes, both databases, browser, embeddings
 	@echo "Two lanes side by side; what the second one says comes at the end."
 	@PYTEST_ADDOPTS="-o cache_dir=.make/pytest-second $${PYTEST_ADDOPTS:-}" $(MAKE) second-lane > .make/second-lane.log 2>&1 & \
 	second=$$!; status=0; \
 	$(MAKE) first-lane || status=$$?; \
 	wait $$second || status=$$?; cat .make/second-lane.log; exit $$status
 
-first-lane: test-embedded test-browser
+first-lane: test-unit test-attribution test-embedded test-browser
 
-second-lane: check test-unit test-attribution test-distributed test-semantic
+second-lane: check test-distributed test-semantic
 
 test-unit: .make/dev
 	$(BIN)/pytest tests/unit -q
