@@ -12,9 +12,10 @@ class Grounds:
     """What the finding rests on.
 
     `enough` and `needed` are of the primary set, null where not tested. `drawn`: a probe that decides got a new
-    answer from a model; `borrowed`: one took a tool's answer from the other of two separate runs. `confirmed` is the
-    larger of the adjusted p values of repeats of those probes, null without repeats; `apart`: their effect lies
-    outside of what unchanged repeats show. `finished`: the search came to its end.
+    answer from a model; `borrowed`: one took a tool's answer from the other of two separate runs; `stood_in`: a step
+    that only one run has is no more than what it gave. `confirmed` is the larger of the adjusted p values of repeats of
+    those probes, null without repeats; `apart`: their effect lies outside of what unchanged repeats show. `finished`:
+    the search came to its end.
     """
 
     verdict: EvidenceVerdict
@@ -23,6 +24,7 @@ class Grounds:
     needed: bool | None = None
     drawn: bool = False
     borrowed: bool = False
+    stood_in: bool = False
     confirmed: float | None = None
     apart: bool = False
     finished: bool = True
@@ -59,7 +61,7 @@ def _low(grounds: Grounds) -> Level | None:
 def _high(grounds: Grounds) -> Level | None:
     if grounds.verdict != "single" or not grounds.enough or not grounds.needed or not _beyond_chance(grounds.gate):
         return None
-    if grounds.borrowed:
+    if grounds.borrowed or grounds.stood_in:
         return None
     if not grounds.drawn:
         said = "Enough and needed by replay, with recorded answers only"
@@ -83,6 +85,9 @@ def _medium(grounds: Grounds) -> Level:
     if grounds.borrowed:
         said = "Both ways by replay, but with a tool's answer that only the other run recorded"
         return Level(confidence="medium", rule=f"{said}: its world may have been another one.")
+    if grounds.stood_in:
+        said = "Both ways by replay, but of a step that only one run has no more than what it gave"
+        return Level(confidence="medium", rule=f"{said}: what else it did is not seen.")
     if grounds.gate.p is not None and not _beyond_chance(grounds.gate):
         return Level(confidence="medium", rule=f"Repeats make chance unlikely (p = {grounds.gate.p:.3g} < {ALPHA:g}).")
     return Level(confidence="medium", rule="Both ways by replay, but with new answers of a model that were drawn once.")

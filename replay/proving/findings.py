@@ -131,6 +131,7 @@ def _grounds(ladder: Ladder, found: Verdict) -> Grounds:
         enough=space.enough(cause) if cause else None, needed=space.needed(cause) if cause else None,
         drawn=bool(cause) and ladder.drawn(cause), finished=searched,
         borrowed=bool(cause) and not ladder.case.one_space and ladder.borrowed(cause),
+        stood_in=any(atom.id in cause and atom.category == "structure" for atom in space.atoms),
         confirmed=gate.confirmed(space, cause) if cause else None, apart=bool(cause) and gate.apart(space, cause),
     )  # fmt: skip
 

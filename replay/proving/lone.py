@@ -88,7 +88,8 @@ def _change(found: Found, group: _Group) -> Change:
             undone += back
         change = made_by(root, made, undone) if made else untestable(root, _NOWHERE)
     named = [phrase(each) for each in group.roots]
-    title = named[0] if len(named) == 1 else f"{named[0]}, and {len(named) - 1} more steps"
+    more = len(named) - 1
+    title = f"{named[0]}, and {more} more step{'' if more == 1 else 's'}" if more else named[0]
     said = f"{change.atom.description} {_STANDS_IN}" if change.atom.testable else change.atom.description
     return replace(change, atom=replace(change.atom, title=title, description=said))
 

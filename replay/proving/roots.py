@@ -77,7 +77,8 @@ def _parameters(found: Found, root: Root) -> Iterator[Change]:
     """One change for each; what one of the runs does not say is left out."""
     requests = [obj(value) for value in found.inputs(root.pair)]
     left, right = ({**obj(request.get("parameters")), **_format(request)} for request in requests)
-    beside = {*obj(root.facet.base if root.facet else None), *obj(root.facet.candidate if root.facet else None)}
+    seen = [obj(side) for side in ((root.facet.base, root.facet.candidate) if root.facet else ())]
+    beside = {name for side in seen for name in side if seen[0].get(name) != seen[1].get(name)}
     for name in sorted({*left, *right} | beside):
         if name not in {*left, *right}:
             yield untestable(root, _BESIDE, title=f"{name} of the request", name=name)

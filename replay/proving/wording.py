@@ -62,6 +62,8 @@ def assumptions(told: Told, *, drawn: bool) -> list[str]:
     if drawn:
         found.append("A decisive probe drew a new answer from a model; another draw may differ.")
     space = told.ladder.space
+    if told.sets and any(atom.id in told.sets[0] and atom.category == "structure" for atom in space.atoms):
+        found.append("A step that only one run has did nothing but what others were given by it.")
     if told.sets and told.ladder.borrowed(told.sets[0]):
         found.append("A tool call that only one of the runs made is taken to be answered the same in the other.")
     if not space.one and told.sets and space.enough(space.all) is False:

@@ -68,6 +68,13 @@ def test_every_parameter_of_a_request_is_a_change_of_its_own_also_where_one_run_
     assert back["model"] == {"parameters": {"tool_choice": "auto", "n": 1}, "temperature": 0.0}
 
 
+def test_what_is_recorded_beside_a_request_and_is_no_part_of_it_is_listed_where_it_differs() -> None:
+    changes = separate(run("No.", tier="a", place="x"), run("Yes.", tier="b", place="x"))
+    [change] = changes.changes.values()
+    assert change.atom.title == "tier of the request"
+    assert "no part of the recorded request" in change.atom.why_not
+
+
 def test_a_value_that_no_override_takes_is_listed_with_the_reason() -> None:
     changes = separate(run("No.", parameters={"temperature": 0.0}), run("Yes.", parameters={"temperature": "warm"}))
     [change] = changes.changes.values()

@@ -101,6 +101,7 @@ FREE, SURE, LIKELY, OPEN = gate.NOT_NEEDED, gated(0.008), gated(0.03), gated(Non
         ("single", SURE, True, True, {"drawn": True, "confirmed": 0.004}, "medium"),
         ("single", SURE, True, True, {"drawn": True, "confirmed": 0.02, "apart": True}, "medium"),
         ("single", SURE, True, True, {"borrowed": True}, "medium"),
+        ("single", FREE, True, True, {"stood_in": True}, "medium"),
         ("single", LIKELY, True, True, {}, "medium"),
         ("single", FREE, True, None, {}, "medium"),
         ("single", FREE, None, True, {}, "medium"),
