@@ -16,7 +16,7 @@ from diffing.chance import Chance
 from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
 from diffing.flow import Flow
-from diffing.roots import Atom, Roots, roots
+from diffing.roots import Atom, Roots, is_standing, roots
 from diffing.terms import Category
 from traces.vocabulary import StepType
 
@@ -80,6 +80,8 @@ def _choose(comparison: Comparison, flow: Flow, found: Roots, live: frozenset[in
     places = live if connected else range(len(comparison.pairs))
     first = _first_answer(comparison, places)
     early = [atom for atom in alive if atom.places[0] <= first] or alive
+    if all(map(is_choice, early)):  # by a call that was not recorded, of what is behind all calls
+        early += [atom for atom in alive if is_standing(atom)]
     later = tuple(atom for atom in alive if atom not in early)
     judged = chance.judged(comparison, alive, found.reactions, places)
     undecided = Reasoning(
@@ -133,4 +135,10 @@ def _first_answer(comparison: Comparison, places: Collection[int]) -> int:
 
 
 def _rank(atom: Atom) -> int:
-    return PRIORITY.index(atom.category)
+    """The document's priority. What a tool was called with is no answer of a tool: somebody before it chose that."""
+    return PRIORITY.index("structure" if is_choice(atom) else atom.category)
+
+
+def is_choice(atom: Atom) -> bool:
+    """Whether a call differs for no recorded reason, and nobody who forked a run set it."""
+    return atom.facet is not None and atom.facet.kind == "arguments" and not atom.overridden

@@ -82,9 +82,14 @@ def _also(known: Atom, atom: Atom) -> Atom:
 
 
 def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
+def is_standing(atom: Atom) -> bool:
+    """Whether it stands behind every call of a model: its prompt, its tools, itself, its settings."""
+    return atom.facet is not None and atom.facet.kind in _STANDING
+
+
     """A prompt, tools or a model that changed stand behind every model call, also behind those of one run alone."""
     alone = {p.place for p in comparison.acting if p.both is None and p.step.type == StepType.MODEL}
-    standing = [atom for atom in atoms if atom.facet is not None and atom.facet.kind in _STANDING]
+    standing = [atom for atom in atoms if is_standing(atom)]
     if not alone or not standing:
         return atoms
     kept = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in alone]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from diffing import effects, wording
-from diffing.attribution import Reasoning
+from diffing.attribution import Reasoning, is_choice
 from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
 from diffing.flow import Flow, Travel
@@ -209,7 +209,7 @@ class Case:
         found = self.found
         said = []
         if found.primary and found.verdict == "cause" and not _is_set_answer(found.primary):
-            said.append(f"{_RULES[found.primary.category]}.")
+            said.append(f"{_reason(found.primary)}.")
         if found.primary and found.verdict == "noise" and found.chance.repeats is not None:
             said.append(
                 f"Both runs name task {found.chance.repeats.task} and the same configuration; what they recorded of "
@@ -282,6 +282,8 @@ def _is_set_answer(atom: Atom) -> bool:
 
 
 def _reason(atom: Atom) -> str:
+    if is_choice(atom):
+        return "The call differs, and no recorded change before it says why"
     return _set(atom) if _is_set_answer(atom) else _RULES[atom.category]
 
 

@@ -1,8 +1,9 @@
-"""What only carries another step's change on is no cause of its own; what a recording does not trace is not ruled out."""
+"""What only carries another step's change on is no cause; what a recording does not trace is not ruled out."""
 
 from dataclasses import replace
 
 from tests.comparing import Given, agent, diff_of, model, output, said, system, tool, user
+from traces.json_types import JSONObject
 from traces.vocabulary import Reason, StepType
 
 QUESTION = "How long may I keep it?"
@@ -64,6 +65,23 @@ def test_an_answer_that_the_output_repeats_is_one_cause() -> None:
     candidate[1:] = [replace(step, reason=Reason.OPERATOR_OVERRIDE) for step in candidate[1:]]
     found = diff_of(base, candidate, derived=True).attribution
     assert (found.confidence, found.alternatives) == ("medium", [])
+
+
+def searched(query: str, model_name: str, answer: str) -> list[Given]:
+    """A recording of an agent of which only the last model call is there."""
+    found: JSONObject = {"title": f"All about {query}"}
+    asked_with = model([user("Search it."), {"role": "user", "content": str(found["title"])}], said(answer))
+    return [agent(), tool("search", "c1", {"q": query}, found), replace(asked_with, model=model_name)]
+
+
+def test_another_model_is_suspected_before_the_calls_that_it_may_have_chosen() -> None:
+    base = searched("Maroon 5", "m1", "It is sent to you.")
+    found = diff_of(base, searched("maroon5", "m2", "I have sent it, as you wanted.")).attribution
+    assert found.primary is not None
+    assert (found.primary.category, found.confidence) == ("model", "low")
+    [call] = found.alternatives
+    assert call.category == "tool"
+    assert "no recorded change before it says why" in call.description
 
 
 def looked_up(result: str, answer: str) -> list[Given]:
