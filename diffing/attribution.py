@@ -79,7 +79,7 @@ def _choose(comparison: Comparison, flow: Flow, found: Roots, live: frozenset[in
         alive, discarded = list(atoms), ()
     places = live if connected else range(len(comparison.pairs))
     first = _first_answer(comparison, places)
-    early = [atom for atom in alive if atom.places[0] <= first] or alive
+    early = [atom for atom in alive if min(map(comparison.turn, atom.places)) <= first] or alive
     if all(map(is_choice, early)):  # by a call that was not recorded, of what is behind all calls
         early += [atom for atom in alive if is_standing(atom)]
     later = tuple(atom for atom in alive if atom not in early)
@@ -129,9 +129,9 @@ def _acts(comparison: Comparison, flow: Flow, atom: Atom, live: frozenset[int]) 
 
 
 def _first_answer(comparison: Comparison, places: Collection[int]) -> int:
-    """The place of the first changed answer among `places`."""
+    """The turn of the first changed answer among `places`."""
     acting = (pair.place for pair in comparison.acting if pair.place in places and pair.answers_differently)
-    return min(acting, default=len(comparison.pairs))
+    return min(map(comparison.turn, acting), default=2 * len(comparison.pairs))
 
 
 def _rank(atom: Atom) -> int:

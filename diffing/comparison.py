@@ -1,5 +1,6 @@
 """Two runs set side by side: every step with its partner, and what differs before any payload is opened."""
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -94,6 +95,20 @@ class Comparison:
     def acting(self) -> Sequence[Pair]:
         """The pairs that do something themselves; containers only where there is nothing else."""
         return [pair for pair in self.pairs if not pair.holds_others] or self.pairs
+
+    @cached_property
+    def _fixed(self) -> tuple[list[int], list[int]]:
+        """The numbers on both sides of the steps that are paired in their order."""
+        pairs = [pair.both for pair in self.pairs if pair.both and not pair.moved]
+        return sorted(base.sequence_no for base, _ in pairs), sorted(candidate.sequence_no for _, candidate in pairs)
+
+    def turn(self, place: int) -> int:
+        """When a pair has its turn, the same whichever side is the base: of what stands between two pairs on one side
+        only, neither comes first."""
+        pair = self.pairs[place]
+        before = [bisect_left(fixed, step.sequence_no)
+                  for fixed, step in zip(self._fixed, (pair.base, pair.candidate), strict=True) if step]  # fmt: skip
+        return 2 * min(before) + (pair.both is not None and not pair.moved)
 
     @cached_property
     def final(self) -> Pair | None:

@@ -17,6 +17,7 @@ from traces.vocabulary import StepType
 _STANDING: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
 _PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})  # what only passes on what it is given
 _OPENING: Final = "/messages/0"  # where a request has its system prompt
+_SIDES: Final = ("base", "candidate")
 _TEMPLATES: Final = frozenset({"template", "template version and variables"})
 
 
@@ -81,12 +82,12 @@ def _also(known: Atom, atom: Atom) -> Atom:
     return replace(known, places=(*known.places, *atom.places), pair=shown.pair, facet=shown.facet)
 
 
-def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
 def is_standing(atom: Atom) -> bool:
     """Whether it stands behind every call of a model: its prompt, its tools, itself, its settings."""
     return atom.facet is not None and atom.facet.kind in _STANDING
 
 
+def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
     """A prompt, tools or a model that changed stand behind every model call, also behind those of one run alone."""
     alone = {p.place for p in comparison.acting if p.both is None and p.step.type == StepType.MODEL}
     standing = [atom for atom in atoms if is_standing(atom)]
@@ -112,7 +113,7 @@ class _Context:
     """What an earlier change can have brought about at a pair.
 
     `tainted`: something of it; `fed`: the messages that came from a changed step directly; `given`: what the runs were
-    given to begin with; `handed`: what of the candidate's step a changed step handed it, by the paths' beginnings.
+    given to begin with; `handed`: what a changed step handed the step, by the paths' beginnings.
     """
 
     tainted: bool
@@ -192,7 +193,7 @@ def _reactions(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterat
 
 def _is_handed(facet: Facet, context: _Context) -> bool:
     """Whether all that differs in it is what a changed step gave: a variable, say."""
-    paths = ["/".join(change.path.split("/")[:3]) for change in value_changes(facet.base, facet.candidate, limit=20)]
+    paths = [_head(change.path) for change in value_changes(facet.base, facet.candidate, limit=20)]
     return bool(paths) and context.handed.issuperset(paths)
 
 
@@ -204,13 +205,19 @@ def _is_fed(item: MessagePair, context: _Context) -> bool:
 def _fed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:
     """Which messages of the request came from a changed step directly."""
     paths = [travel.path for travel in flow.into.get(pair.place, ()) if travel.producer in changed]
-    return frozenset("/".join(path.split("/")[:3]) for path in paths)
+    return frozenset(map(_head, paths))
 
 
 def _handed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:
-    """Where the candidate's step holds what a changed step gave."""
-    into = [travel for travel in flow.into.get(pair.place, ()) if travel.side == "candidate"]
-    return frozenset("/".join(travel.path.split("/")[:3]) for travel in into if travel.producer in changed)
+    """Where the steps of both sides hold what a changed step gave; of a step that one side has, its own."""
+    into = [travel for travel in flow.into.get(pair.place, ()) if travel.producer in changed]
+    base, candidate = ({_head(travel.path) for travel in into if travel.side == side} for side in _SIDES)
+    return frozenset(base & candidate if pair.both else base | candidate)
+
+
+def _head(path: str) -> str:
+    """The beginning of a path: a message, a variable."""
+    return "/".join(path.split("/")[:3])
 
 
 def _category(facet: Facet) -> Category:

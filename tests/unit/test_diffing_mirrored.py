@@ -57,7 +57,11 @@ class Talk:
 def talks(draw: st.DrawFn) -> list[Given]:
     """Turns with calls side by side, tries again after a failure, retrievals, prompts and agents inside of calls."""
     talk, name = Talk(), draw(st.sampled_from(("m1", "m1", "m2")))
-    talk.history = [system(draw(st.sampled_from(("You are the desk.", "You are the desk. Be brief."))))]
+    rules = draw(st.sampled_from(("You are the desk of a shop.", "You are the desk of a shop. Be brief.")))
+    talk.history = [system(rules)]
+    if draw(st.booleans()):  # as a step of its own made it
+        given: JSONObject = {"template": "{{rules}}", "variables": {"rules": rules}}
+        talk.add(Given(type=StepType.PROMPT, name="rules", input=given, output={"text": rules}))
     for text in draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)):
         talk.hear(text)
         for kind in draw(st.lists(st.sampled_from(("calls", "again", "retrieval", "prompt", "expert")), max_size=2)):
