@@ -85,7 +85,11 @@ function Name({ run }: { run: RunSummary }): ReactElement {
           <IconGitFork size={12} aria-hidden /> fork at {run.fork_sequence_no}
         </span>
       )}
-      <span className={`muted ellipsis ${classes.id}`}>{run.external_id === run.name ? "" : run.external_id}</span>
+      {run.external_id !== run.name && (
+        <span className={`muted ${classes.id}`} title={run.external_id}>
+          {shortId(run.external_id)}
+        </span>
+      )}
     </>
   );
 }

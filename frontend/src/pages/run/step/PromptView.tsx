@@ -17,7 +17,10 @@ export function PromptView({ input, output }: { input: Record<string, JsonValue>
     <>
       <section className={classes.part}>
         <h2>
-          Template {[input["template_id"], input["version"]].filter((each) => typeof each === "string").join(" · ")}
+          Template{" "}
+          <span className={classes.asIs}>
+            {[input["template_id"], input["version"]].filter((each) => typeof each === "string").join(" · ")}
+          </span>
         </h2>
         <div className={`${classes.box} ${classes.template}`}>
           {templatePieces(template).map((piece, index) =>

@@ -6,7 +6,7 @@ import { lazy, Suspense, useState, type ReactElement } from "react";
 import { stepQuery } from "@/api/runs";
 import type { PlannedStep, StepDetail, StepSummary } from "@/api/schema";
 import { ErrorState } from "@/components/ErrorState";
-import { duration, money, tokens } from "@/components/format";
+import { counted, duration, money, tokens } from "@/components/format";
 import { StepIcon } from "@/components/StepIcon";
 import { Provenance } from "./Provenance";
 import { StepBody } from "./StepBody";
@@ -97,7 +97,7 @@ function Facts({ step, detail }: { step: StepSummary; detail: StepDetail | undef
       {detail?.tokens_cached != null && <span className="chip">{tokens(detail.tokens_cached)} cached</span>}
       {step.cost_usd !== null && <span className="chip">{money(step.cost_usd)}</span>}
       {step.duration_ms !== null && <span className="chip">{duration(step.duration_ms)}</span>}
-      {step.retries > 0 && <span className="chip simulated">{step.retries} retries</span>}
+      {step.retries > 0 && <span className="chip simulated">{counted(step.retries, "retry", "retries")}</span>}
     </div>
   );
 }
