@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cockpit.cli.failures import Exit, Failure
+from cockpit.cli.harmless import Harmless
 
 GLYPHS: Final = {
     "live": ("○", "bright_black"),
@@ -26,11 +27,16 @@ _FAILED: Final = frozenset({"error", "timeout", "denied", "failed"})
 def people() -> Console:
     """Standard output, for people; texts of recordings are never taken for markup."""
     width = None if sys.stdout.isatty() else _PIPED_WIDTH
-    return Console(markup=False, highlight=False, emoji=False, width=width)
+    return _harmless(Console(markup=False, highlight=False, emoji=False, width=width))
 
 
 def progress_console() -> Console:
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+    return _harmless(Console(stderr=True, markup=False, highlight=False, emoji=False))
+
+
+def _harmless(console: Console) -> Console:
+    console.push_render_hook(Harmless())
+    return console
 
 
 def document(value: Any) -> None:

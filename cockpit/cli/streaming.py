@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from cockpit.cli import output
 from cockpit.cli.client import Api
+from cockpit.cli.harmless import harmless
 
 _POLL_S: Final = 0.1
 _RUNNING: Final = frozenset({"pending", "running"})
@@ -43,7 +44,7 @@ class Printer:
             self._line()
             output.note(f"step {step}")
             self._step = step
-        self._to.write(text)
+        self._to.write(harmless(text))
         self._to.flush()
 
     def _line(self) -> None:

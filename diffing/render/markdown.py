@@ -18,6 +18,8 @@ from diffing.unchanged import ALSO, altered
 from diffing.wording import closed, shown
 
 _SHOWN: Final = 40  # items of a section, and changed steps
+# What terminals obey and editors hide: control characters, and those that turn the direction of writing.
+_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
 
 
@@ -28,7 +30,7 @@ def as_markdown(report: DiffReport) -> str:
 
 def escaped(text: str) -> str:
     """Recorded text as plain text in a line of Markdown."""
-    return html.escape(_MARKUP.sub(r"\\\1", " ".join(text.split())), quote=False)
+    return html.escape(_MARKUP.sub(r"\\\1", " ".join(_UNSEEN.sub("\ufffd", text).split())), quote=False)
 
 
 def _lines(report: DiffReport) -> Iterator[str]:
