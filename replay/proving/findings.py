@@ -116,7 +116,7 @@ def _left(ladder: Ladder) -> Verdict | None:
     open_ = ladder.open()
     # Where a single probe says something, it counts and not what is left.
     settled = any(probe.seen.settled for probe in ladder.facts.probes.values() if not probe.asked.ask.repeat)
-    every = all(atom.testable for atom in ladder.case.atoms)
+    every = all(atom.testable or atom.certificate is not None for atom in ladder.case.atoms)
     if len(open_) == 1 < len(ladder.space.atoms) and every and not settled:
         return Verdict(kind="single", sets=(frozenset(open_),), certified=True)
     return None

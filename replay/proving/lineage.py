@@ -1,6 +1,6 @@
 """How two runs derive from one: over any number of forks, as long as every fork between is known."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -8,6 +8,7 @@ from uuid import UUID
 from replay.models import ReplaySession
 from traces.json_types import JSONObject, JSONValue
 from traces.models import Run, Step
+from traces.vocabulary import Label
 
 _MOST: Final = 50  # generations
 
@@ -40,6 +41,23 @@ def between(base: Run, candidate: Run) -> list[UUID]:
     shared = _shared(*lines)
     within = [run.id for each in lines for run in each[: each.index(shared) + 1]] if shared is not None else []
     return [id for id in dict.fromkeys(within) if id not in {base.id, candidate.id}]
+
+
+def made(steps: Iterable[UUID]) -> dict[UUID, tuple[str, str]]:
+    """Label and reason of steps where their answer was first given: a fork keeps what the fork before it has drawn."""
+    found: dict[UUID, tuple[str, str]] = {}
+    waiting = {step: step for step in steps}  # the step that is looked at now, for the one that was asked about
+    for _ in range(_MOST):
+        rows = Step.objects.filter(id__in=set(waiting.values())).values_list("id", "label", "reason", "source_step")
+        known = {id: (label, reason, source) for id, label, reason, source in rows}
+        found |= {asked: known[at][:2] for asked, at in waiting.items() if at in known}
+        waiting = {
+            asked: source for asked, at in waiting.items()
+            if at in known and known[at][0] == Label.EXACT and (source := known[at][2]) is not None
+        }  # fmt: skip
+        if not waiting:
+            break
+    return found
 
 
 def lattice(base: Run, candidate: Run) -> Lattice | None:

@@ -16,7 +16,7 @@ from replay.edits import apply_profile
 from replay.graph import Graph
 from replay.loading import Payloads, load_graph
 from replay.overrides import OverrideProfile
-from replay.proving import layers
+from replay.proving import layers, lineage
 from replay.proving.atoms import ABSENT, Absent, Change, Changes, title
 from replay.proving.certificates import certify
 from replay.proving.lab import Atom, Side
@@ -237,17 +237,21 @@ def _made_up(seen: Examined, fork: int) -> list[Change]:
 
 def _is_sampled(seen: Examined) -> bool:
     """Whether an answer that differs was drawn from a model when one of the runs was made."""
-    return any(
-        pair.answers_differently and not pair.overridden and pair.step.type == StepType.MODEL and _drawn(pair, seen)
-        for pair in seen.comparison.acting
-    )
+    pairs = [
+        pair for pair in seen.comparison.acting
+        if pair.answers_differently and not pair.overridden and pair.step.type == StepType.MODEL
+    ]  # fmt: skip
+    steps = [[step.id for step in (pair.base, pair.candidate) if step is not None] for pair in pairs]
+    made = lineage.made(step for both in steps for step in both)
+    return any(_drawn([made[step] for step in both if step in made], seen) for both in steps)
 
 
-def _drawn(pair: Pair, seen: Examined) -> bool:
+def _drawn(made: Sequence[tuple[str, str]], seen: Examined) -> bool:
     """Of a fork only what it asked anew counts, or another run did: what it shares with its source is the recording."""
-    steps = [step for step in (pair.base, pair.candidate) if step is not None]
-    recorded = not seen.comparison.derived and any(step.label == Label.LIVE for step in steps)
-    return recorded or any(step.reason in LIVE_REASONS or step.label == Label.CACHED for step in steps)
+    if any(reason == Reason.OPERATOR_OVERRIDE for _, reason in made):
+        return False
+    recorded = not seen.comparison.derived and any(label == Label.LIVE for label, _ in made)
+    return recorded or any(reason in LIVE_REASONS or label == Label.CACHED for label, reason in made)
 
 
 def _first(seen: Examined, side: int) -> int:

@@ -272,6 +272,17 @@ def test_a_fork_of_a_fork_is_held_against_the_run_that_both_derive_from(ruled: R
     assert all(atom["base"] and atom["candidate"] for atom in found["atoms"])
 
 
+def test_what_an_earlier_fork_has_drawn_is_still_a_draw(ruled: Ruled) -> None:
+    """The second fork keeps the answer that the first one asked for, and chance has a say in it as before."""
+    ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
+    first = candidate_of(ruled.client, ruled.diff(system(HELPFUL)))
+    kept = {"match": {"step": 3}, "model": {"unset": ["seed"]}}  # nothing is set there: the answer stays
+    second = candidate_of(ruled.client, forked(ruled.client, ruled.queued, first, 3, kept))
+    diff = post(ruled.client, "/diffs", {"base": str(ruled.run), "candidate": str(second)}).json()["id"]
+    plan = post(ruled.client, f"/diffs/{diff}/prove/preview").json()
+    assert (plan["sampled"], plan["differs"]) == (True, True)
+
+
 def test_the_tools_that_a_model_is_offered_are_a_cause_down_to_the_one_that_is_gone(ruled: Ruled) -> None:
     ruled.rule.append(lambda asked: "I mailed you." if "send_email" in asked.tools else "I cannot mail.")
     kept = [{"name": "get_order"}, {"name": "search_policy"}]

@@ -288,6 +288,17 @@ def test_what_certificates_leave_is_named_where_nothing_can_be_replayed() -> Non
     assert (found.verdict, found.confidence, found.primary) == ("single", "medium", [["a"]])
 
 
+def test_a_change_that_cannot_be_tried_but_cannot_matter_either_leaves_no_doubt() -> None:
+    inert = Certificate(kind="inert", reason="its step answered the same")
+    given = [
+        atoms(1)[0], Atom(id="b", category="tool", title="b", certificate=inert),
+        Atom(id="c", category="structure", title="c", certificate=inert, why_not="nobody used it"),
+    ]  # fmt: skip
+    lab = TrueLab(needs("a"), live=lambda applied: True)
+    found = prove(Case(question=QUESTION, atoms=given), lab, Budget())
+    assert (found.verdict, found.confidence, found.primary) == ("single", "medium", [["a"]])
+
+
 def test_one_direction_is_medium_and_says_what_would_settle_it() -> None:
     lab = TrueLab(needs("a"), live=lambda applied: "a" not in applied and bool(applied))
     found = prove(case(2, live_calls=3, live_cost_usd=0.01), lab, Budget())
