@@ -55,7 +55,9 @@ def _from_npm() -> str | None:
     ]
     subprocess.run(install, check=True, capture_output=True, timeout=300)
     unpack = [with_node, "node", "--input-type=module", "--eval", _UNPACK]
-    done = subprocess.run(unpack, check=True, capture_output=True, text=True, cwd=_NPM_FOLDER, timeout=120)
+    # It unpacks into the folder for temporary files, where another user's may lie that we could not start.
+    env = {**os.environ, "TMPDIR": str(_NPM_FOLDER)}
+    done = subprocess.run(unpack, check=True, capture_output=True, text=True, cwd=_NPM_FOLDER, timeout=120, env=env)
     return done.stdout.strip() or None
 
 
