@@ -53,13 +53,13 @@ def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
     final = comparison.final
     found = roots(comparison, facets, flow)
     found = replace(found, atoms=[atom for atom in found.atoms if not _restates(atom, final)])
-    judged = chance.judged(comparison, found.atoms, found.reactions, range(len(comparison.pairs)))
+    judged = chance.judged(comparison, found, range(len(comparison.pairs)), opened=facets)
     if final is None or not final.answers_differently:
         return Reasoning(verdict="no_effect", discarded=tuple(found.atoms), chance=judged, chance_at_all=judged)
     if _strangers(comparison) and not judged.certain:
         return Reasoning(verdict="inconclusive", strangers=True)
     live = frozenset(flow.before(final.place) | {final.place})
-    return replace(_choose(comparison, flow, found, live), chance_at_all=judged)
+    return replace(_choose(comparison, facets, flow, found, live), chance_at_all=judged)
 
 
 def _strangers(comparison: Comparison) -> bool:
@@ -68,7 +68,9 @@ def _strangers(comparison: Comparison) -> bool:
     return not comparison.derived and len(did) > _SOME and all(pair.both is None for pair in did)
 
 
-def _choose(comparison: Comparison, flow: Flow, found: Roots, live: frozenset[int]) -> Reasoning:
+def _choose(
+    comparison: Comparison, opened: Collection[int], flow: Flow, found: Roots, live: frozenset[int]
+) -> Reasoning:
     atoms = found.atoms
     traced = [atom for atom in atoms if _acts(comparison, flow, atom, live)]
     drawn = all(atom.sampled for atom in traced)  # before chance is blamed, whoever can have done it is asked
@@ -83,7 +85,7 @@ def _choose(comparison: Comparison, flow: Flow, found: Roots, live: frozenset[in
     if all(map(is_choice, early)):  # by a call that was not recorded, of what is behind all calls
         early += [atom for atom in alive if is_standing(atom)]
     later = tuple(atom for atom in alive if atom not in early)
-    judged = chance.judged(comparison, alive, found.reactions, places)
+    judged = chance.judged(comparison, replace(found, atoms=alive), places, opened=opened)
     undecided = Reasoning(
         verdict="inconclusive", rivals=tuple(early), discarded=discarded, later=later, connected=connected, live=live,
         chance=judged,

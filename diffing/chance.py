@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from diffing.comparison import Comparison
+from diffing.comparison import Comparison, Pair
 from diffing.repeats import Repeats, declared_changes, repeats
-from diffing.roots import Atom, Reaction
+from diffing.roots import Atom, Reaction, Roots
 from diffing.wording import step_name, value_note
 from traces.vocabulary import StepType
 
@@ -32,15 +32,19 @@ class Chance:
         return self.drawn and not self.doubts
 
 
-def judged(
-    comparison: Comparison, atoms: Sequence[Atom], reactions: Sequence[Reaction], places: Collection[int]
-) -> Chance:
+def judged(comparison: Comparison, found: Roots, places: Collection[int], *, opened: Collection[int]) -> Chance:
     """Of the roots that can have reached the answer, and of what else differs at the places that can have."""
+    atoms = found.atoms
     declared = repeats(comparison.base.run, comparison.candidate.run)
     talk = declared is not None and _is_talk(comparison)
     drawn = bool(atoms) and all(_is_drawn(atom, again=declared is not None, talk=talk) for atom in atoms)
-    near = [reaction for reaction in reactions if reaction.pair.place in places]
-    doubts = (*_settings(comparison), *_unrecorded(atoms), *_reactions(near, talk=talk), *_world(comparison, places))
+    near = [reaction for reaction in found.reactions if reaction.pair.place in places]
+    unread = [pair for pair in comparison.acting
+              if pair.both and pair.differs and pair.place in places and pair.place not in opened]  # fmt: skip
+    doubts = (
+        *_settings(comparison), *_unrecorded(atoms), *_reactions(near, talk=talk), *_world(comparison, places),
+        *_unread(unread),
+    )  # fmt: skip
     return Chance(drawn=drawn, doubts=doubts, repeats=declared)
 
 
@@ -83,6 +87,12 @@ def _reactions(reactions: Sequence[Reaction], *, talk: bool) -> Iterator[str]:
         yield f"another template at {step_name(first['template'])}"
     if "user" in first and not talk:
         yield f"what the user says otherwise before {step_name(first['user'])}, in answer to that or not"
+
+
+def _unread(pairs: Sequence[Pair]) -> Iterator[str]:
+    if pairs:
+        also = f" and {len(pairs) - 1:,} more steps" if len(pairs) > 1 else ""
+        yield f"{step_name(pairs[0])}{also}, whose contents were not compared"
 
 
 def _world(comparison: Comparison, places: Collection[int]) -> Iterator[str]:

@@ -120,6 +120,21 @@ def test_another_answer_to_an_unrecorded_request_is_not_called_chance() -> None:
     assert "which was not recorded" in found.sentence
 
 
+def test_steps_that_were_not_compared_may_hold_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(times: int, word: str) -> list[Given]:
+        history, steps = [user("Count.")], [agent()]
+        for number in range(times):
+            steps.append(model(history, said(f"{word} {number}")))
+            history = [*history, said(f"{word} {number}")]
+        return [*steps, output(f"{word} {times - 1}")]
+
+    assert attributed(run(4, "one"), run(4, "two")).verdict == "noise"
+    monkeypatch.setattr("diffing.report.OPENED", 42)
+    found = attributed(run(50, "one"), run(50, "two"))
+    assert found.verdict == "inconclusive"
+    assert "whose contents were not compared" in found.sentence
+
+
 def facts(metadata: JSONObject, **more: str) -> RunFacts:
     return RunFacts(id=new_id(), name="run", app=more.get("app", "a"), status="completed", source="import",
                     metadata=metadata)  # fmt: skip
