@@ -13,6 +13,7 @@ from replay.hooks import lifecycle
 from replay.langfuse import exporting
 from replay.models import COMPLETED, ReplaySession
 from replay.problems import ReplayRefused, SessionConflict
+from replay.repeated import made_by
 from replay.schemas import OperatorAnswer, Plan, PlanRefusal, ReplayRequest
 from traces import queueing
 from traces import services as traces
@@ -36,7 +37,8 @@ def launch(request: ReplayRequest, idempotency_key: str | None = None) -> Replay
     A strict replay that its plan already fails is kept as a session that failed validation.
     """
     asked = digest(request.model_dump(mode="json", exclude_unset=True))
-    if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+    rows = ReplaySession.objects.all()
+    if (known := made_by(rows, idempotency_key, asked)) is not None:
         return known
     prepared = preflight.prepare(request, brief=True)
     refusals = prepared.plan.refusals
@@ -51,7 +53,7 @@ def launch(request: ReplayRequest, idempotency_key: str | None = None) -> Replay
                 log.say(session.id, "session")
                 transaction.on_commit(partial(queueing.put, tasks.execute, session.id))
     except IntegrityError:
-        if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+        if (known := made_by(rows, idempotency_key, asked)) is not None:
             return known  # the same request arrived twice at once
         raise
     return session
@@ -130,13 +132,6 @@ def _uncompared() -> list[UUID]:
     found = list(done.values_list("id", flat=True))
     ReplaySession.objects.filter(id__in=found, compared_at=None).update(heartbeat_at=datetime.now(UTC))
     return found
-
-
-def _known(key: str, asked: str) -> ReplaySession | None:
-    session = ReplaySession.objects.filter(idempotency_key=key).first()
-    if session is not None and session.request_digest != asked:
-        raise SessionConflict(f"the idempotency key {key!r} was used for another request", where="Idempotency-Key")
-    return session
 
 
 def _is_strict(refusal: PlanRefusal) -> bool:

@@ -16,7 +16,8 @@ from replay.experiments import checks
 from replay.experiments.judging import outcome_of
 from replay.experiments.schemas import CheckResult
 from replay.models import Bisection
-from replay.problems import ReplayRefused, SessionConflict
+from replay.problems import ReplayRefused
+from replay.repeated import made_by
 from replay.schemas import PlanRefusal, ReplayRequest
 from traces import queueing
 from traces.canonical import digest
@@ -67,7 +68,8 @@ def start(
     """Start a bisection; raises `ReplayRefused`. The same key again returns the one that it started."""
     said = request.model_dump(mode="json", exclude_unset=True)
     asked = digest([str(run.id), said])
-    if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+    rows = Bisection.objects.select_related("run")
+    if (known := made_by(rows, idempotency_key, asked)) is not None:
         return known
     for refusal in _own_refusals(request):
         raise ReplayRefused(refusal)
@@ -86,7 +88,7 @@ def start(
             )  # fmt: skip
             transaction.on_commit(partial(_go_on, bisection.id))
     except IntegrityError:
-        if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+        if (known := made_by(rows, idempotency_key, asked)) is not None:
             return known  # the same request arrived twice at once
         raise
     return queries.find(bisection.id)
@@ -187,10 +189,3 @@ def _recorded(run: Run, request: BisectRequest) -> list[CheckResult]:
 
 def _passes(results: list[CheckResult]) -> bool:
     return all(result.passed for result in results)
-
-
-def _known(key: str, asked: str) -> Bisection | None:
-    found = Bisection.objects.select_related("run").filter(idempotency_key=key).first()
-    if found is not None and found.request_digest != asked:
-        raise SessionConflict(f"the idempotency key {key!r} was used for another request", where="Idempotency-Key")
-    return found

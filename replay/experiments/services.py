@@ -14,7 +14,8 @@ from replay.experiments.aggregation import COMPLETED
 from replay.experiments.schemas import CellPlan, ExperimentPlan, ExperimentRequest
 from replay.library import queries as library
 from replay.models import Experiment, ExperimentRow, ReplaySession
-from replay.problems import ReplayRefused, SessionConflict
+from replay.problems import ReplayRefused
+from replay.repeated import made_by
 from replay.schemas import PlanRefusal, ReplayRequest
 from traces import queueing
 from traces.bodies import parsed
@@ -39,7 +40,8 @@ def preview(request: ExperimentRequest) -> ExperimentPlan:
 def start(request: ExperimentRequest, idempotency_key: str | None = None) -> Experiment:
     """Start an experiment; raises `ReplayRefused`. The same key again returns the one that it started."""
     asked = digest(request.model_dump(mode="json", exclude_unset=True))
-    if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+    rows = Experiment.objects.select_related("source_run")
+    if (known := made_by(rows, idempotency_key, asked)) is not None:
         return known
     refusals = _own_refusals(request)
     cells = [] if refusals else plan_cells(request)
@@ -50,7 +52,7 @@ def start(request: ExperimentRequest, idempotency_key: str | None = None) -> Exp
             experiment = _create(request, cells, idempotency_key, asked)
             transaction.on_commit(partial(_queue_next, experiment.id))
     except IntegrityError:
-        if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+        if (known := made_by(rows, idempotency_key, asked)) is not None:
             return known  # the same request arrived twice at once
         raise
     return queries.find(experiment.id)
@@ -130,13 +132,6 @@ def _plan(request: ExperimentRequest, planned: list[_Planned], refusals: list[Pl
         tokens=request.samples * sum(cell.tokens for cell in cells), refusals=refusals,
         warnings=list(dict.fromkeys(warning for cell in cells for warning in cell.warnings)),
     )  # fmt: skip
-
-
-def _known(key: str, asked: str) -> Experiment | None:
-    found = Experiment.objects.select_related("source_run").filter(idempotency_key=key).first()
-    if found is not None and found.request_digest != asked:
-        raise SessionConflict(f"the idempotency key {key!r} was used for another request", where="Idempotency-Key")
-    return found
 
 
 def _create(request: ExperimentRequest, planned: list[_Planned], key: str | None, asked: str) -> Experiment:

@@ -16,6 +16,7 @@ from replay.problems import ReplayRefused, SessionConflict
 from replay.proving import planning, queries, running
 from replay.proving.outcomes import Unknown
 from replay.proving.schemas import ProofPlan, ProofRefusal, ProofRequest
+from replay.repeated import made_by
 from replay.schemas import PlanRefusal
 from traces import queueing
 from traces.canonical import digest
@@ -36,7 +37,8 @@ def start(diff_id: UUID, request: ProofRequest, idempotency_key: str | None = No
     diff = _ready(diff_id)
     said = request.model_dump(mode="json", exclude_unset=True)
     asked = digest([str(diff_id), said])
-    if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+    rows = Proof.objects.select_related("diff__base", "diff__candidate")
+    if (known := made_by(rows, idempotency_key, asked)) is not None:
         return known
     for refusal in _refusals(diff, request):
         raise ReplayRefused(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
@@ -49,7 +51,7 @@ def start(diff_id: UUID, request: ProofRequest, idempotency_key: str | None = No
             )  # fmt: skip
             transaction.on_commit(partial(queueing.put, tasks.prove, proof.id))
     except IntegrityError:
-        if idempotency_key and (known := _known(idempotency_key, asked)) is not None:
+        if (known := made_by(rows, idempotency_key, asked)) is not None:
             return known  # the same request arrived twice at once
         raise
     return queries.find(proof.id)
@@ -111,10 +113,3 @@ def _unfit(diff: DiffReport) -> list[ProofRefusal]:
 def _unsaved(diff: DiffReport, request: ProofRequest) -> Proof:
     """A proof that is only thought of."""
     return Proof(diff=diff, request=request.model_dump(mode="json"))
-
-
-def _known(key: str, asked: str) -> Proof | None:
-    found = Proof.objects.select_related("diff__base", "diff__candidate").filter(idempotency_key=key).first()
-    if found is not None and found.request_digest != asked:
-        raise SessionConflict(f"the idempotency key {key!r} was used for another request", where="Idempotency-Key")
-    return found
