@@ -30,6 +30,8 @@ from replay.experiments import queries as experiments
 from replay.models import Bisection, Experiment, ReplaySession
 from replay.schemas import RunsTouched
 from traces.models import Run, Step
+from traces.paging import LAST_NO
+from traces.queries import as_uuid
 
 log = structlog.get_logger("cockpit.live")
 # Heals a lost wake-up.
@@ -153,18 +155,18 @@ class DiffFeed:
 def feed_for(query: str) -> Feed:
     """The feed that a query string names; raises ValueError saying what is wrong with it."""
     values = {key: items[-1] for key, items in parse_qs(query).items()}
-    after = int(values.pop("after", "0"))
+    after = _number(values.pop("after", "0"))
     match values:
         case {"replay": session, **rest} if not rest:
-            return ReplayFeed(UUID(session), after)
+            return ReplayFeed(_id("replay", session), after)
         case {"experiment": experiment, **rest} if not rest:
-            return ExperimentFeed(UUID(experiment), after)
+            return ExperimentFeed(_id("experiment", experiment), after)
         case {"bisection": bisection, **rest} if not rest:
-            return BisectionFeed(UUID(bisection), after)
+            return BisectionFeed(_id("bisection", bisection), after)
         case {"run": run, **rest} if not rest:
-            return RunFeed(UUID(run))
+            return RunFeed(_id("run", run))
         case {"diff": diff, **rest} if not rest:
-            return DiffFeed(UUID(diff))
+            return DiffFeed(_id("diff", diff))
         case {"runs": _, **rest} if not rest:
             return RunFeed(None)
     raise ValueError("name one of run=, replay=, experiment=, bisection=, diff= or runs=1")
@@ -172,6 +174,18 @@ def feed_for(query: str) -> Feed:
 
 class _ReaderLeft(Exception):
     """Nobody is there any more to send to; `disconnect` cleans up."""
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError("after must be a whole number from 0")
+    return min(int(text[:12]), LAST_NO)
+
+
+def _id(name: str, text: str) -> UUID:
+    if (found := as_uuid(text)) is None:
+        raise ValueError(f"{name} must be an id")
+    return found
 
 
 class LiveConsumer(AsyncWebsocketConsumer):

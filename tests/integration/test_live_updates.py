@@ -89,7 +89,9 @@ async def test_a_channel_layer_that_never_answers_keeps_nothing_back(monkeypatch
         assert (await socket.next(timeout=2))["seq"] == 2
 
 
-@pytest.mark.parametrize("query", ["", "run=nonsense", "replay=1&run=2", "runs=1&after=x"])
+@pytest.mark.parametrize(
+    "query", ["", "run=nonsense", "replay=1&run=2", "runs=1&after=x", "runs=1&after=-1", f"runs=1&after=-{5_000 * '9'}"]
+)
 async def test_a_query_that_names_nothing_is_refused(query: str) -> None:
     async with open_socket(query) as socket:
         assert await socket.connect()
