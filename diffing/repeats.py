@@ -33,13 +33,11 @@ def repeats(base: RunFacts, candidate: RunFacts) -> Repeats | None:
     task = next((name for name in _TASKS if name in base.metadata), "")
     if not task or any(_said(base, name) != _said(candidate, name) for name in (task, *_SETTINGS, *_BATCHES)):
         return None
-    counts = _counts(base), _counts(candidate)
-    counter = next((name for name in _COUNTERS if name in counts[0] and name in counts[1]), "")
-    if not counter or counts[0] == counts[1]:
+    one, other = _counts(base), _counts(candidate)
+    counter = next((name for name in _COUNTERS if name in one and name in other and one[name] != other[name]), None)
+    if counter is None:
         return None
-    return Repeats(
-        task=str(base.metadata[task]), counter=counter, base=counts[0][counter], candidate=counts[1][counter]
-    )
+    return Repeats(task=str(base.metadata[task]), counter=counter, base=one[counter], candidate=other[counter])
 
 
 def declared_changes(base: RunFacts, candidate: RunFacts) -> list[Change]:

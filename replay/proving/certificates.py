@@ -54,7 +54,8 @@ def chance(seen: Examined, changes: Collection[Atom], kind: QuestionKind, *, lat
     if judged.repeats is not None:
         tries = f"both runs are tries at task {judged.repeats.task} under one configuration"
         return f"{tries}, and nothing that anybody sets differs between them"
-    first = min((pair for pair in seen.comparison.acting if pair.differs), key=lambda pair: pair.place)
+    drawn = seen.found.primary  # none where the final answers are the same, and the question is another one
+    first = drawn.pair if drawn is not None else next(pair for pair in seen.comparison.acting if pair.differs)
     number = (first.base or first.step).sequence_no
     return f"nothing recorded differs before step {number}, where a model answered the same request differently"
 

@@ -161,4 +161,7 @@ def test_the_count_of_a_try_stands_beside_the_configuration_or_in_it() -> None:
     assert repeats(facts(trial(0)), facts(trial(3))) is not None
     assert repeats(facts({"task_id": 1, "trial": 0}), facts({"task_id": 1, "trial": 1})) is not None
     assert repeats(facts(trial(0)), facts(trial(1), app="other")) is None
+    seeded = repeats(facts(trial(0, seed=1)), facts(trial(0, seed=2)))
+    assert seeded is not None
+    assert (seeded.counter, seeded.base, seeded.candidate) == ("seed", 1, 2)
     assert declared_changes(facts(trial(0)), facts(trial(1))) == []
