@@ -11,11 +11,11 @@ from replay import matching
 from replay.world import LIVE_REASONS, Hit
 from traces import store, tool_calls
 from traces.call_shapes import shape_of
-from traces.ignoring import is_reduced
+from traces.ignoring import NOTHING, Ignoring, is_reduced
 from traces.json_types import JSONObject, JSONValue
 from traces.models import ReducedSignature, Run, Step
 from traces.parts import MissingPart
-from traces.vocabulary import Label, StepStatus
+from traces.vocabulary import Label, StepStatus, StepType
 
 # A simulated answer is real only when a live call gave it: placeholders and what-ifs never answer another replay.
 _REAL: Final = ~Q(label=Label.SIMULATED) | Q(reason__in=LIVE_REASONS)
@@ -60,19 +60,65 @@ def _is_known(signature: str) -> bool:
         return cursor.fetchone() is not None
 
 
-def similar(run: Run, tool: str, arguments: JSONValue, threshold: float) -> Hit | None:
-    """The answer to the most similar tool call of a sealed run: of this run, else of the app; of equals the newest."""
-    shape = shape_of(tool, arguments)
+def similar(
+    run: Run, tool: str, arguments: JSONValue, threshold: float, ignoring: Ignoring = NOTHING
+) -> Hit | None:  # fmt: skip
+    """The answer to the most similar tool call of a sealed run: of this run, else of the app; of equals the newest.
+
+    What the app's ignore list leaves out is not compared.
+    """
+    shape = shape_of(tool, ignoring.reduced(StepType.TOOL, tool, arguments))
+    under = ignoring.digest if ignoring.touches(StepType.TOOL, tool) else ""
+    asked = tool_calls.Asked(app=run.app, shape=shape, under=under)
     for within in (run.id, None):
-        found = tool_calls.alike(run.app, shape, threshold, run=within)
-        best = matching.most_alike(tool_calls.joined(shape), found, threshold)
-        if best is None:
-            continue
-        text, score = best
-        hits = (_hit(*place, score) for place in tool_calls.places(run.app, shape, text, run=within))
+        found = [*_kept(asked, threshold, within), *_long(asked, tool, threshold, ignoring, within)]
+        hits = (_hit(*place, score) for score, place in sorted(found, key=_score, reverse=True))
         if (hit := next(filter(None, hits), None)) is not None:
             return hit
     return None
+
+
+_Place = tuple[float, tuple[UUID, int]]
+
+
+def _kept(asked: tool_calls.Asked, threshold: float, run: UUID | None) -> list[_Place]:
+    """The most similar of the calls whose texts are kept, wherever it was made."""
+    candidates = tool_calls.alike(asked, threshold, run=run)
+    best = matching.most_alike(tool_calls.joined(asked.shape), candidates, threshold)
+    return [] if best is None else [(best[1], place) for place in tool_calls.places(asked, best[0], run=run)]
+
+
+def _long(
+    asked: tool_calls.Asked, tool: str, threshold: float, ignoring: Ignoring, run: UUID | None
+) -> list[_Place]:  # fmt: skip
+    """Of the calls with long texts those that have most in common with this one, compared as they were made."""
+    marks = tool_calls.marks_alike(asked, threshold, run=run)
+    near = matching.nearest_marks(tool_calls.mark(asked.shape), marks) if marks else []
+    found: list[_Place] = []
+    for one in near:
+        for place in tool_calls.places_of_mark(asked, one, run=run):
+            score = _alike(asked, tool, threshold, ignoring, place)
+            found += [] if score is None else [(score, place)]
+    return found
+
+
+def _alike(
+    asked: tool_calls.Asked, tool: str, threshold: float, ignoring: Ignoring, place: tuple[UUID, int]
+) -> float | None:  # fmt: skip
+    """How similar the call of a recorded step is; None where that cannot be read, or is not enough."""
+    ref = Step.objects.values_list("input_ref", flat=True).get(run_id=place[0], sequence_no=place[1])
+    try:
+        recorded = store.payload(ref) if ref else None
+    except MissingPart:
+        return None
+    shape = shape_of(tool, ignoring.reduced(StepType.TOOL, tool, recorded))
+    same = shape.rigid == asked.shape.rigid
+    best = same and matching.most_alike(tool_calls.joined(asked.shape), [tool_calls.joined(shape)], threshold)
+    return best[1] if best else None
+
+
+def _score(found: _Place) -> float:
+    return found[0]
 
 
 def _hit(run_id: UUID, number: int, similarity: float) -> Hit | None:

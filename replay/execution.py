@@ -135,7 +135,7 @@ class Execution:
         return cache.lookup(self.session.source_run.app, signature, exclude=exclude)
 
     def similar(self, call: Call, threshold: float) -> Hit | None:
-        return cache.similar(self.session.source_run, call.called, call.input, threshold)
+        return cache.similar(self.session.source_run, call.called, call.input, threshold, self.ignoring)
 
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
         return preflight.provider_name(provider, model, override)

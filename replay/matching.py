@@ -8,15 +8,18 @@ of its arguments'.
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from rapidfuzz import fuzz, process
+from rapidfuzz.distance import Hamming
 
 from traces.call_shapes import shape_of
 from traces.canonical import digest
 from traces.json_types import JSONValue
 
 Call = TypeVar("Call", bound=Hashable)
+_IN_COMMON: Final = 3  # places of two marks, below which their texts are not alike
+_LOOKED_AT: Final = 8  # long texts that are read for one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +121,13 @@ def most_alike(texts: str, candidates: Sequence[str], threshold: float) -> tuple
     scores = _alike(texts.split("\n"), lines, threshold)
     best = max(scores, key=scores.__getitem__, default=None)
     return None if best is None else (candidates[best], scores[best])
+
+
+def nearest_marks(mark: str, candidates: Sequence[str]) -> list[str]:
+    """The marks of long texts that may be alike, the most promising first."""
+    different = list(dict.fromkeys(candidates))
+    found = process.extract(mark, different, scorer=Hamming.similarity, score_cutoff=_IN_COMMON, limit=_LOOKED_AT)
+    return [one for one, *_ in found]
 
 
 def _alike(texts: Sequence[str], candidates: Mapping[Call, Sequence[str]], threshold: float) -> dict[Call, float]:

@@ -133,16 +133,18 @@ def _wanted_input(node: Node, profile: AppliedProfile) -> str:
 def sources(run: Run, payloads: Payloads) -> planning.Sources:
     """What planning may look up, for one source run."""
 
+    held = ignore_lists.current(run.app)
+
     def cached(signature: str, exclude: Collection[UUID]) -> Hit | None:
         return cache.lookup(run.app, signature, exclude=exclude)
 
     def similar(call: Call, threshold: float) -> Hit | None:
-        return cache.similar(run, call.called, call.input, threshold)
+        return cache.similar(run, call.called, call.input, threshold, held)
 
     return planning.Sources(
         payload=payloads, cached=cached, similar=similar, provider=provider_name, price=_price, tool=_Tools(),
         retriever=_Retrievers(),
-        ignoring=ignore_lists.current(run.app),
+        ignoring=held,
     )  # fmt: skip
 
 

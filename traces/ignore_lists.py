@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
-from traces import store
+from traces import store, tool_calls
 from traces.ignoring import SIGNED, IgnoreRule, Ignoring
 from traces.models import IgnoreList, ReducedSignature, Run, Step
 from traces.parts import MissingPart
@@ -91,6 +91,7 @@ def sign(row: IgnoreList) -> int:
         return 0
     ignoring = ignoring_of(row)
     made = sum(_sign(row, ignoring, batch) for batch in _batches(_unsigned(row, ignoring)))
+    tool_calls.insert_under(row.app, ignoring, list(_sealed_since(row).values_list("id", flat=True)))
     IgnoreList.objects.filter(id=row.id).update(signed_until=began, ready_at=row.ready_at or began)
     return made
 

@@ -1,20 +1,25 @@
 """Answered tool calls by what must be equal in them, so that a new call is compared with few others."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from traces import bulk, store
 from traces.call_shapes import CallShape, shape_of
 from traces.canonical import digest
+from traces.ignoring import Ignoring
 from traces.json_types import JSONValue
 from traces.models import Run, Step, ToolCall
+from traces.sketches import sketch
 from traces.vocabulary import Label, Reason, StepStatus, StepType
 
-LONGEST: Final = 2000  # characters of free text; longer calls are hardly made again in other words
+LONGEST: Final = 2000  # characters of free text that are kept beside a call; of longer ones a mark is
+_FARTHEST: Final = 2**31 - 1  # the largest length that the column holds
+_KEY: Final = 32
 _COLUMNS: Final = ("run", "sequence_no", "key", "length", "texts")
 _MOST: Final = 20_000  # calls that are looked at for one
 _TRIED: Final = 5
@@ -24,10 +29,31 @@ _BREAK: Final = "\n"
 _ANSWERED: Final = Q(label=Label.LIVE) | Q(reason=Reason.LIVE_TOOL)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A call for which others like it are looked for; `under` is the digest of the ignore list that is for it."""
+
+    app: str
+    shape: CallShape
+    under: str = ""
+
+    @property
+    def key(self) -> str:
+        """What must be equal; under a list it begins with that list's mark."""
+        plain = digest([self.app, self.shape.rigid])
+        return f"{_mark(self.under)}{plain}"[:_KEY]
+
+    @property
+    def length(self) -> int:
+        return sum(map(len, self.shape.texts))
+
+
 def insert(app: str, run_id: UUID, calls: Iterable[tuple[int, str, JSONValue]]) -> None:
     """Make calls of a run found: each with its number, tool and arguments."""
-    rows = [_row(app, run_id, number, shape_of(tool, arguments)) for number, tool, arguments in calls]
-    bulk.insert(ToolCall, _COLUMNS, [row for row in rows if row is not None])
+    rows = [
+        _row(run_id, number, Asked(app=app, shape=shape_of(tool, arguments))) for number, tool, arguments in calls
+    ]  # fmt: skip
+    bulk.insert(ToolCall, _COLUMNS, rows)
 
 
 def insert_of(run: Run) -> None:
@@ -41,16 +67,54 @@ def insert_of(run: Run) -> None:
         insert(run.app, run.id, known)
 
 
-def alike(app: str, shape: CallShape, least: float, *, run: UUID | None = None) -> list[str]:
+def insert_under(app: str, ignoring: Ignoring, runs: Collection[UUID]) -> None:
+    """Make calls of sealed runs found under an ignore list as well: those that it is for, and each once."""
+    steps = Step.objects.filter(_ANSWERED, run__in=runs, type=StepType.TOOL, status=StepStatus.OK)
+    done = ToolCall.objects.filter(run=OuterRef("run"), sequence_no=OuterRef("sequence_no"))
+    known = done.filter(key__startswith=_mark(ignoring.digest))
+    waiting = steps.exclude(Exists(known)).exclude(output_ref="").exclude(input_ref="").order_by("id")
+    found = [
+        step for step in waiting.values_list("run_id", "sequence_no", "tool_name", "name", "input_ref")
+        if ignoring.touches(StepType.TOOL, step[2] or step[3])
+    ]  # fmt: skip
+    for some in bulk.chunks(found):
+        inputs = store.available(ref for *_, ref in some)
+        rows = []
+        for run, number, tool, name, ref in some:
+            if ref in inputs:
+                kept = ignoring.reduced(StepType.TOOL, tool or name, inputs[ref])
+                asked = Asked(app=app, shape=shape_of(tool or name, kept), under=ignoring.digest)
+                rows.append(_row(run, number, asked))
+        bulk.insert(ToolCall, _COLUMNS, rows)
+
+
+def alike(asked: Asked, least: float, *, run: UUID | None = None) -> list[str]:
     """The texts of calls that agree in all that must be equal, and can be as similar as `least`; of one run or of all.
 
     The texts of a call are one text, as `joined` makes it.
     """
-    length = sum(map(len, shape.texts))
-    # Of two texts with this similarity the shorter has at least this share of the longer one's characters.
+    shortest, longest = _lengths(asked, least)
+    return _texts(asked, shortest, min(longest, LONGEST), run)
+
+
+def marks_alike(asked: Asked, least: float, *, run: UUID | None = None) -> list[str]:
+    """Of calls whose texts are too long to be kept: their marks, as `mark` makes them."""
+    shortest, longest = _lengths(asked, least)
+    return _texts(asked, max(shortest, LONGEST + 1), longest, run) if longest > LONGEST else []
+
+
+def mark(shape: CallShape) -> str:
+    return sketch(joined(shape))
+
+
+def _lengths(asked: Asked, least: float) -> tuple[int, int]:
+    """Of two texts with this similarity the shorter has at least this share of the longer one's characters."""
     share = least / (2 - least)
-    longest = int(length / share) + 1 if share else LONGEST
-    given: list[Any] = [_key(app, shape), int(length * share), min(longest, LONGEST)]
+    return int(asked.length * share), min(int(asked.length / share) + 1, _FARTHEST) if share else _FARTHEST
+
+
+def _texts(asked: Asked, shortest: int, longest: int, run: UUID | None) -> list[str]:
+    given: list[Any] = [asked.key, shortest, longest]
     if run is not None:
         given.append(run.hex if connection.vendor == "sqlite" else run)
     with connection.cursor() as cursor:
@@ -59,13 +123,21 @@ def alike(app: str, shape: CallShape, least: float, *, run: UUID | None = None) 
     return [] if texts is None else texts.split(_NEXT)
 
 
-def places(app: str, shape: CallShape, texts: str, *, run: UUID | None = None) -> list[tuple[UUID, int]]:
+def places(asked: Asked, texts: str, *, run: UUID | None = None) -> list[tuple[UUID, int]]:
     """The runs and steps of the calls with exactly these texts, the newest first."""
-    length = len(texts) - max(len(shape.texts) - 1, 0)
-    found = ToolCall.objects.filter(key=_key(app, shape), length=length, texts=texts)
+    length = len(texts) - max(len(asked.shape.texts) - 1, 0)
+    return _places(ToolCall.objects.filter(key=asked.key, length=length, texts=texts), run)
+
+
+def places_of_mark(asked: Asked, found: str, *, run: UUID | None = None) -> list[tuple[UUID, int]]:
+    """The runs and steps of the calls with long texts that have this mark, the newest first."""
+    return _places(ToolCall.objects.filter(key=asked.key, length__gt=LONGEST, texts=found), run)
+
+
+def _places(calls: QuerySet[ToolCall], run: UUID | None) -> list[tuple[UUID, int]]:
     if run is not None:
-        found = found.filter(run=run)
-    return list(found.order_by("-id").values_list("run_id", "sequence_no")[:_TRIED])
+        calls = calls.filter(run=run)
+    return list(calls.order_by("-id").values_list("run_id", "sequence_no")[:_TRIED])
 
 
 def joined(shape: CallShape) -> str:
@@ -84,12 +156,11 @@ def _statement(*, within_run: bool) -> str:
     )
 
 
-def _row(app: str, run_id: UUID, number: int, shape: CallShape) -> Sequence[Any] | None:
-    length = sum(map(len, shape.texts))
-    if length > LONGEST:
-        return None
-    return run_id, number, _key(app, shape), length, joined(shape)
+def _row(run_id: UUID, number: int, asked: Asked) -> Sequence[Any]:
+    texts = joined(asked.shape) if asked.length <= LONGEST else mark(asked.shape)
+    return run_id, number, asked.key, min(asked.length, _FARTHEST), texts
 
 
-def _key(app: str, shape: CallShape) -> str:
-    return digest([app, shape.rigid])[:32]
+def _mark(under: str) -> str:
+    """How keys under an ignore list begin."""
+    return f"~{under[:8]}" if under else ""

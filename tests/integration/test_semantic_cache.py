@@ -6,6 +6,8 @@ import pytest
 
 from replay import cache
 from tests.replay_runs import Asks, Says, order_desk
+from traces import ignore_lists, tool_calls
+from traces.ignoring import IgnoreRule
 from traces.models import Run, ToolCall
 from traces.services import record, retention
 from traces.vocabulary import StepStatus
@@ -74,3 +76,49 @@ def test_calls_of_deleted_runs_are_no_hit() -> None:
         other.delete()
     assert answer(source, "what happens with lost parcel") is None
     assert ToolCall.objects.count() == 1
+
+
+LONG = " ".join(f"the parcel of customer {word} was lost on its way" for word in ("ada", "bo", "cy", "dee", "eve") * 12)
+
+
+def test_long_texts_are_found_in_other_runs_and_compared_as_they_were_made() -> None:
+    assert len(LONG) > tool_calls.LONGEST
+    source = recorded("a", {"query": "something else altogether"}, "no")
+    recorded("b", {"query": LONG.replace("lost", "delayed")}, "less alike")
+    best = recorded("c", {"query": LONG.replace("its way", "the way")}, "of the most alike")
+    recorded("d", {"query": "a quite different story of somebody else. " * 60}, "of another")
+    assert answer(source, LONG) == ("of the most alike", str(best.id))
+    assert answer(source, LONG + " not") is None
+    assert answer(source, "words of no kin to any other told here at all " * 60) is None
+
+
+def test_texts_just_beside_the_length_that_is_kept_find_one_another() -> None:
+    words = "what happens with lost parcels and who pays for them " * 40
+    kept, marked = words[:1990].strip(), words[:2040].strip()
+    source = recorded("a", {"query": "something else altogether"}, "no")
+    recorded("b", {"query": kept}, "kept")
+    assert answer(source, marked) is not None
+    other = recorded("c", {"query": marked}, "marked")
+    assert answer(other, kept) == ("marked", str(other.id))
+
+
+def test_what_an_ignore_list_leaves_out_is_not_compared_in_any_run() -> None:
+    source = recorded("a", {"query": "something else altogether", "request_id": "r-1"}, "no")
+    earlier = recorded("b", {**LOST, "request_id": "r-2"}, "a refund")
+    asked = {"query": "what happens with lost parcel", "request_id": "r-9"}
+    assert cache.similar(source, "search_policy", asked, 0.85) is None
+    row = ignore_lists.set_rules(app="desk", rules=[IgnoreRule(type="tool", pointer="/request_id")], by="ada")
+    ignore_lists.sign(row)
+    ignoring = ignore_lists.current("desk")
+    hit = cache.similar(source, "search_policy", asked, 0.85, ignoring)
+    assert hit is not None
+    assert (hit.output, hit.where["run"]) == ("a refund", str(earlier.id))
+    later = recorded("c", {**LOST, "request_id": "r-3"}, "a later refund")
+    held = ToolCall.objects.count()
+    ignore_lists.current("desk")
+    ignore_lists.current("desk")
+    assert ToolCall.objects.count() == held + 1  # each call once, however often the list is caught up with
+    newest = cache.similar(source, "search_policy", asked, 0.85, ignore_lists.current("desk"))
+    assert newest is not None
+    assert newest.where["run"] == str(later.id)
+    assert cache.similar(source, "search_policy", {**asked, "query": "when is it open"}, 0.85, ignoring) is None
