@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ def lookup(order_id: str, ctx: Context[Any, Any]) -> str:
         raise ValueError("there is no such order")
     if order_id == "die":
         os._exit(3)
+    if order_id == "hang":
+        time.sleep(600)
     return json.dumps({"id": order_id, "status": "found by mcp"})
 
 
