@@ -18,7 +18,7 @@ from replay.proving.atoms import Change
 from replay.proving.edited_messages import Edits
 from replay.proving.making import RUN_BOTH, Found, made_by, number, obj, untestable
 from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import StepType
+from traces.vocabulary import EdgeKind, StepType
 
 _PROMPT: Final = ("template", "template_id", "version", "variables")
 _QUERY: Final = ("query", "top_k", "filters", "embedding_profile")
@@ -106,6 +106,8 @@ def _unknown(found: Found, group: _Group) -> str:
         what = f"step {pair.step.sequence_no} ({pair.step.type} {pair.step.called})"
         if pair.step.type not in {StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT}:
             return f"it is used by {what}, which only the agent's own code computes"
+        if any(travel.kind is EdgeKind.HISTORY for travel in travels):
+            return f"{what} goes on with its conversation, and what else was said there came with it"
         if any(_fed_by_others(found, place, _message(travel.path), group.members) for travel in travels):
             return f"{what} was given it together with what other changes made"
         if _given(found, place, travels, group) is None:

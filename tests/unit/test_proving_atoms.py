@@ -202,6 +202,23 @@ def test_a_step_that_is_used_by_code_is_not_tried() -> None:
     assert "which only the agent's own code computes" in why
 
 
+def test_a_turn_that_only_one_run_has_is_not_tried_without_what_was_said_in_it() -> None:
+    def talk(*turns: str, answer: str) -> list[Given]:
+        history = [system(PROMPT), user("Hello?")]
+        steps = [agent(), model(list(history), said("Good morning to you, what can I do for you today?"))]
+        history.append(said("Good morning to you, what can I do for you today?"))
+        for turn in turns:
+            history.append(user(turn))
+            steps.append(model(list(history), said(f"I have heard that you say this to me: {turn}")))
+            history.append(said(f"I have heard that you say this to me: {turn}"))
+        history.append(user("Where is it?"))
+        return [*steps, model(list(history), said(answer)), output(answer)]
+
+    changes = separate(talk(answer="No."), talk("It is blue and broken.", answer="Yes."))
+    [why] = [one.atom.why_not for one in changes.changes.values() if one.atom.category == "structure"]
+    assert "goes on with its conversation" in why
+
+
 def test_a_prompt_that_tells_of_a_tool_needs_it_to_be_offered() -> None:
     base = run("No.", prompt="You are the desk.", tools=[SCHEMA])
     candidate = run("Yes.", prompt="You are the desk. Use issue_refund.", tools=[SCHEMA, PAY])
