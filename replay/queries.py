@@ -24,8 +24,7 @@ from replay.schemas import (
     Takeover,
     TextStreamed,
 )
-from traces.problems import NotFound
-from traces.queries import as_uuid
+from traces.queries import by_id
 from traces.schemas import LabelCounts
 
 Message = SessionChanged | StepsResolved | TextStreamed | AttemptChanged
@@ -37,11 +36,7 @@ _KINDS: Final[dict[str, type[StepsResolved] | type[TextStreamed] | type[AttemptC
 
 def find_session(ref: str | UUID) -> ReplaySession:
     """A session by id; raises `NotFound`."""
-    key = ref if isinstance(ref, UUID) else as_uuid(ref)
-    found = _sessions().filter(id=key).first() if key is not None else None
-    if found is None:
-        raise NotFound(f"there is no replay session {str(ref)!r}")
-    return found
+    return by_id(_sessions(), ref, "replay session")
 
 
 def session_view(session_id: UUID) -> SessionView:

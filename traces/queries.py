@@ -1,10 +1,10 @@
 """Reading runs, steps and provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
 
 from traces import bulk, store
 from traces.json_types import JSONObject
@@ -26,6 +26,16 @@ _DETAIL_COLUMNS: Final = (
 )  # fmt: skip
 _CALLS: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL)
 _EDGE_COLUMNS: Final = ("kind", "evidence", "consumer_path", "producer_path")
+_Row = TypeVar("_Row", bound=Model)
+
+
+def by_id(rows: QuerySet[_Row], ref: str | UUID, what: str) -> _Row:
+    """The one of these with the id; raises `NotFound`, where `what` says what was looked for."""
+    key = ref if isinstance(ref, UUID) else as_uuid(ref)
+    found = rows.filter(pk=key).first() if key is not None else None
+    if found is None:
+        raise NotFound(f"there is no {what} {str(ref)!r}")
+    return found
 
 
 def find_run(ref: str) -> Run:
@@ -121,11 +131,7 @@ def step_summaries(run: Run, *, after: int = 0, limit: int = MAX_STEPS) -> tuple
 
 def step_by_id(ref: str) -> Step:
     """A step with its run; raises `NotFound`."""
-    key = as_uuid(ref)
-    step = Step.objects.select_related("run").filter(id=key).first() if key else None
-    if step is None:
-        raise NotFound(f"there is no step {ref!r}")
-    return step
+    return by_id(Step.objects.select_related("run"), ref, "step")
 
 
 def step_by_span(span: str) -> Step:

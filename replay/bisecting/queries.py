@@ -18,17 +18,12 @@ from replay.bisecting.schemas import (
 )
 from replay.experiments.schemas import CheckResult
 from replay.models import Bisection, BisectionProbe
-from traces.problems import NotFound
-from traces.queries import as_uuid
+from traces.queries import by_id
 
 
 def find(ref: str | UUID) -> Bisection:
     """A bisection by id; raises `NotFound`."""
-    key = ref if isinstance(ref, UUID) else as_uuid(ref)
-    found = Bisection.objects.select_related("run").filter(id=key).first() if key is not None else None
-    if found is None:
-        raise NotFound(f"there is no bisection {str(ref)!r}")
-    return found
+    return by_id(Bisection.objects.select_related("run"), ref, "bisection")
 
 
 def view(bisection: Bisection) -> BisectionView:

@@ -8,17 +8,12 @@ from replay.models import Calibration
 from traces import ignore_lists
 from traces.ignoring import IgnoreRule
 from traces.models import IgnoreList
-from traces.problems import NotFound
-from traces.queries import as_uuid
+from traces.queries import by_id
 
 
 def find(ref: str | UUID) -> Calibration:
     """A calibration by id; raises `NotFound`."""
-    key = ref if isinstance(ref, UUID) else as_uuid(ref)
-    found = Calibration.objects.select_related("base", "candidate").filter(id=key).first() if key else None
-    if found is None:
-        raise NotFound(f"there is no calibration {str(ref)!r}")
-    return found
+    return by_id(Calibration.objects.select_related("base", "candidate"), ref, "calibration")
 
 
 def view(row: Calibration) -> CalibrationView:

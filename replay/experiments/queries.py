@@ -22,8 +22,7 @@ from replay.experiments.schemas import (
     Setting,
 )
 from replay.models import Attempt, Experiment, ExperimentRow
-from traces.problems import NotFound
-from traces.queries import as_uuid
+from traces.queries import by_id
 from traces.schemas import LabelCounts
 
 Message = ExperimentRowChanged | ExperimentChanged
@@ -31,11 +30,7 @@ Message = ExperimentRowChanged | ExperimentChanged
 
 def find(ref: str | UUID) -> Experiment:
     """An experiment by id; raises `NotFound`."""
-    key = ref if isinstance(ref, UUID) else as_uuid(ref)
-    found = Experiment.objects.select_related("source_run").filter(id=key).first() if key is not None else None
-    if found is None:
-        raise NotFound(f"there is no experiment {str(ref)!r}")
-    return found
+    return by_id(Experiment.objects.select_related("source_run"), ref, "experiment")
 
 
 def view(experiment: Experiment) -> ExperimentView:

@@ -5,17 +5,12 @@ from uuid import UUID
 from diffing.evidence_schemas import Findings
 from replay.models import Proof
 from replay.proving.schemas import ProofList, ProofProgress, ProofRequest, ProofView
-from traces.problems import NotFound
-from traces.queries import as_uuid
+from traces.queries import by_id
 
 
 def find(ref: str | UUID) -> Proof:
     """A proof by id; raises `NotFound`."""
-    key = ref if isinstance(ref, UUID) else as_uuid(ref)
-    found = Proof.objects.select_related("diff__base", "diff__candidate").filter(id=key).first() if key else None
-    if found is None:
-        raise NotFound(f"there is no proof {str(ref)!r}")
-    return found
+    return by_id(Proof.objects.select_related("diff__base", "diff__candidate"), ref, "proof")
 
 
 def of_diff(diff_id: UUID) -> ProofList:
