@@ -14,7 +14,7 @@ from cockpit.schemas import Access, Health, LoginRequest, Readiness
 from traces import artifact_files
 from traces.bodies import parsed
 from traces.problems import ProblemError
-from traces.schemas import Problem
+from traces.responses import PROBLEMS
 
 
 class UnknownToken(ProblemError):
@@ -80,7 +80,7 @@ class AccessView(APIView):
 
 
 class LoginView(APIView):
-    @extend_schema(operation_id="login", request=LoginRequest, responses={200: Access, 401: Problem})
+    @extend_schema(operation_id="login", request=LoginRequest, responses={200: Access, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Exchange an API token for a session cookie."""
         token = tokens.find(parsed(LoginRequest, request.data).token.strip())
