@@ -19,7 +19,9 @@ from replay import retrieval, tools
 from replay.hooks import configuration as hooks
 from replay.providers import configuration as providers
 
-_SECRET: Final = re.compile(r"//([^/@:]*)(:[^/@]*)?@")
+# A password may hold any sign, unescaped too; libraries also take one among the options.
+_PASSWORD: Final = re.compile(r"(//[^/@:]*):[^?]*@")
+_SECRET_OPTION: Final = re.compile(r"([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&]*", re.IGNORECASE)
 
 
 def effective() -> Configuration:
@@ -99,5 +101,5 @@ def _artifacts(options: dict[str, Any]) -> str:
 
 
 def _masked(url: str) -> str:
-    """A URL without the password in it."""
-    return _SECRET.sub(lambda found: f"//{found[1]}{':***' if found[2] else ''}@", url)
+    """A URL without the secrets in it."""
+    return _SECRET_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))
