@@ -6785,12 +6785,12 @@ export interface operations {
                     "application/json": components["schemas"]["Access"];
                 };
             };
-            401: {
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
