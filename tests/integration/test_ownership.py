@@ -246,7 +246,7 @@ def test_an_answer_that_comes_late_answers_what_the_operator_is_asked(server: Pr
     runner.execute(session.id)
     assert status(session) == "awaiting_operator"
     let_go.set()
-    slow.join(10)
+    slow.join(60)
     assert (status(session), session.question) == ("pending", None)
     runner.execute(session.id)
     assert status(session).startswith("completed")
@@ -269,7 +269,7 @@ def test_a_model_call_that_another_worker_has_made_meanwhile_is_not_stored_twice
     services.take_over(Everyone())
     runner.execute(session.id)
     let_go.set()
-    first.join(10)
+    first.join(60)
     assert status(session).startswith("completed")
     assert list(Attempt.objects.filter(sequence_no=3).values_list("status", flat=True).order_by("attempt")) == [
         "failed", "succeeded",
