@@ -255,13 +255,16 @@ def _set_fields(
 
 
 def with_both(one: JSONObject, other: JSONObject) -> JSONObject:
-    """Two entries of one step: further parameters, and what is left out, of both."""
-    both: JSONObject = {**one, **other}
-    if "parameters" in one and "parameters" in other:
-        both["parameters"] = {**_object(one["parameters"]), **_object(other["parameters"])}
-    if "unset" in one and "unset" in other:
-        both["unset"] = [*_names(one["unset"]), *_names(other["unset"])]
-    return both
+    """Two entries of one step: further parameters, and what is left out, of both; the other one wins."""
+    own = {**one, **other}
+    gone = [str(name) for name in _names(other.get("unset"))]
+    said = {*edited_names({**other, "unset": []})}
+    parameters = {**_object(one.get("parameters")), **_object(other.get("parameters"))}
+    unset = [name for name in map(str, _names(one.get("unset"))) if name not in said and name not in gone]
+    kept = {name: value for name, value in own.items() if name not in {*gone, "parameters", "unset"}}
+    parameters = {name: value for name, value in parameters.items() if name not in gone}
+    both: JSONObject = {**kept, **({"parameters": parameters} if parameters else {})}
+    return {**both, "unset": list[JSONValue]([*unset, *gone])} if unset or gone else both
 
 
 def edited_request(input: JSONObject, model: JSONObject) -> JSONObject:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
+from replay.edits import with_both
 from replay.experiments.schemas import AxisValue, ExperimentRequest, Setting
 from replay.overrides import Override, OverrideProfile
 from replay.schemas import PlanRefusal
@@ -123,7 +124,7 @@ def _onto(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
     both = {**earlier, **later}
     for name in _FIELDWISE:
         if name in earlier and name in later:
-            both[name] = {**(earlier[name] or {}), **(later[name] or {})}
+            both[name] = with_both(earlier[name] or {}, later[name] or {})
     if "messages" in earlier and "messages" in later:
         both["messages"] = [*(earlier["messages"] or []), *(later["messages"] or [])]
     if "output" in later:  # both say what the step answers

@@ -5,7 +5,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from replay.edits import apply_profile
+from replay.edits import apply_profile, with_both
 from replay.overrides import OverrideProfile
 from replay.world import Call
 from tests.replay_runs import ORDERS, TOOLS, order_desk
@@ -96,6 +96,14 @@ def test_a_plan_names_tools_and_arguments_among_what_changes() -> None:
     determinism = Replay(run=order_desk(), fork=1, entries=entries, policy=replay().policy).plan().determinism
     assert "tools" in determinism.critical_changes
     assert "tool arguments" in determinism.other_changes
+
+
+def test_of_two_entries_the_later_one_decides_what_is_set_and_what_is_left_out() -> None:
+    one: JSONObject = {"temperature": 1, "parameters": {"n": 2, "k": 1}, "unset": ["seed", "tools"]}
+    other: JSONObject = {"parameters": {"n": 3}, "unset": ["temperature"], "tools": []}
+    assert with_both(one, other) == {"parameters": {"n": 3, "k": 1}, "unset": ["seed", "temperature"], "tools": []}
+    assert with_both({"query": "a"}, {"top_k": 1}) == {"query": "a", "top_k": 1}
+    assert with_both({"parameters": {"n": 2}}, {"unset": ["n"]}) == {"unset": ["n"]}
 
 
 def test_one_name_is_set_or_left_out_but_not_both() -> None:
