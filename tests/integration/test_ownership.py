@@ -183,7 +183,7 @@ def test_a_worker_whose_session_another_has_by_now_gives_a_hanging_call_up(serve
     worker = in_thread(session)
     wait_for(server)
     ReplaySession.objects.filter(id=session.id).update(owner="another")
-    worker.join(5)
+    worker.join(10)
     assert not worker.is_alive()
     assert (status(session), session.owner) == ("running", "another")
     let_go.set()
