@@ -70,8 +70,9 @@ def similar(
     shape = shape_of(tool, ignoring.reduced(StepType.TOOL, tool, arguments))
     under = ignoring.digest if ignoring.touches(StepType.TOOL, tool) else ""
     asked = tool_calls.Asked(app=run.app, shape=shape, under=under)
+    long = _long(asked, tool, threshold, ignoring)
     for within in (run.id, None):
-        found = [*_kept(asked, threshold, within), *_long(asked, tool, threshold, ignoring, within)]
+        found = [*_kept(asked, threshold, within), *(one for one in long if within in {None, one[1][0]})]
         hits = (_hit(*place, score) for score, place in sorted(found, key=_score, reverse=True))
         if (hit := next(filter(None, hits), None)) is not None:
             return hit
@@ -88,15 +89,13 @@ def _kept(asked: tool_calls.Asked, threshold: float, run: UUID | None) -> list[_
     return [] if best is None else [(best[1], place) for place in tool_calls.places(asked, best[0], run=run)]
 
 
-def _long(
-    asked: tool_calls.Asked, tool: str, threshold: float, ignoring: Ignoring, run: UUID | None
-) -> list[_Place]:  # fmt: skip
+def _long(asked: tool_calls.Asked, tool: str, threshold: float, ignoring: Ignoring) -> list[_Place]:
     """Of the calls with long texts those that have most in common with this one, compared as they were made."""
-    marks = tool_calls.marks_alike(asked, threshold, run=run)
-    near = matching.nearest_marks(tool_calls.mark(asked.shape), marks) if marks else []
+    marks = tool_calls.marks_alike(asked, threshold)
+    near = matching.nearest_marks(tool_calls.mark(asked), marks) if marks else []
     found: list[_Place] = []
     for one in near:
-        for place in tool_calls.places_of_mark(asked, one, run=run):
+        for place in tool_calls.places_of_mark(asked, one):
             score = _alike(asked, tool, threshold, ignoring, place)
             found += [] if score is None else [(score, place)]
     return found

@@ -18,8 +18,8 @@ from traces.canonical import digest
 from traces.json_types import JSONValue
 
 Call = TypeVar("Call", bound=Hashable)
-_IN_COMMON: Final = 3  # places of two marks, below which their texts are not alike
-_LOOKED_AT: Final = 8  # long texts that are read for one
+_IN_COMMON: Final = 4  # places of two marks, below which their texts are not alike
+_LOOKED_AT: Final = 3  # long texts that are read for one
 
 
 @dataclass(frozen=True, kw_only=True)

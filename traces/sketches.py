@@ -22,3 +22,14 @@ def sketch(text: str) -> str:
         place, rest = value % PLACES, value // PLACES
         least[place] = min(least[place], rest)
     return "".join(chr(_FIRST + value % _LETTERS) for value in least)
+
+
+def written(number: int) -> str:
+    """A number below 400 million as two letters of the same kind."""
+    return "".join(chr(_FIRST + part) for part in (number % _LETTERS, number // _LETTERS))
+
+
+def read(letters: str) -> int:
+    """The number that two letters mean."""
+    low, high = (ord(letter) - _FIRST for letter in letters)
+    return low + high * _LETTERS

@@ -14,11 +14,11 @@ from traces.canonical import digest
 from traces.ignoring import Ignoring
 from traces.json_types import JSONValue
 from traces.models import Run, Step, ToolCall
-from traces.sketches import sketch
+from traces.sketches import PLACES, read, sketch, written
 from traces.vocabulary import Label, Reason, StepStatus, StepType
 
 LONGEST: Final = 2000  # characters of free text that are kept beside a call; of longer ones a mark is
-_FARTHEST: Final = 2**31 - 1  # the largest length that the column holds
+_FARTHEST: Final = 100_000_000  # characters: nothing that can be recorded is longer
 _KEY: Final = 32
 _COLUMNS: Final = ("run", "sequence_no", "key", "length", "texts")
 _MOST: Final = 20_000  # calls that are looked at for one
@@ -97,14 +97,15 @@ def alike(asked: Asked, least: float, *, run: UUID | None = None) -> list[str]:
     return _texts(asked, shortest, min(longest, LONGEST), run)
 
 
-def marks_alike(asked: Asked, least: float, *, run: UUID | None = None) -> list[str]:
+def marks_alike(asked: Asked, least: float) -> list[str]:
     """Of calls whose texts are too long to be kept: their marks, as `mark` makes them."""
     shortest, longest = _lengths(asked, least)
-    return _texts(asked, max(shortest, LONGEST + 1), longest, run) if longest > LONGEST else []
+    return _texts(asked, max(shortest, LONGEST + 1), longest, None) if longest > LONGEST else []
 
 
-def mark(shape: CallShape) -> str:
-    return sketch(joined(shape))
+def mark(asked: Asked) -> str:
+    """What stands for long texts: their sketch and their length, by which it is found again."""
+    return sketch(joined(asked.shape)) + written(asked.length)
 
 
 def _lengths(asked: Asked, least: float) -> tuple[int, int]:
@@ -129,9 +130,9 @@ def places(asked: Asked, texts: str, *, run: UUID | None = None) -> list[tuple[U
     return _places(ToolCall.objects.filter(key=asked.key, length=length, texts=texts), run)
 
 
-def places_of_mark(asked: Asked, found: str, *, run: UUID | None = None) -> list[tuple[UUID, int]]:
+def places_of_mark(asked: Asked, found: str) -> list[tuple[UUID, int]]:
     """The runs and steps of the calls with long texts that have this mark, the newest first."""
-    return _places(ToolCall.objects.filter(key=asked.key, length__gt=LONGEST, texts=found), run)
+    return _places(ToolCall.objects.filter(key=asked.key, length=read(found[PLACES:]), texts=found), None)
 
 
 def _places(calls: QuerySet[ToolCall], run: UUID | None) -> list[tuple[UUID, int]]:
@@ -157,7 +158,7 @@ def _statement(*, within_run: bool) -> str:
 
 
 def _row(run_id: UUID, number: int, asked: Asked) -> Sequence[Any]:
-    texts = joined(asked.shape) if asked.length <= LONGEST else mark(asked.shape)
+    texts = joined(asked.shape) if asked.length <= LONGEST else mark(asked)
     return run_id, number, asked.key, min(asked.length, _FARTHEST), texts
 
 

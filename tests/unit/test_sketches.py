@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traces.sketches import PLACES, sketch
+from traces.sketches import PLACES, read, sketch, written
 
 words = st.lists(st.integers(0, 5000).map(lambda number: f"word{number}"), min_size=300, max_size=500, unique=True)
 
@@ -29,3 +29,8 @@ def test_a_mark_has_one_letter_for_each_place_and_is_the_same_each_time() -> Non
 def test_texts_that_have_no_words_in_common_hardly_agree() -> None:
     one, other = (" ".join(f"{letter}{number}" for number in range(600)) for letter in "ab")
     assert agreeing(one, other) <= 2
+
+
+@given(st.integers(0, 100_000_000))
+def test_a_number_is_read_as_it_was_written(number: int) -> None:
+    assert read(written(number)) == number
