@@ -8,6 +8,7 @@ from diffing.evidence_schemas import Evidence
 from diffing.proved import counted, deciding
 from diffing.schemas import AlignedPair, Attribution, Brief, DiffReport, Relation, RunRef
 from diffing.text import shortened
+from diffing.wording import closed
 from traces.vocabulary import Reason, StepType
 
 _NAMED: Final = 3  # changes named in a line
@@ -64,7 +65,7 @@ def _changed(report: DiffReport) -> str:
     named += [cause.title for cause in found.supporting] if found.verdict == "no_effect" else []
     more = [f"{len(named) - _NAMED} more, listed below"] if len(named) > _NAMED else []
     first = "; ".join([_inner(name) if at else name for at, name in enumerate(named[:_NAMED])] + more)
-    said = [_closed(first), _differing(report.pairs), _outcome(report)]
+    said = [closed(first) if first else "", _differing(report.pairs), _outcome(report)]
     return " ".join(part for part in said if part)
 
 
@@ -78,11 +79,11 @@ def _outcome(report: DiffReport) -> str:
     )
     if " ".join(candidate.split())[:_KNOWN] in report.attribution.sentence:
         return ""
-    return _closed(f"The answer is “{shortened(candidate, _QUOTE)}” instead of “{shortened(base, _QUOTE)}”")
+    return closed(f"The answer is “{shortened(candidate, _QUOTE)}” instead of “{shortened(base, _QUOTE)}”")
 
 
 def _differing(pairs: list[AlignedPair]) -> str:
-    doing = [pair for pair in pairs if (pair.candidate or pair.base) and _type(pair) not in _HOLDERS] or pairs
+    doing = [pair for pair in pairs if _type(pair) not in _HOLDERS] or pairs
     counts = Counter(pair.relation for pair in doing)
     both = counts["same"] + counts["changed"] + counts["moved"]
     said = [f"Of {both:,} step{'' if both == 1 else 's'} in both runs, {counts['changed']:,} differ"]
@@ -220,10 +221,6 @@ def _next(report: DiffReport) -> str:
     if found.verdict == "inconclusive":
         return "Compare two runs of one agent at the same work."
     return "Nothing is open; the replays that show it are listed below."
-
-
-def _closed(text: str) -> str:
-    return text if not text or text.endswith((".”", "?”", "!”", "…”")) else f"{text}."
 
 
 def _inner(text: str) -> str:
