@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field, StrictBool
+from pydantic import Field, StrictBool, model_validator
 
 from replay.overrides import OverrideProfile, StepRef
 from replay.policy import Policy
@@ -278,3 +278,11 @@ class ToolChoice(Schema):
 
 class ToolChoices(Schema):
     decisions: Annotated[list[ToolChoice], Field(max_length=10_000)]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> "ToolChoices":
+        names = [choice.name for choice in self.decisions]
+        if len(set(names)) < len(names):
+            twice = next(name for at, name in enumerate(names) if name in names[:at])
+            raise ValueError(f"{twice!r} is decided twice")
+        return self

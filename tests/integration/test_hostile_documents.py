@@ -74,3 +74,9 @@ def test_a_detail_quotes_no_more_than_one_reads(client: Client) -> None:
     answer = post(client, "/replays/preview", {"run": "x" * 100_000})
     assert answer.status_code == 404
     assert len(answer.content) < 3_000
+
+
+def test_a_tool_is_decided_once_in_a_request(client: Client) -> None:
+    decisions = [{"name": "pay", "safe": True}, {"name": "pay", "safe": False}]
+    answer = client.put("/api/v1/tools", {"decisions": decisions}, content_type="application/json")
+    assert (answer.status_code, answer.json()["detail"]) == (422, "'pay' is decided twice")
