@@ -1,4 +1,4 @@
-import { Button, Loader, Modal, NumberInput, TextInput } from "@mantine/core";
+import { Button, Loader, Modal, NumberInput, Select, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -6,6 +6,9 @@ import { useNavigate } from "@tanstack/react-router";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useRef, useState, type ReactElement } from "react";
 import { bisectionPlanQuery, startBisection, type Bisected, type SparseBisection } from "@/api/bisections";
+import { policiesQuery, profilesQuery } from "@/api/library";
+import { sessionQuery } from "@/api/replays";
+import { runQuery } from "@/api/runs";
 import type { BisectPlan } from "@/api/schema";
 import { ChecksEditor } from "@/components/checks/ChecksEditor";
 import { checksOf, checksProblem, type CheckDraft } from "@/components/checks/draft";
@@ -14,14 +17,25 @@ import { modelOf } from "@/pages/experiments/draft";
 import { sentence } from "@/pages/run/fork/words";
 import { paths } from "@/paths";
 import classes from "./Bisect.module.css";
+import { policyChoices, profileChoices, type Choice } from "./choices";
+
+interface Props {
+  subject: Bisected;
+  /** The run whose changes and policy can be taken over, where a replay made it. */
+  ofRun: string;
+  onClose: () => void;
+}
 
 /** What must hold, how often each step is tried, and the price of it all before anything runs. */
-export function BisectDialog({ subject, onClose }: { subject: Bisected; onClose: () => void }): ReactElement {
+export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
   const navigate = useNavigate();
   const [checks, setChecks] = useState<CheckDraft[]>([{ kind: "contains", text: "" }]);
   const [samples, setSamples] = useState(3);
   const [maxCalls, setMaxCalls] = useState<number | null>(null);
   const [model, setModel] = useState("");
+  const [profile, setProfile] = useState<string | null>(null);
+  const [policy, setPolicy] = useState<string | null>(null);
+  const known = useChoices(ofRun);
   const said = checksOf(checks);
   const problem = checksProblem(checks);
   const request: SparseBisection = {
@@ -29,7 +43,8 @@ export function BisectDialog({ subject, onClose }: { subject: Bisected; onClose:
     samples,
     reproduce: samples,
     confirm: Math.max(samples, 5),
-    ...(model.trim() && { overrides: { overrides: [inOtherWords(model)] } }),
+    ...(profile ? { overrides: profile } : model.trim() && { overrides: { overrides: [inOtherWords(model)] } }),
+    ...(policy && { policy }),
     ...(maxCalls !== null && { budget: { max_live_calls: maxCalls } }),
   };
   const [settled] = useDebouncedValue(request, 300);
@@ -73,8 +88,9 @@ export function BisectDialog({ subject, onClose }: { subject: Bisected; onClose:
           />
           <TextInput
             label="Model that answers afresh"
-            placeholder="as recorded"
-            value={model}
+            placeholder={profile ? "as the changes say" : "as recorded"}
+            disabled={profile !== null}
+            value={profile ? "" : model}
             onChange={(event) => setModel(event.currentTarget.value)}
           />
           <NumberInput
@@ -85,6 +101,10 @@ export function BisectDialog({ subject, onClose }: { subject: Bisected; onClose:
             allowDecimal={false}
             onChange={(value) => setMaxCalls(value === "" ? null : Number(value))}
           />
+        </div>
+        <div className={classes.fields}>
+          <Stored label="Changes in every probe" none="none" choices={known.profiles} onChange={setProfile} />
+          <Stored label="Policy" none="the usual one" choices={known.policies} onChange={setPolicy} />
         </div>
         <div aria-live="polite" aria-busy={plan.isFetching}>
           {problem && <p className="failed">{problem}</p>}
@@ -106,6 +126,37 @@ export function BisectDialog({ subject, onClose }: { subject: Bisected; onClose:
         </Button>
       </div>
     </Modal>
+  );
+}
+
+function useChoices(ofRun: string): { profiles: Choice[]; policies: Choice[] } {
+  const made = useQuery(runQuery(ofRun)).data?.session_id ?? "";
+  const session = useQuery({ ...sessionQuery(made), enabled: made !== "" }).data;
+  return {
+    profiles: profileChoices(useQuery(profilesQuery).data, session),
+    policies: policyChoices(useQuery(policiesQuery).data, session),
+  };
+}
+
+interface StoredProps {
+  label: string;
+  none: string;
+  choices: Choice[];
+  onChange: (digest: string | null) => void;
+}
+
+/** One of the documents that there are; disabled where there is none. */
+function Stored({ label, none, choices, onChange }: StoredProps): ReactElement {
+  return (
+    <Select
+      label={label}
+      placeholder={none}
+      description={choices.length === 0 ? "Nothing is stored under a name yet." : undefined}
+      data={choices}
+      disabled={choices.length === 0}
+      clearable
+      onChange={onChange}
+    />
   );
 }
 

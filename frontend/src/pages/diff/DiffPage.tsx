@@ -67,7 +67,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
         </Button>
       </div>
       {sharing && <ShareDialog diff={report.id} onClose={share.close} />}
-      {asking && <BisectDialog subject={{ diff: report.id }} onClose={bisecting.close} />}
+      {asking && <BisectDialog subject={{ diff: report.id }} ofRun={report.candidate.id} onClose={bisecting.close} />}
     </header>
   );
 }

@@ -53,7 +53,7 @@ export function RunTools({ run }: { run: RunDetail }): ReactElement {
           ))}
         </Menu.Dropdown>
       </Menu>
-      {asking && <BisectDialog subject={{ run: run.id }} onClose={dialog.close} />}
+      {asking && <BisectDialog subject={{ run: run.id }} ofRun={run.id} onClose={dialog.close} />}
     </>
   );
 }

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import type { SessionView, PolicyList, ProfileList } from "@/api/schema";
+import { policyChoices, profileChoices } from "./choices";
+
+const stored = {
+  profiles: [
+    { digest: "p1", names: ["brief"] },
+    { digest: "p2", names: [] },
+  ],
+} as unknown as ProfileList;
+const session = {
+  overrides: { overrides: [{}] },
+  overrides_digest: "p1",
+  policy_digest: "q1",
+} as unknown as SessionView;
+
+test("what a replay changed is offered beside what is stored by name", () => {
+  expect(profileChoices(stored, { ...session, overrides_digest: "p9" })).toEqual([
+    { value: "p9", label: "the changes of this replay" },
+    { value: "p1", label: "brief" },
+  ]);
+});
+
+test("a stored profile that is the replay's own is offered once", () => {
+  expect(profileChoices(stored, session)).toEqual([{ value: "p1", label: "brief (the changes of this replay)" }]);
+});
+
+test("a recording, and a replay without changes, offer only what is stored", () => {
+  const unchanged = { ...session, overrides: { overrides: [] } } as unknown as SessionView;
+  expect(profileChoices(stored, undefined)).toEqual([{ value: "p1", label: "brief" }]);
+  expect(profileChoices(undefined, unchanged)).toEqual([]);
+  expect(policyChoices({ policies: [] } as unknown as PolicyList, session)).toEqual([
+    { value: "q1", label: "the policy of this replay" },
+  ]);
+});
