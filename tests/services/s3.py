@@ -18,9 +18,7 @@ from tests.services.processes import free_port, scratch_folder, start, stop
 BUCKET = "artifacts"
 _REGION = "eu-central-1"
 _UNCHECKED = 4  # requests: the ones that make the account below
-_MAY = (
-    '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::*"}]}'
-)
+_MAY = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::*"}]}'
 
 
 class Door:
