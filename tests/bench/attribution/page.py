@@ -37,13 +37,14 @@ anything.
 two recordings that differ although only words were changed that mean nothing.
 
 **Track C, real recordings.** Pairs of recordings of one task, of which one did the task and the other did not. *Same*:
-repeats of one configuration, as their importer would declare them: the task, the configuration, and which try it was.
-No task has four and four recordings of a configuration, so no repeats can tell; but where two tries differ in nothing
-that anybody set, it was chance, and the product says so without a probe. *Undeclared* is what the diff says of the same
-pairs when all of that is left out: it then takes the simulated user's first words for what they seem, another input,
-and never claims more than `low`. *Swap*: two configurations, whose prompts these files do not hold; the product has to
-see that they are declared to be different, and must not call that chance. Over tasks, repeating a configuration means
-to look up its recording of another task; ten of them are too few to tell these configurations apart.
+repeats of one configuration that say so: the task, the configuration, and which try it was (in one of the two files,
+three batches of one configuration first have to be given one name). No task has four and four recordings of a
+configuration, so no repeats can tell; but where two tries differ in nothing that anybody set, it was chance, and the
+product says so without a probe. *Undeclared* is what the diff says of the same pairs when all of that is left out: it
+then takes the simulated user's first words for what they seem, another input, and never claims more than `low`. *Swap*:
+two configurations, whose prompts these files do not hold; the product has to see that they are declared to be
+different, and must not call that chance. Over tasks, repeating a configuration means to look up its recording of
+another task; ten of them are too few to tell these configurations apart.
 
 **Track D, labelled failures.** People's labels are no counterfactual causes, and the reference runs come from other
 agents with other prompts: secondary, beside its floors. What a diff names first is then the other configuration, which
