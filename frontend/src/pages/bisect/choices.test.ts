@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SessionView, PolicyList, ProfileList } from "@/api/schema";
+import type { SessionView, ProfileList } from "@/api/schema";
 import { policyChoices, profileChoices } from "./choices";
 
 const stored = {
@@ -29,7 +29,7 @@ test("a recording, and a replay without changes, offer only what is stored", () 
   const unchanged = { ...session, overrides: { overrides: [] } } as unknown as SessionView;
   expect(profileChoices(stored, undefined)).toEqual([{ value: "p1", label: "brief" }]);
   expect(profileChoices(undefined, unchanged)).toEqual([]);
-  expect(policyChoices({ policies: [] } as unknown as PolicyList, session)).toEqual([
+  expect(policyChoices({ policies: [] }, session)).toEqual([
     { value: "q1", label: "the policy of this replay" },
   ]);
 });
