@@ -212,3 +212,17 @@ def test_from_a_failed_run_to_the_step_that_committed_it(open_cockpit: OpenCockp
     cockpit.page.get_by_role("link", name="Diff the two").click()
     cockpit.page.wait_for_url(re.compile("/diffs/"))
     expect(cockpit.page.get_by_label("Verdict")).to_be_visible()
+
+
+def test_a_token_is_made_shown_once_and_revoked(open_cockpit: OpenCockpit) -> None:
+    cockpit = open_cockpit("/settings")
+    page = cockpit.page
+    cockpit.button("New token").click()
+    page.get_by_label("Name").fill("nightly")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Copy it now: it is not shown again")).to_have_value(re.compile("^fp_"))
+    page.keyboard.press("Escape")
+    row = page.get_by_role("row").filter(has_text="nightly")
+    expect(row).to_contain_text("viewer")
+    cockpit.button("Revoke nightly").click()
+    expect(row).to_have_count(0)
