@@ -29,7 +29,5 @@ test("a recording, and a replay without changes, offer only what is stored", () 
   const unchanged = { ...session, overrides: { overrides: [] } } as unknown as SessionView;
   expect(profileChoices(stored, undefined)).toEqual([{ value: "p1", label: "brief" }]);
   expect(profileChoices(undefined, unchanged)).toEqual([]);
-  expect(policyChoices({ policies: [] }, session)).toEqual([
-    { value: "q1", label: "the policy of this replay" },
-  ]);
+  expect(policyChoices({ policies: [] }, session)).toEqual([{ value: "q1", label: "the policy of this replay" }]);
 });
