@@ -3,7 +3,7 @@ import type { JsonValue, ModelOverride } from "@/api/schema";
 import type { ModelInput } from "../step/content";
 
 type JsonObject = Record<string, JsonValue>;
-export type RequestFields = Pick<ModelOverride, "tools" | "response_format" | "parameters" | "unset">;
+type RequestFields = Pick<ModelOverride, "tools" | "response_format" | "parameters" | "unset">;
 export type RequestEdits = { [F in keyof RequestFields]?: RequestFields[F] | undefined };
 
 /** Parameters that have a field of their own. */
