@@ -261,7 +261,8 @@ class Watch:
 
     def _unwanted(self) -> bool:
         row = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.calls.session.id)
-        return bool(row[0]) or row[1] != self.calls.execution.owner
+        # What another worker would not ask again is waited for: the answer may still come.
+        return bool(row[0]) or (self.again and row[1] != self.calls.execution.owner)
 
 
 class _Stream(Watch):

@@ -245,6 +245,7 @@ def test_an_answer_that_comes_late_answers_what_the_operator_is_asked(server: Pr
     services.take_over(Everyone())
     runner.execute(session.id)
     assert status(session) == "awaiting_operator"
+    time.sleep(1.0)  # the worker looks whether the call is still wanted
     let_go.set()
     slow.join(60)
     assert (status(session), session.question) == ("pending", None)
