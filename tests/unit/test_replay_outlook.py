@@ -20,7 +20,7 @@ MODELS: JSONValue = {"type": "model"}
 CELLS: list[list[JSONValue]] = [
     [],
     [{"match": MODELS, "model": {"model": "dear"}}],
-    [{"match": MODELS, "model": {"model": "cheap", "temperature": 0}}, {"match": {"step": 2}, "prompt": {"system": "X"}}],
+    [{"match": MODELS, "model": {"model": "cheap"}}, {"match": {"step": 2}, "prompt": {"system": "X"}}],
     [{"match": MODELS, "model": {"model": "unserved"}}],
     [{"match": {"type": "tool"}, "tool": {"output": "said by hand"}}],
     [{"match": {"step": 2}, "output": "said by hand"}],
