@@ -109,7 +109,7 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
         <div aria-live="polite" aria-busy={plan.isFetching}>
           {problem && <p className="failed">{problem}</p>}
           {!problem && said.length === 0 && <p className="muted">Say what a good run does, to see the price.</p>}
-          {ready && plan.isFetching && !plan.data && <Loader size={12} role="status" aria-label="Planning" />}
+          {ready && plan.isFetching && !plan.data && <Loader size={12} role="img" aria-label="Planning" />}
           {ready && plan.error && <p className="failed">{plan.error.message}</p>}
           {ready && !plan.error && plan.data && <Outlook plan={plan.data} />}
         </div>

@@ -130,7 +130,7 @@ function Offer({ diff }: { diff: string }): ReactElement | null {
       </p>
       {running && data.session ? (
         <span className={classes.links}>
-          <Loader size={13} role="status" aria-label="Replaying without the changes" />
+          <Loader size={13} role="img" aria-label="Replaying without the changes" />
           <Link {...paths.replay(data.session.id)}>Replaying without the changes</Link>
         </span>
       ) : (

@@ -62,7 +62,7 @@ export function Price({ run, fork, base, draft, onChange }: Props): ReactElement
       <Limits draft={draft} onChange={onChange} />
       <div className="bar">
         <h2>Price of the whole</h2>
-        {stale && problem === null && <Loader size={11} role="status" aria-label="Planning" />}
+        {stale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
       </div>
       {problem ? (
         <p className="failed" role="alert">

@@ -39,7 +39,7 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
         <div className={classes.outlook} aria-busy={stale}>
           <div className="bar">
             <h2>What it would take</h2>
-            {stale && problem === null && <Loader size={11} role="status" aria-label="Planning" />}
+            {stale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
           </div>
           {problem && <p className="muted">{problem}</p>}
           {!problem && plan.error && (

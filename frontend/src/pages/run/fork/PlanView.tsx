@@ -29,7 +29,7 @@ export function PlanView({ fork, orphans, onSelect }: Props): ReactElement {
     <section className={classes.plan} aria-label="Plan" aria-busy={stale} tabIndex={0}>
       <div className="bar">
         <b>Plan</b>
-        {stale && <Loader size={11} role="status" aria-label="Planning" />}
+        {stale && <Loader size={11} role="img" aria-label="Planning" />}
         <span className="grow" />
         {plan && <span className="muted num">{planPrice(plan)}</span>}
       </div>

@@ -84,7 +84,7 @@ export function StepsPanel(props: Props): ReactElement {
         <span className="muted num">
           {isFilterOn(quiet) ? `${count(rows.length)} of ${count(steps.length)}` : count(steps.length)}
         </span>
-        {props.partial && <Loader size={11} role="status" aria-label="Loading the other steps" />}
+        {props.partial && <Loader size={11} role="img" aria-label="Loading the other steps" />}
         <span className="grow" />
         <Tool
           label={errors > 0 ? `Next of ${count(errors)} errors ( e )` : "No step failed"}
