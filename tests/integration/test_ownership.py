@@ -183,7 +183,7 @@ def test_a_worker_whose_session_another_has_by_now_gives_a_hanging_call_up(serve
     worker = in_thread(session)
     wait_for(server)
     ReplaySession.objects.filter(id=session.id).update(owner="another")
-    worker.join(10)
+    worker.join(5)
     assert not worker.is_alive()
     assert (status(session), session.owner) == ("running", "another")
     let_go.set()
@@ -247,7 +247,7 @@ def test_an_answer_that_comes_late_answers_what_the_operator_is_asked(server: Pr
     assert status(session) == "awaiting_operator"
     time.sleep(1.0)  # the worker looks whether the call is still wanted
     let_go.set()
-    slow.join(60)
+    slow.join(10)
     assert (status(session), session.question) == ("pending", None)
     runner.execute(session.id)
     assert status(session).startswith("completed")
@@ -270,7 +270,7 @@ def test_a_model_call_that_another_worker_has_made_meanwhile_is_not_stored_twice
     services.take_over(Everyone())
     runner.execute(session.id)
     let_go.set()
-    first.join(60)
+    first.join(10)
     assert status(session).startswith("completed")
     assert list(Attempt.objects.filter(sequence_no=3).values_list("status", flat=True).order_by("attempt")) == [
         "failed", "succeeded",

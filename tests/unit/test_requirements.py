@@ -42,6 +42,6 @@ def test_every_module_of_the_product_loads_with_the_locked_packages_alone(tmp_pa
     settings = {"DJANGO_SETTINGS_MODULE": "cockpit.settings", "FORKPOINT_HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", _DEPLOYED], env={**os.environ, **settings, **distributed}, cwd=ROOT,
-        capture_output=True, text=True, timeout=300,
+        capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
