@@ -93,6 +93,14 @@ def test_one_of_several_workers_gets_a_session(server: ProviderServer) -> None:
     assert len(server.seen) == Attempt.objects.count() == 1
 
 
+def test_a_session_that_is_in_other_hands_or_has_ended_is_not_claimed() -> None:
+    session = launch()
+    assert [ownership.claim(session.id, owner) for owner in ("first", "second")] == [True, False]
+    ReplaySession.objects.filter(id=session.id).update(status="cancelled")
+    assert not ownership.claim(session.id, "third")
+    assert (status(session), session.owner) == ("cancelled", "first")
+
+
 @pytest.mark.parametrize("hours", [-5, 0, 5])
 def test_a_beating_worker_is_alive_whatever_its_clock_says(hours: int) -> None:
     session, now = launch(), [0.0]
