@@ -45,7 +45,7 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
 
 def replayed(fork: Replay, *, live: bool) -> tuple[ReplaySession, SessionView]:
     run = Run.objects.get(id=record(dataclasses.replace(fork.run, external_id=str(uuid4()), app=str(uuid4()))).run_id)
-    allow: list[Any] = [kind for kind in fork.policy.allow if kind != "tool"]  # nobody has reviewed the tools
+    allow: list[Any] = [kind for kind in fork.policy.allow if kind == "model"]  # no tool is reviewed, nothing searches
     allow = allow if live else []
     order = fork.policy.order if allow else "reuse"
     policy = fork.policy.model_copy(update={"allow": allow, "order": order, "fallback": "simulate"})
