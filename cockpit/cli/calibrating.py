@@ -53,5 +53,9 @@ def _show(found: dict[str, Any]) -> None:
             Text(confused or "nothing"), Text(values),
         )  # fmt: skip
     console.print(shown)
+    if found["left_out"]:
+        output.note(f"{found['left_out']} more pairs of calls that differ were not looked at")
+    if found["unchecked"]:
+        output.note(f"{found['unchecked']} more calls were not looked at for what would be confused")
     if found["left"]:
         output.note(f"{len(found['left'])} other differences say something and are never left out")

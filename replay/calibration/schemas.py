@@ -79,6 +79,7 @@ class CalibrationView(Schema):
     proposals: list[Proposal]
     left: list[Difference]
     left_out: int  # differing pairs beyond the limit, which were not looked at
+    unchecked: int  # calls beyond the limit, which may collide and were not looked at
     current: "IgnoreListView | None"  # the app's list as it is now
 
 

@@ -102,9 +102,11 @@ def _compared(base: Run, candidate: Run) -> dict[str, Any]:
     differing = [(one, other) for one, other in calls if one.signature != other.signature]
     looked_at = differing[:_MOST_PAIRS]
     outcome = proposal.propose([pair for pair in _pairs(looked_at) if pair[0].called == pair[1].called])
-    proposals = proposal.with_collisions(outcome.proposals, _touched(outcome, sides[0].steps, sides[1].steps))
+    touched = _touched(outcome, sides[0].steps, sides[1].steps)
+    proposals = proposal.with_collisions(outcome.proposals, _opened(touched[:_MOST_CALLS]))
     return {
         "compared": len(calls), "differing": len(differing), "left_out": len(differing) - len(looked_at),
+        "unchecked": len(touched[_MOST_CALLS:]),
         "unified": [pair.model_dump(mode="json") for pair in outcome.unified],
         "proposals": [each.model_dump(mode="json") for each in proposals],
         "left": [each.model_dump(mode="json") for each in outcome.left],
@@ -118,13 +120,16 @@ def _pairs(pairs: Sequence[tuple[SideStep, SideStep]]) -> Iterator[tuple[Made, M
             yield _made("base", base, held[base.input_ref]), _made("candidate", candidate, held[candidate.input_ref])
 
 
-def _touched(outcome: Outcome, base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Made]:
+def _touched(outcome: Outcome, base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[tuple[str, SideStep]]:
     """The calls for which the proposals are, of both runs."""
     kinds = {each.rule.type for each in outcome.proposals}
     steps = [("base", step) for step in base] + [("candidate", step) for step in candidate]
-    wanted = [(side, step) for side, step in steps if step.type in kinds and step.input_ref][:_MOST_CALLS]
-    held = store.available([step.input_ref for _, step in wanted])
-    return [_made(side, step, held[step.input_ref]) for side, step in wanted if step.input_ref in held]
+    return [(side, step) for side, step in steps if step.type in kinds and step.input_ref]
+
+
+def _opened(calls: Sequence[tuple[str, SideStep]]) -> list[Made]:
+    held = store.available([step.input_ref for _, step in calls])
+    return [_made(side, step, held[step.input_ref]) for side, step in calls if step.input_ref in held]
 
 
 def _made(side: str, step: SideStep, input: JSONValue) -> Made:

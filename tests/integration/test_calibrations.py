@@ -56,6 +56,13 @@ def test_what_differs_without_meaning_is_proposed_with_its_evidence(client: Clie
     assert client.get(f"/api/v1/calibrations/{found['id']}").json() == found
 
 
+def test_what_was_not_looked_at_is_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("replay.calibration.services._MOST_PAIRS", 1)
+    monkeypatch.setattr("replay.calibration.services._MOST_CALLS", 1)
+    found = calibrated(client, desk("a", ONE), desk("b", TWO))
+    assert (found["differing"], found["left_out"], found["unchecked"]) == (2, 1, 1)
+
+
 def test_the_same_two_runs_again_give_the_same_calibration(client: Client) -> None:
     runs = desk("a", ONE), desk("b", TWO)
     assert calibrated(client, *runs)["id"] == calibrated(client, *runs)["id"]

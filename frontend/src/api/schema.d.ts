@@ -1830,6 +1830,8 @@ export interface components {
             left: components["schemas"]["Difference"][];
             /** Left Out */
             left_out: number;
+            /** Unchecked */
+            unchecked: number;
             current: components["schemas"]["IgnoreListView"] | null;
         };
         /**

@@ -89,8 +89,11 @@ function Proposals({ calibration, held }: { calibration: CalibrationView; held: 
   );
 }
 
-function summary({ compared, differing, unified, left_out: leftOut }: CalibrationView): string {
-  const looked = leftOut > 0 ? ` The first ${differing - leftOut} of them were looked at.` : "";
+function summary(calibration: CalibrationView): string {
+  const { compared, differing, unified, left_out: leftOut, unchecked } = calibration;
+  const looked =
+    (leftOut > 0 ? ` The first ${differing - leftOut} of them were looked at.` : "") +
+    (unchecked > 0 ? ` Whether different calls become one was not looked at for ${counted(unchecked, "call")}.` : "");
   if (differing === 0) return `Their ${counted(compared, "call")} are the same: nothing needs to be left out.`;
   return `Of ${counted(compared, "call")}, ${differing} differ; leaving out all fields below makes ${unified.length} of them equal.${looked}`;
 }
