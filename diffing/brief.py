@@ -1,11 +1,11 @@
 """What a reader who knows nothing else needs first: what is compared, what changed, how sure, and what to do. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from diffing.evidence_schemas import Evidence
-from diffing.proved import counted, deciding
+from diffing.proved import counted, deciding, has_proved, kept, skipped
 from diffing.schemas import AlignedPair, Attribution, Brief, DiffReport, Relation, RunRef
 from diffing.text import shortened
 from diffing.wording import closed
@@ -131,21 +131,29 @@ def _proved(found: Evidence) -> str:
 _SHOWN: Final = {
     ("single", "high"): "Shown by replaying, both ways: with this change alone the base comes out as the candidate, "
     "and without it the candidate does not.",
-    ("joint", "medium"): "Shown by replaying: these changes together make the base come out as the candidate, fewer "
-    "of them do not.",
-    ("over_determined", "medium"): "Shown by replaying: each of these causes is enough by itself, so taking one of "
-    "them back changes nothing.",
+    ("joint", "medium"): "Shown by replaying, once each: these changes together make the base come out as the "
+    "candidate, and fewer of them do not.",
+    ("over_determined", "medium"): "Shown by replaying, once each: each of these causes is enough by itself, so taking "
+    "one of them back changes nothing.",
     ("noise", "noise"): "Both runs were repeated unchanged, and differ from themselves as much as from each other.",
 }
 
 
+_RULED_OUT: Final = 0.01
+_ONE_PAIR: Final = (
+    " This holds for these two recorded runs: every answer that was needed is recorded, and no model was asked again."
+)
+
+
 def _chance(found: Evidence) -> str:
     gate = found.noise
-    if gate.p is None or found.verdict == "noise":
-        return ""
-    rate = f"repeated unchanged, the base came out otherwise {gate.base_flips} of {gate.base_n} times"
-    odds = "unlikely" if gate.status == "rejected" else "not ruled out"
-    return f" That chance does this is {odds} (p = {gate.p:.2g}): {rate}."
+    if gate.p is None:
+        return _ONE_PAIR if has_proved(found) and not found.live_calls and skipped(found) <= 0 else ""
+    rate = f"{kept(gate)} (p = {gate.p:.2g})."
+    if found.verdict == "noise":
+        return f" {rate}"
+    odds = "ruled out" if gate.p < _RULED_OUT else "unlikely" if gate.status == "rejected" else "not ruled out"
+    return f" Chance is {odds}: repeated with nothing changed, {rate}"
 
 
 def _observed(report: DiffReport, found: Attribution) -> str:
@@ -216,11 +224,37 @@ def _next(report: DiffReport) -> str:
     found = report.attribution
     if found.verdict in {"no_difference", "no_effect"}:
         return "Nothing, unless the answer should have been another one."
+    tried = deciding(report.evidence) or _newest(report.evidence)
+    if tried is not None and tried.cheapest_experiment is not None:
+        return f"{tried.cheapest_experiment.text}{_PROVE if tried.cheapest_experiment.replays else ''}"
     if found.cheapest_experiment:
-        return f"{found.cheapest_experiment} “Prove it” on this diff does that."
+        return f"{found.cheapest_experiment}{_PROVE}{_CHANCE}"
     if found.verdict == "inconclusive":
         return "Compare two runs of one agent at the same work."
-    return "Nothing is open; the replays that show it are listed below."
+    return "Nothing is open." if tried is None else _settled(tried)
+
+
+_PROVE: Final = " In Forkpoint, “Prove it” on this diff does that."
+_CHANCE: Final = " Where a model gave the answer, it also repeats both runs, about 10 replays more, to rule out chance."
+
+
+def _newest(evidence: Sequence[Evidence]) -> Evidence | None:
+    """What was tried last about the answer, and settled nothing."""
+    return next((one for one in reversed(evidence) if one.question.kind.startswith("answer")), None)
+
+
+def _settled(found: Evidence) -> str:
+    """What is left to do where no replay can tell more."""
+    if found.verdict == "noise" and not found.noise.base_n:
+        return "Nothing is open. How often it comes out so, repeats would say."
+    if found.verdict == "noise":
+        rare = found.noise.base_n == found.noise.base_flips
+        poor = "no repeat of the base gave the answer that it is compared by, so take a typical run as the base; and "
+        return f"There is no cause to look for in these two runs: {poor if rare else ''}compare many runs, not two."
+    if found.verdict in {"joint", "over_determined"}:
+        return "Every combination that was needed was tried, once each; the replays are listed below."
+    more = "; it does not take those that could not run" if skipped(found) > 0 else ""
+    return f"Nothing is open; the replays that show it are listed below{more}."
 
 
 def _inner(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 from uuid import UUID
 
-from diffing.evidence_schemas import AtomEvidence, Evidence, EvidenceQuestion, Findings
+from diffing.evidence_schemas import AtomEvidence, Evidence, EvidenceQuestion, Findings, NoiseGate
 from diffing.schemas import Attribution, Cause, DiffReport, PathLink
 from diffing.terms import Confidence
 from diffing.wording import SUSPECTED
@@ -15,12 +15,14 @@ from traces.json_types import JSONValue
 _ANSWER: Final = ("answer", "answer_exact", "answer_facts")
 _STRENGTH: Final[dict[Confidence, int]] = {"high": 3, "noise": 2, "medium": 1, "low": 0}
 
+_SETTLED: Final = frozenset({"candidate", "base", "other"})
+
 # By whether the change is enough, and whether it is needed.
 _SHOWN: Final[dict[tuple[bool, bool], str]] = {
-    (True, True): "Replays show it both ways: this change alone makes the base come out as the candidate, and without "
-    "it the candidate does not.",
-    (True, False): "Replays show one way: this change alone makes the base come out as the candidate.",
-    (False, True): "Replays show one way: without this change the candidate comes out otherwise.",
+    (True, True): "show it both ways: with this change alone the base comes out as the candidate, and without it the "
+    "candidate does not.",
+    (True, False): "show it one way: with this change alone the base comes out as the candidate.",
+    (False, True): "show it one way: without this change the candidate does not come out as it did.",
     (False, False): "",
 }
 
@@ -59,12 +61,33 @@ def with_evidence(report: DiffReport, evidence: Sequence[Evidence]) -> DiffRepor
     )
 
 
+def has_proved(found: Findings) -> bool:
+    """Whether replays, and no certificate or guess alone, show the cause that is named."""
+    replayed = any(probe.purpose != "repeat" and probe.outcome in _SETTLED for probe in found.probes)
+    return bool(found.primary) and found.confidence in {"high", "medium"} and replayed
+
+
+def skipped(found: Findings) -> int:
+    """Replays that were wanted, and came to nothing without a live call."""
+    return sum(probe.repeats for probe in found.probes) - found.replays_cached - found.replays_live
+
+
+def kept(gate: NoiseGate) -> str:
+    """How often repeats with nothing changed gave what their own side recorded."""
+    base, candidate = gate.base_n - gate.base_flips, gate.candidate_n - gate.candidate_flips
+    return (
+        f"{base} of {gate.base_n} repeats of the base and {candidate} of {gate.candidate_n} of the candidate came out "
+        "as recorded"
+    )
+
+
 def counted(found: Findings) -> str:
     """What it took, in words."""
-    replays = found.replays_cached + found.replays_live
+    replays, left = found.replays_cached + found.replays_live, skipped(found)
     cost = "" if not found.live_calls else ", cost unknown" if found.cost_usd is None else f", ${found.cost_usd:.4g}"
     steps = f"{found.steps_executed:,} step{_s(found.steps_executed)} re-executed"
-    return f"{replays:,} replay{_s(replays)} ({found.replays_live:,} live), {steps}{cost}"
+    more = f"; {left:,} more could not run" if left > 0 else ""
+    return f"{replays:,} replay{_s(replays)} ({found.replays_live:,} live), {steps}{cost}{more}"
 
 
 def _attribution(found: Evidence, observed: Attribution) -> Attribution:
@@ -90,7 +113,8 @@ def _sentence(found: Evidence, observed: Attribution, causes: Sequence[Cause]) -
     atom = next(atom for atom in found.atoms if atom.title == seen.title)
     shown = _SHOWN[bool(atom.sufficient), bool(atom.necessary)]
     said = observed.sentence.removeprefix(SUSPECTED)
-    return f"{said[:1].upper()}{said[1:]} {shown}" if shown else found.conclusion
+    how = "Replays" if found.live_calls else "Replays of these two recordings"
+    return f"{said[:1].upper()}{said[1:]} {how} {shown}" if shown else found.conclusion
 
 
 def _link(link: PathLink, tested: Collection[UUID]) -> PathLink:

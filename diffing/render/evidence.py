@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from diffing.evidence_schemas import AtomEvidence, Evidence, Interval, Mediator, NoiseGate, ProbeEvidence
-from diffing.proved import counted
+from diffing.evidence_schemas import AtomEvidence, Evidence, Interaction, Interval, Mediator, NoiseGate, ProbeEvidence
+from diffing.proved import counted, has_proved
 
 _VERDICTS: Final = {
     "single": "One change did it", "joint": "Several changes did it together",
-    "over_determined": "More than one cause, each enough", "no_effect": "No effect", "noise": "Noise",
-    "inconclusive": "Not settled",
+    "over_determined": "More than one cause, each enough", "no_effect": "No effect",
+    "noise": "No cause found: chance does as much", "inconclusive": "Not settled",
 }  # fmt: skip
 _OUTCOMES: Final = {
-    "candidate": "the candidate's", "base": "the base's", "other": "another", "needs_live": "nobody recorded it",
-    "failed": "no answer",
+    "candidate": "the candidate's", "base": "the base's", "other": "another", "needs_live": "did not run",
+    "failed": "failed",
 }  # fmt: skip
 _ROLES: Final = {"entry": "where it came in", "between": "on the way", "commitment": "where it was settled"}
 _SHOWN: Final = 60  # probes, and changes
@@ -68,20 +68,32 @@ def _told(found: Evidence) -> Told:
     titles = {atom.id: atom.title for atom in found.atoms}
     whole = {atom.id for atom in found.atoms if atom.testable and atom.parent is None}
     return Told(
-        title="Tried by replaying" if found.confidence == "low" else "Proved by replaying",
+        title=_title(found),
         heading=_VERDICTS[found.verdict], conclusion=found.conclusion, confidence=found.confidence, rule=found.rule,
         question=found.question.text, noise=_noise(found.noise), counted=counted(found),
         atoms=[_atom(atom, found.shares) for atom in found.atoms[:_SHOWN]],
         probes=[_probe(probe, titles, whole) for probe in found.probes[:_SHOWN]],
         mediators=[_mediator(mediator) for mediator in found.mediators],
-        interactions=[
-            f"{titles.get(pair.one, pair.one)} and {titles.get(pair.other, pair.other)}: {pair.value:+.2g}"
-            for pair in found.interactions
-        ],
+        interactions=[_interaction(pair, titles) for pair in found.interactions],
         assumptions=list(found.assumptions),
         cheapest=found.cheapest_experiment.text if found.cheapest_experiment else "",
         scope=found.scope if not found.repeats else f"over {found.repeats} repeats of each side",
     )  # fmt: skip
+
+
+def _title(found: Evidence) -> str:
+    """No stronger than what was run."""
+    if has_proved(found):
+        return "Proved by replaying"
+    return "Tested by replaying" if found.replays_cached + found.replays_live else "Nothing was replayed"
+
+
+def _interaction(pair: Interaction, titles: dict[str, str]) -> str:
+    first, second = titles.get(pair.one, pair.one), titles.get(pair.other, pair.other)
+    both = f"{first} and {second[:1].lower()}{second[1:]}"
+    if pair.value > 0:
+        return f"{both}: together they do more than both alone, added up (interaction {pair.value:.2g})."
+    return f"{both}: together they do less than both alone, added up (interaction −{-pair.value:.2g})."
 
 
 def _atom(atom: AtomEvidence, shares: str) -> AtomRow:
@@ -95,13 +107,17 @@ def _atom(atom: AtomEvidence, shares: str) -> AtomRow:
 
 def _probe(probe: ProbeEvidence, titles: dict[str, str], whole: set[str]) -> ProbeRow:
     times = f"{probe.repeats} times " if probe.repeats > 1 else ""
-    took = [f"{probe.executed_steps} steps"]
-    took += [f"{probe.cached_calls} recorded answers"] if probe.cached_calls else []
-    took += [f"{probe.live_calls} live calls"] if probe.live_calls else []
+    took = [_many(probe.executed_steps, "step")]
+    took += [_many(probe.cached_calls, "recorded answer")] if probe.cached_calls else []
+    took += [_many(probe.live_calls, "live call")] if probe.live_calls else []
+    outcome, said = (probe.said, probe.missing) if times else (_OUTCOMES[probe.outcome], probe.missing or probe.said)
     return ProbeRow(
-        what=f"{times}{_what(probe, titles, whole)}", outcome=_OUTCOMES[probe.outcome],
-        said=probe.missing or probe.said, took=", ".join(took),
+        what=f"{times}{_what(probe, titles, whole)}", outcome=outcome, said=said, took=", ".join(took)
     )  # fmt: skip
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _what(probe: ProbeEvidence, titles: dict[str, str], whole: set[str]) -> str:
@@ -128,14 +144,14 @@ def _noise(gate: NoiseGate) -> str:
     if gate.status in {"not_needed", "not_run"}:
         return f"Chance: {gate.reason}."
     p = "" if gate.p is None else f", p = {gate.p:.2g}"
-    base = _flips("base", gate.base_flips, gate.base_n, gate.base_interval)
-    candidate = _flips("candidate", gate.candidate_flips, gate.candidate_n, gate.candidate_interval)
-    return f"Chance: {gate.reason}{p}. {base} {candidate}"
+    base = _kept("base", gate.base_flips, gate.base_n, gate.base_interval)
+    candidate = _kept("candidate", gate.candidate_flips, gate.candidate_n, gate.candidate_interval)
+    return f"Chance: {gate.reason}{p}. Repeated with nothing changed, {base} and {candidate}."
 
 
-def _flips(name: str, flips: int, n: int, interval: Interval | None) -> str:
-    between = f" (95 %: {interval.low:.0%} to {interval.high:.0%})" if interval else ""
-    return f"Repeated unchanged, the {name} came out otherwise {flips} of {n} times{between}."
+def _kept(name: str, flips: int, n: int, interval: Interval | None) -> str:
+    rate = f" (95 % interval: {1 - interval.high:.0%} to {1 - interval.low:.0%})" if interval else ""
+    return f"the {name} came out as recorded {n - flips} of {n} times{rate}"
 
 
 def _yes(known: bool | None) -> str:

@@ -87,7 +87,7 @@ def _proved(report: DiffReport) -> Iterator[str]:
     for one in told(report.evidence):
         yield f"\n## {one.title}: {escaped(one.heading.lower())}\n"
         yield f"**{escaped(one.conclusion)}**\n"
-        for line in (f"{one.confidence} confidence: {one.rule}", one.noise, f"Compared: {one.question}; {one.scope}.",
+        for line in (f"{_sure(one.confidence)}: {one.rule}", one.noise, f"Compared: {one.question}; {one.scope}.",
                      f"{one.counted}."):  # fmt: skip
             yield f"- {escaped(line)}"
         yield "\n| change | enough alone | needed | share | |\n|---|---|---|---|---|"
@@ -99,12 +99,16 @@ def _proved(report: DiffReport) -> Iterator[str]:
         for probe in one.probes:
             yield f"| {escaped(probe.what)} | {probe.outcome} | {escaped(probe.said)} | {probe.took} |"
         for title, listed in (
-            ("How it worked", one.mediators), ("Together, beyond each alone", one.interactions),
+            ("How it worked", one.mediators), ("How the changes act together", one.interactions),
             ("Assumed", one.assumptions), ("What would settle it", [one.cheapest] if one.cheapest else []),
         ):  # fmt: skip
             if listed:
                 yield f"\n### {title}\n"
                 yield from (f"- {escaped(line)}" for line in listed)
+
+
+def _sure(confidence: str) -> str:
+    return "No cause named" if confidence == "noise" else f"{confidence.capitalize()} confidence"
 
 
 def _lane(found: UnchangedLane | None) -> Iterator[str]:

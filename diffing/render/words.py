@@ -13,11 +13,14 @@ WORDS: Final = (
      "is an original recording."),
     ("inferred, tested", "A link that follows from what the recordings hold; or one that a replay has tried, by "
      "changing this step alone."),
-    ("confidence", "high: replays show it both ways and rule out chance. medium: one way only, several causes "
-     "together, or the only change that is left. low: only the recordings speak for it. noise: chance does as much."),
+    ("confidence", "high: replays show it both ways, and chance is ruled out: by repeats, or because no answer that "
+     "differs was drawn from a model when these two recorded runs were made. medium: one way only, several causes "
+     "together, answers that were drawn once, chance only unlikely, or the only change that is left. low: only the "
+     "recordings speak for it, or chance was not ruled out. noise: chance does as much."),
     ("enough, needed, share", "Enough: made alone on the base, the change gives the candidate’s outcome. Needed: "
      "without it the candidate’s outcome is gone. Share: how much of the difference is due to it, averaged over every "
-     "order in which the changes can be made."),
+     "order in which the changes can be made. Interaction: what two changes do together beyond what each does alone, "
+     "from 1 (only together) to −1 (each does it without the other)."),
     ("chance, p", "Models may answer the same request differently. p is how often chance alone would set the two sides "
      "apart as clearly as was seen; below 0.01 counts as ruled out."),
     ("ruled out", "inert: the step answered as before. unreached: nothing recorded leads from it to the answer. "

@@ -40,8 +40,8 @@ class Level:
 def level(grounds: Grounds) -> Level:
     """The first row that fits."""
     if grounds.verdict == "noise":
-        said = "Unchanged repeats of both sides differ as much (noise gate)."
-        certified = "Nobody changed anything between the runs (certificate)."
+        said = "Repeated with nothing changed, the two runs differ from themselves as much as from each other."
+        certified = "Nobody changed anything between the runs, as far as they were recorded."
         return Level(confidence="noise", rule=said if grounds.gate.status == "not_rejected" else certified)
     if grounds.verdict == "no_effect":
         return Level(confidence="noise", rule="The outcome is the same in both runs.")
@@ -64,19 +64,23 @@ def _high(grounds: Grounds) -> Level | None:
     if grounds.borrowed or grounds.stood_in:
         return None
     if not grounds.drawn:
-        said = "Enough and needed by replay, with recorded answers only"
-        repeats = f", and repeats rule out chance (p = {grounds.gate.p:.3g})" if grounds.gate.p is not None else ""
-        return Level(confidence="high", rule=f"{said}{repeats}.")
+        said = "Replays show that it is enough and that it is needed"
+        if grounds.gate.p is None:
+            recorded = "it holds for these two recorded runs, because every answer that was needed is recorded"
+            return Level(confidence="high", rule=f"{said}; {recorded}.")
+        repeats = f"live repeats of both runs rule out chance (p = {grounds.gate.p:.3g})"
+        return Level(confidence="high", rule=f"{said}, with recorded answers; {repeats}.")
     if grounds.confirmed is not None and grounds.confirmed < STRICT and grounds.apart:
-        said = f"Enough and needed over repeats (adjusted p = {grounds.confirmed:.3g} both ways)"
-        return Level(confidence="high", rule=f"{said}, beyond what unchanged repeats show.")
+        said = "Repeated replays show that it is enough and that it is needed"
+        odds = f"beyond what unchanged repeats show (adjusted p = {grounds.confirmed:.3g} both ways)"
+        return Level(confidence="high", rule=f"{said}, {odds}.")
     return None
 
 
 def _medium(grounds: Grounds) -> Level:
     if grounds.verdict in {"joint", "over_determined"}:
         kind = "A set of changes" if grounds.verdict == "joint" else "Several causes, each enough,"
-        return Level(confidence="medium", rule=f"{kind} found by replay.")
+        return Level(confidence="medium", rule=f"{kind} found by replay; every combination was tried once.")
     if grounds.left_by_certificates:
         return Level(confidence="medium", rule="Certificates rule out every other change; it was not tested itself.")
     if not (grounds.enough and grounds.needed):

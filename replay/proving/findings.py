@@ -48,7 +48,8 @@ def findings(ladder: Ladder) -> Findings:
     found = verdict(ladder)
     grounds = _grounds(ladder, found)
     level = confidence.level(grounds)
-    given = _shares(ladder)
+    looked = found.kind not in {"noise", "no_effect"}
+    given = _shares(ladder) if looked else Shares(how="none", values={}, interactions=[])
     calls, cost = ladder.spent()
     seen = [probe.seen for probe in ladder.facts.probes.values()]
     between = _mediators(ladder, found)
@@ -57,10 +58,10 @@ def findings(ladder: Ladder) -> Findings:
     return Findings(
         question=ladder.case.question, verdict=found.kind, conclusion=wording.conclusion(told),
         confidence=level.confidence, rule=level.rule, primary=[_ordered(ladder.space, one) for one in found.sets],
-        atoms=list(_atoms(ladder, given)), probes=list(_probes(ladder)), mediators=between,
+        atoms=list(_atoms(ladder, given, looked=looked)), probes=list(_probes(ladder)), mediators=between,
         noise=grounds.gate, interactions=given.interactions,
         shares="exact" if given.how == "exact" else "sampled" if given.how == "sampled" else "none",
-        replays_cached=sum(not each.live_calls for each in seen),
+        replays_cached=sum(each.settled and not each.live_calls for each in seen),
         replays_live=sum(bool(each.live_calls) for each in seen),
         steps_executed=sum(each.executed_steps for each in seen), live_calls=calls, cost_usd=cost,
         features=list(ladder.case.features), scope="over repeats" if repeats else "in this run", repeats=repeats,
@@ -153,8 +154,11 @@ def _mediators(ladder: Ladder, found: Verdict) -> list[Mediator]:
     return mediators.chain(ladder.facts, ladder.stages, ladder.space.all) if found.sets else []
 
 
-def _atoms(ladder: Ladder, given: Shares) -> Iterator[AtomEvidence]:
-    """The changes in the order in which they were tried, each followed by its parts where it was divided."""
+def _atoms(ladder: Ladder, given: Shares, *, looked: bool) -> Iterator[AtomEvidence]:
+    """The changes in the order in which they were tried, each followed by its parts where it was divided.
+
+    Where nobody `looked` for a cause, the two recordings alone say nothing of what a change does.
+    """
     parts = {drilled.atom.id: drilled.space for drilled in ladder.drilled}
 
     def told(atom: Atom, space: Space | None) -> Iterator[AtomEvidence]:
@@ -164,7 +168,7 @@ def _atoms(ladder: Ladder, given: Shares) -> Iterator[AtomEvidence]:
                 yield from told(part, inner)
 
     for atom in ladder.space.atoms:
-        yield from told(atom, ladder.space)
+        yield from told(atom, ladder.space if looked else None)
     for atom in ladder.case.atoms:
         if not atom.testable:
             yield _atom(atom, None, given)

@@ -10,7 +10,8 @@ from replay.proving.lab import Ask, Atoms, Seen, Side
 from replay.proving.search import Steps
 
 NOT_NEEDED: Final = NoiseGate(
-    status="not_needed", reason="every compared answer is recorded or computed, so nothing is left to chance",
+    status="not_needed",
+    reason="nothing was repeated, because no answer that differs was drawn from a model when these two runs were made",
     base_flips=0, base_n=0, base_interval=None, candidate_flips=0, candidate_n=0, candidate_interval=None, p=None,
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from diffing.evidence_schemas import CheapestExperiment, EvidenceVerdict, NoiseGate
+from diffing.proved import kept
 from replay.proving.lab import Atom, Atoms, Seen
 from replay.proving.ladder import Ladder
 
@@ -49,9 +50,9 @@ def _found(told: Told) -> str:
 
 def outcomes(seen: Iterable[Seen]) -> str:
     """What repeats came to, counted."""
-    words = {"base": "as the base", "candidate": "as the candidate", "other": "otherwise"}
-    counts = Counter(words.get(each.outcome, "without an answer") for each in seen)
-    return ", ".join(f"{count}x {word}" for word, count in counts.items())
+    words = {"base": "as in the base", "candidate": "as in the candidate", "other": "something else"}
+    counts = Counter(words.get(each.outcome, "could not run") for each in seen)
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
 def assumptions(told: Told, *, drawn: bool) -> list[str]:
@@ -130,14 +131,7 @@ def _noise(gate: NoiseGate) -> str:
     if gate.status == "not_needed":
         return f"Chance made the difference: {gate.reason}."
     p = "" if gate.p is None else f" (p = {gate.p:.2g})"
-    return (
-        f"The difference is within what chance makes{p}: repeated unchanged, the base came out otherwise "
-        f"{_times(gate.base_flips, gate.base_n)} and the candidate {_times(gate.candidate_flips, gate.candidate_n)}."
-    )
-
-
-def _times(flips: int, n: int) -> str:
-    return f"{flips} of {n} times"
+    return f"The difference is within what chance makes{p}: repeated with nothing changed, {kept(gate)}."
 
 
 def _single(told: Told) -> str:
@@ -158,7 +152,9 @@ def _single(told: Told) -> str:
 def _joint(told: Told) -> str:
     names = _listed([atom.title if not at else _inner(atom.title) for at, atom in _numbered(told, told.sets[0])])
     if told.ladder.space.enough(told.sets[0]):
-        return f"{names} made the difference only together: none of them is enough without the others."
+        return (
+            f"{names} made the difference only together: tried once each, none of them was enough without the others."
+        )
     verb = "is" if len(told.sets[0]) == 1 else "are"
     return f"{names} {verb} needed for the difference, and not enough as far as could be tested."
 
@@ -169,7 +165,7 @@ def _either(told: Told) -> str:
         return f"{_capital(ways[0])} is enough for the difference, but without it something else is as well."
     more = f", or {len(told.sets) - _NAMED} more sets" if len(told.sets) > _NAMED else ""
     either = "; or ".join(ways)
-    return f"The difference has more causes than it needs, each of them enough: {either}{more}."
+    return f"The difference has more causes than it needs; tried once each, each was enough alone: {either}{more}."
 
 
 def _inconclusive(told: Told) -> str:

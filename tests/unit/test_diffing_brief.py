@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from diffing.brief import brief
+from diffing.evidence_schemas import CheapestExperiment, NoiseGate
 from diffing.proved import with_evidence
 from diffing.schemas import DiffReport
 from tests.comparing import (
@@ -106,21 +107,73 @@ def test_prompts_that_were_not_recorded_are_a_caution() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "says"),
+    ("told", "says", "then"),
     [
-        ({}, "with this change alone the base comes out as the candidate, and without it the candidate does not"),
-        ({"verdict": "joint", "confidence": "medium"}, "these changes together"),
-        ({"verdict": "over_determined", "confidence": "medium"}, "each of these causes is enough by itself"),
-        ({"verdict": "noise", "confidence": "noise", "primary": []}, "differ from themselves as much"),
+        (
+            {}, "with this change alone the base comes out as the candidate, and without it the candidate does not",
+            "Nothing is open; the replays that show it are listed below.",
+        ),
+        ({"verdict": "joint", "confidence": "medium"}, "once each: these changes together", "once each"),
+        (
+            {"verdict": "over_determined", "confidence": "medium"}, "each of these causes is enough by itself",
+            "once each",
+        ),
+        (
+            {"verdict": "noise", "confidence": "noise", "primary": []}, "differ from themselves as much",
+            "There is no cause to look for in these two runs: compare many runs, not two.",
+        ),
     ],
-)
-def test_what_replays_showed_is_the_reason(told: dict[str, Any], says: str) -> None:
+)  # fmt: skip
+def test_what_replays_showed_is_the_reason(told: dict[str, Any], says: str, then: str) -> None:
     before = refund()
     found = brief(with_evidence(before, [evidence(before, **told)]))
     assert says in found.why
     assert f"The answer is “{ACCEPTED}” instead of" in found.changed  # what a proof concludes does not quote it
     assert "4 replays (0 live), 9 steps re-executed" in found.why
-    assert found.next == "Nothing is open; the replays that show it are listed below."
+    assert then in found.next
+
+
+def test_where_no_live_call_was_made_it_holds_for_these_two_runs_only() -> None:
+    before = refund()
+    free = NoiseGate(
+        status="not_needed", reason="nothing was repeated", base_flips=0, base_n=0, base_interval=None,
+        candidate_flips=0, candidate_n=0, candidate_interval=None, p=None,
+    )  # fmt: skip
+    found = brief(with_evidence(before, [evidence(before, noise=free)])).why
+    assert "This holds for these two recorded runs" in found
+    assert "ruled out" not in found
+
+
+def test_chance_is_said_by_how_often_repeats_came_out_as_recorded() -> None:
+    before = refund()
+    found = brief(with_evidence(before, [evidence(before)])).why
+    assert "Chance is ruled out: repeated with nothing changed, 5 of 6 repeats of the base" in found
+    noise = evidence(before, verdict="noise", confidence="noise", primary=[])
+    never = noise.model_copy(update={"noise": noise.noise.model_copy(update={"base_flips": 6, "p": 1.0})})
+    told = brief(with_evidence(before, [never]))
+    assert "0 of 6 repeats of the base and 6 of 6 of the candidate came out as recorded (p = 1)" in told.why
+    assert "take a typical run as the base" in told.next
+
+
+def test_replays_that_could_not_run_are_not_counted_as_replays() -> None:
+    before = refund()
+    made = evidence(before)
+    unmade = made.probes[0].model_copy(update={"outcome": "needs_live", "missing": "no live call is left"})
+    both = made.model_copy(update={"probes": [*made.probes, unmade], "replays_cached": 1})
+    told = brief(with_evidence(before, [both]))
+    assert "It took 1 replay (0 live), 9 steps re-executed; 1 more could not run." in told.why
+    assert told.next.endswith("listed below; it does not take those that could not run.")
+
+
+def test_what_a_proof_left_open_is_next_and_no_button_is_said_to_run_the_agent() -> None:
+    before = refund()
+    again = CheapestExperiment(text="Repeat both.", replays=10, live_calls=30, cost_usd=None)
+    low = evidence(before, confidence="low", cheapest_experiment=again)
+    assert brief(with_evidence(before, [low])).next == "Repeat both. In Forkpoint, “Prove it” on this diff does that."
+    hand = evidence(
+        before, confidence="medium", cheapest_experiment=again.model_copy(update={"text": "Run it.", "replays": 0})
+    )
+    assert brief(with_evidence(before, [hand])).next == "Run it."
 
 
 def test_answers_that_the_sentence_quotes_are_not_quoted_again() -> None:

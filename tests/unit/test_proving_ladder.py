@@ -179,7 +179,7 @@ def test_where_nobody_changed_anything_it_is_noise_without_a_probe() -> None:
     found = by_chance(lab, [], live_calls=100)
     assert (found.verdict, found.confidence, found.primary, lab.asked) == ("noise", "noise", [], [])
     assert found.conclusion == "Chance made the difference: both runs are tries at task 7."
-    assert found.rule == "Nobody changed anything between the runs (certificate)."
+    assert found.rule == "Nobody changed anything between the runs, as far as they were recorded."
     assert (found.noise.status, found.noise.reason) == ("not_needed", "both runs are tries at task 7")
 
 

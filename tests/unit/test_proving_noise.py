@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffing.evidence_schemas import EvidenceQuestion
+from diffing.proved import skipped
 from replay.proving import gate, noise
 from replay.proving.findings import prove
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
@@ -140,6 +141,11 @@ def test_repeats_that_mix_are_noise_whatever_the_probes_say() -> None:
     assert (found.verdict, found.confidence, found.primary) == ("noise", "noise", [])
     assert found.noise.base_flips > 0
     assert not [probe for probe in found.probes if probe.purpose != "repeat"]
+    assert [(atom.sufficient, atom.necessary, atom.shapley) for atom in found.atoms] == [(None, None, None)]
+    assert found.conclusion.endswith(
+        "repeated with nothing changed, 3 of 6 repeats of the base and 3 of 6 of the candidate came out as recorded."
+    )
+    assert "3 as in the base, 3 as in the candidate" in {probe.said for probe in found.probes}
 
 
 def test_an_effect_that_is_likely_but_not_sure_is_medium() -> None:
@@ -152,6 +158,8 @@ def test_runs_that_cannot_be_repeated_stay_low() -> None:
     found = prove(case(), Drawing("b", "c", problem=1), Budget(live_calls=None))
     assert (found.confidence, found.noise.status) == ("low", "not_run")
     assert "not reviewed" in found.rule
+    assert (found.replays_live, found.replays_cached) == (0, 2)
+    assert skipped(found) == sum(probe.repeats for probe in found.probes) - 2 > 0
     assert found.cheapest_experiment is not None
     assert "whether chance alone did it was not tested" in found.conclusion
 
@@ -162,4 +170,5 @@ def test_without_sampled_answers_nothing_is_repeated() -> None:
     found = prove(Case(question=question, atoms=case().atoms, one_space=True), lab, Budget())
     assert found.noise == gate.NOT_NEEDED
     assert found.confidence == "high"
+    assert "it holds for these two recorded runs, because every answer that was needed is recorded" in found.rule
     assert not any(ask.repeat for ask in lab.asked)
