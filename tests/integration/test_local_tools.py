@@ -85,7 +85,7 @@ def mcp_over_http(tmp_path: Path) -> Iterator[tuple[str, Path]]:
             time.sleep(0.1)
         yield f"http://127.0.0.1:{port}/mcp", log
     finally:
-        process.terminate()
+        process.kill()  # asked to end, it would wait for a tool that hangs
         process.wait()
 
 

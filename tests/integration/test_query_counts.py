@@ -128,8 +128,10 @@ def more(client: Client, source: Run, places: dict[str, str], numbers: range) ->
         LangfuseExport.objects.create(run=source, target="gone")
         Proof.objects.create(diff_id=places["diff"], request={}, request_digest="", worked_at=timezone.now())
         Trial.objects.create(kind="tool", name="get_order", input={}, executor="http", confirmed=True, by="ada")
-        Evidence.objects.create(diff_id=mine.diff_id or UUID(int=0), question="answer", verdict="single", confidence="high", body={},
-                                conclusion="It did.", created_at=timezone.now())  # fmt: skip
+        Evidence.objects.create(
+            diff_id=mine.diff_id or UUID(int=0), question="answer", verdict="single", confidence="high", body={},
+            conclusion="It did.", created_at=timezone.now(),
+        )  # fmt: skip
         diffing.share(diff_id=UUID(places["diff"]))
         ignore_lists.set_rules(app=f"app-{at}", rules=[IgnoreRule(type="tool", pointer=f"/{at}")], by="ada")
         tool_services.decide({f"tool_{at}": True}, by="ada")
