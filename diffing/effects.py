@@ -6,23 +6,23 @@ from typing import Final, NamedTuple
 from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
 from diffing.messages import content_text
+from diffing.standins import FAILED, idle_side, stands_in, why
 from diffing.structure import value_changes
-from diffing.text import deleted, inserted, normalise, shortened, word_diff
+from diffing.text import apart, deleted, inserted, normalise, word_diff
 from diffing.wording import as_text, leaf, shown
-from traces.vocabulary import StepStatus, StepType
+from traces.vocabulary import StepType
 
 _QUOTED: Final = 90  # characters
 _BRIEF: Final = 60
 _OUTCOMES: Final = ("status", "state", "outcome", "decision", "result", "success", "accepted", "approved", "error")
-_FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
 Facets = Mapping[int, Sequence[Facet]]
 
 
-def told(comparison: Comparison, facets: Facets, ahead: Sequence[Pair]) -> str:
-    """The predicate of the verdict: what followed, up to the final answer."""
+def told(comparison: Comparison, facets: Facets, ahead: Sequence[Pair], before: Sequence[Pair] = ()) -> str:
+    """The predicate of the verdict: what followed, up to the final answer. `before`: the pairs that led to that."""
     did = next(_calls(ahead, facets), "")
     outcome = next(_outcomes(ahead, facets), "")
-    final = _final(comparison, facets)
+    final = _final(comparison, facets, before)
     if did and outcome:
         return f"{did}, so {outcome}, and {final.clause}"
     if did:
@@ -30,9 +30,9 @@ def told(comparison: Comparison, facets: Facets, ahead: Sequence[Pair]) -> str:
     return f"meant that {outcome}, and {final.clause}" if outcome else final.predicate
 
 
-def ended(comparison: Comparison, facets: Facets) -> str:
+def ended(comparison: Comparison, facets: Facets, before: Sequence[Pair] = ()) -> str:
     """What became of the final answer, without saying what did it."""
-    return _final(comparison, facets).clause
+    return _final(comparison, facets, before).clause
 
 
 def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[str]:
 
 def _arguments(pair: Pair, facet: Facet) -> Iterator[str]:
     if facet.form == "text":
-        base, candidate = shortened(as_text(facet.base), _BRIEF), shortened(as_text(facet.candidate), _BRIEF)
+        base, candidate = apart(as_text(facet.base), as_text(facet.candidate), _BRIEF)
         yield f"changed {pair.step.called}'s query from “{base}” to “{candidate}”"
         return
     changes = value_changes(facet.base, facet.candidate, limit=2)
@@ -67,11 +67,11 @@ def _arguments(pair: Pair, facet: Facet) -> Iterator[str]:
 def _outcomes(ahead: Sequence[Pair], facets: Facets) -> Iterator[str]:
     """How a tool call ended otherwise than before."""
     for pair in ahead:
-        if pair.step.type != StepType.TOOL or pair.both is None:
+        if pair.step.type != StepType.TOOL or pair.both is None or idle_side(*pair.both):
             continue
         base, candidate = pair.both
-        if (base.status in _FAILED) != (candidate.status in _FAILED):
-            went = "succeeded instead of failing" if base.status in _FAILED else "failed instead of succeeding"
+        if (base.status in FAILED) != (candidate.status in FAILED):
+            went = "succeeded instead of failing" if base.status in FAILED else "failed instead of succeeding"
             yield f"{pair.step.called} {went}"
         for facet in facets.get(pair.place, ()):
             if facet.kind == "result":
@@ -80,7 +80,7 @@ def _outcomes(ahead: Sequence[Pair], facets: Facets) -> Iterator[str]:
 
 def _result(pair: Pair, facet: Facet) -> Iterator[str]:
     if facet.form == "text":
-        base, candidate = shortened(as_text(facet.base), _BRIEF), shortened(as_text(facet.candidate), _BRIEF)
+        base, candidate = apart(as_text(facet.base), as_text(facet.candidate), _BRIEF)
         yield f"{pair.step.called} answered “{candidate}” instead of “{base}”"
         return
     changes = value_changes(facet.base, facet.candidate, limit=40)
@@ -97,9 +97,12 @@ class _Effect(NamedTuple):
     predicate: str
 
 
-def _final(comparison: Comparison, facets: Facets) -> _Effect:
-    """What the final answer says now, by the few words that differ."""
+def _final(comparison: Comparison, facets: Facets, before: Sequence[Pair]) -> _Effect:
+    """What the final answer says now, by the few words that differ; what came of a placeholder is nobody's answer."""
     final = comparison.final
+    for pair in before:
+        if stood := _placeholder(pair):
+            return _Effect(stood, f"cannot be judged by the final answer: {stood}")
     if final is not None and final.both is None:
         side = "base" if final.base else "candidate"
         return _Effect(f"only the {side} gives a final answer", f"left only the {side} with a final answer")
@@ -109,14 +112,25 @@ def _final(comparison: Comparison, facets: Facets) -> _Effect:
     return _Effect("the final answer changed", "changed the final answer")
 
 
+def _placeholder(pair: Pair) -> str:
+    """That the final answer comes of a step that one side did not run; empty where it does not."""
+    for side, step in (("candidate", pair.candidate), ("base", pair.base)):
+        if step is not None and stands_in(step):
+            return (
+                f"the {side} did not run {step.called} ({why(step)}), so its final answer is not what the agent would "
+                "have said"
+            )
+    return ""
+
+
 def _answer(base: str, candidate: str) -> _Effect:
-    whole = shortened(base, _QUOTED), shortened(candidate, _QUOTED)
+    whole = apart(base, candidate, _QUOTED)
     if not candidate.strip():
         return _Effect(f"the answer “{whole[0]}” is gone", f"left no answer where it was “{whole[0]}”")
     if not base.strip():
         return _Effect(f"there is an answer now: “{whole[1]}”", f"gave the answer “{whole[1]}” where there was none")
     spans = word_diff(normalise(base), normalise(candidate))
-    gone, come = shortened(deleted(spans), _QUOTED), shortened(inserted(spans), _QUOTED)
+    gone, come = apart(deleted(spans), inserted(spans), _QUOTED)
     kept = sum(len(span.text) for span in spans if span.op == "equal")
     if gone and not come:
         return _Effect(f"the answer no longer says “{gone}”", f"took “{gone}” out of the answer")

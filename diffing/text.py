@@ -18,6 +18,7 @@ _TOKENS: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _INNER_SPACES: Final = re.compile(r"(?<=\S)[ \t\u00a0]+(?=\S)")
 _LINE_END_SPACES: Final = re.compile(r"[ \t\u00a0]+(?=\n|\Z)")
 _WORD: Final = re.compile(r"\w")
+_LEAD: Final = 20  # characters shown before a difference
 
 
 class Span(NamedTuple):
@@ -81,6 +82,17 @@ def shortened(text: str, limit: int) -> str:
     cut = line[: limit - 1]
     head, space, _ = cut.rpartition(" ")
     return f"{head if space and len(head) > limit // 2 else cut}…"
+
+
+def apart(base: str, candidate: str, limit: int) -> tuple[str, str]:
+    """Both texts in at most `limit` characters, from where they differ on if their beginnings are the same."""
+    one, other = shortened(base, limit), shortened(candidate, limit)
+    if one != other or base == candidate:
+        return one, other
+    lines = " ".join(base.split()), " ".join(candidate.split())
+    start = max(0, _common(*lines) - _LEAD)
+    first, second = (f"…{shortened(line[start:], limit - 1)}" for line in lines)
+    return first, second
 
 
 def _changes(left: list[str], right: list[str]) -> list[_Change]:

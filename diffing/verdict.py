@@ -9,8 +9,9 @@ from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
 from diffing.flow import Flow, Travel
 from diffing.references import step_ref
-from diffing.repeats import Repeats
-from diffing.roots import Atom
+from diffing.repeats import declared_changes
+from diffing.retried import parted
+from diffing.roots import Atom, is_standing
 from diffing.schemas import Attribution, Cause, PathLink
 from diffing.terms import Confidence
 from diffing.text import shortened
@@ -18,16 +19,19 @@ from traces.vocabulary import StepType
 
 _NAMED: Final = 3  # rivals named in a sentence
 _LISTED: Final = 20
-# The order of the replay-fork-diff document, in words.
 _RULES: Final[Mapping[str, str]] = {
-    "prompt": "The change is in the prompt, and so in what the model was asked; such changes are looked at first",
-    "upstream": "What the user said is part of what the model was asked; such changes are looked at first",
-    "retrieval": "The change is in the documents that the model was given; these are looked at after prompts",
-    "tool": "A later step used what the tool answered; tools are looked at after prompts and documents",
-    "model": "The model or its settings changed, what it was asked did not; this is looked at last",
+    "prompt": "The change is in the prompt, and so in what the model was asked",
+    "upstream": "What the user said is part of what the model was asked",
+    "retrieval": "The change is in the documents that the model was given",
+    "tool": "The tool answered otherwise",
+    "model": "The model or its settings changed",
     "structure": "Only one of the runs has this step, and no recorded change before it says why",
     "output": "The same request got another answer, and no recorded change before it says why",
 }
+_ORDER: Final = (
+    "Of several possible causes one is named first by its kind: the prompt, what the user said, documents, tools, the "
+    "model and its settings."
+)
 
 
 class Case:
@@ -76,10 +80,70 @@ class Case:
                 return self._sampled()
             case "cause":
                 assert self.found.primary is not None  # a verdict of cause always has one
-                said = effects.told(self.comparison, self.facets, self._ahead(self.found.primary))
-                suspected = wording.SUSPECTED if self._confidence() == "low" else ""
-                cause = _inner(phrase(self.found.primary)) if suspected else phrase(self.found.primary)
-                return wording.closed(f"{suspected}{cause} {said}")
+                return self._caused(self.found.primary, way)
+
+    def _caused(self, cause: Atom, way: Sequence[Travel]) -> str:
+        """The cause with what it did; no more than that where other changes can have done it too."""
+        if self.found.rivals and self.comparison.derived:
+            return self._together(cause)
+        ended = self._ended()
+        if self._is_by_hand(way):
+            step = wording.step_name(cause.pair)
+            return f"The answer of {step} was set by hand, so the outcome differs by construction. {ended}"
+        suspected = wording.SUSPECTED if self._confidence() == "low" else ""
+        named = _inner(phrase(cause)) if suspected else phrase(cause)
+        if not is_standing(cause) and (declared := self._declared()):
+            return (
+                f"{suspected}the runs declare different configurations ({declared}), and what those changed was not "
+                f"recorded. The first difference that shows: {_inner(phrase(cause))}. {ended}"
+            )
+        if not self.found.connected:
+            return f"{suspected}{named}. {ended} The recordings do not show how one led to the other."
+        said = effects.told(self.comparison, self.facets, self._ahead(cause), self._before_final())
+        return wording.closed(f"{suspected}{named} {said}") + self._as_well()
+
+    def _together(self, cause: Atom) -> str:
+        """Changes of one fork, none of which was tried alone."""
+        atoms = [cause, *self.found.rivals]
+        more = [f"{len(atoms) - _NAMED} more"] if len(atoms) > _NAMED else []
+        named = "; ".join([*(_inner(phrase(atom)) for atom in atoms[:_NAMED]), *more])
+        what = "differences came" if any(atom.sampled for atom in atoms) else "changes were made"
+        return f"{len(atoms)} {what} together; which of them did it was not tested: {named}. {self._ended()}"
+
+    def _as_well(self) -> str:
+        """The other differences of two recordings that can have done it, after the sentence about one."""
+        if not self.found.rivals:
+            return ""
+        named = [_inner(phrase(atom)) for atom in self.found.rivals[:_NAMED]]
+        more = len(self.found.rivals) - len(named)
+        return wording.closed(f" Not ruled out: {'; '.join([*named, *([f'{more} more'] if more else [])])}")
+
+    def _declared(self) -> str:
+        """How the runs say that their configurations differ; empty where they do not, or where one is a replay."""
+        if self.comparison.derived:
+            return ""
+        changes = declared_changes(self.comparison.base.run, self.comparison.candidate.run)
+        return "; ".join(map(wording.value_note, changes[:2]))
+
+    def _ended(self) -> str:
+        """What became of the final answer, as a sentence."""
+        clause = effects.ended(self.comparison, self.facets, self._before_final())
+        return wording.closed(wording.capital(clause))
+
+    def _before_final(self) -> list[Pair]:
+        """The pairs whose answers the final one comes of, and its own."""
+        final = self.comparison.final
+        if final is None:
+            return []
+        return [self.comparison.pairs[place] for place in sorted(self.flow.before(final.place) | {final.place})]
+
+    def _is_by_hand(self, way: Sequence[Travel]) -> bool:
+        """Whether somebody set the very answer that the final one repeats: then nothing is left to explain."""
+        cause, final = self.found.primary, self.comparison.final
+        if cause is None or final is None or not _is_set_answer(cause) or self._confidence() != "medium":
+            return False
+        passed = [self.comparison.pairs[travel.consumer].step.type for travel in way]
+        return cause.pair is final or (bool(passed) and all(kind == StepType.OUTPUT for kind in passed))
 
     def _without_effect(self) -> str:
         atoms = self.found.discarded
@@ -106,22 +170,14 @@ class Case:
     def _sampled(self) -> str:
         assert self.found.primary is not None  # a verdict of noise names the step that answered anew
         if self.found.chance.repeats is not None:
-            return self._repeated(self.found.chance.repeats, self.found.primary)
+            ended = effects.ended(self.comparison, self.facets, self._before_final())
+            return parted(self.found.chance.repeats, self.found.primary, ended)
         pairs = [self.comparison.pairs[place] for place in self.found.primary.places]
-        said = effects.told(self.comparison, self.facets, self._ahead(self.found.primary))
+        said = effects.told(self.comparison, self.facets, self._ahead(self.found.primary), self._before_final())
         number = min((pair.base.sequence_no for pair in pairs if pair.base), default=pairs[0].step.sequence_no)
         return (
             f"Nothing recorded differs before step {number}, where the model answered the same request differently, "
             f"which {said}; that is the model's own randomness, or something that was not recorded."
-        )
-
-    def _repeated(self, declared: Repeats, first: Atom) -> str:
-        step = first.pair.base or first.pair.step
-        ended = effects.ended(self.comparison, self.facets)
-        return (
-            f"Chance: these are two tries at one task under one configuration ({_tries(declared)}), and nothing that "
-            f"anybody sets differs between them. They part at step {step.sequence_no}, where {_parting(first)}; in the "
-            f"end {wording.closed(ended)}"
         )
 
     def _ahead(self, atom: Atom) -> list[Pair]:
@@ -193,7 +249,7 @@ class Case:
         return Cause(
             category=atom.category,
             title=phrase(atom),
-            description=f"At {wording.step_name(atom.pair)}{also}. {_reason(atom)}.",
+            description=f"At {wording.step_name(atom.pair)}{also}. {self._reason(atom)}.",
             base=step_ref(atom.pair.base),
             candidate=step_ref(atom.pair.candidate),
         )
@@ -209,7 +265,8 @@ class Case:
         found = self.found
         said = []
         if found.primary and found.verdict == "cause" and not _is_set_answer(found.primary):
-            said.append(f"{_reason(found.primary)}.")
+            said.append(f"{self._reason(found.primary)}.")
+            said += [_ORDER] if found.rivals else []
         if found.primary and found.verdict == "noise" and found.chance.repeats is not None:
             said.append(
                 f"Both runs name task {found.chance.repeats.task} and the same configuration; what they recorded of "
@@ -236,8 +293,7 @@ class Case:
     def _flow_evidence(self) -> str:
         if not self.found.connected:
             return "No recorded data flow leads from a change to the final answer, so the order of the steps had to do."
-        count = len(self.found.live)
-        return f"Path: {count} changed step{'' if count == 1 else 's'} in the data flow to the final answer."
+        return "The recorded data flow leads from it to the final answer."
 
     def _certificate(self, atom: Atom) -> str:
         if self.found.verdict == "no_effect":
@@ -259,7 +315,7 @@ class Case:
             replay = f"Replay the base from {_number(found.primary)} four times unchanged"
             return f"{replay}, to see how often the answer varies."
         atoms = [found.primary, *found.rivals, *found.later] if found.primary else [*found.rivals, *found.later]
-        if found.strangers:
+        if found.strangers or (found.primary is not None and self._is_by_hand(self._way(found.primary))):
             return ""
         if not atoms:
             return "Replay the base unchanged four times: if the final answer varies, it is noise."
@@ -271,6 +327,18 @@ class Case:
         calls = f"about {cost} live model call{'' if cost == 1 else 's'} each" if cost else "no live model call"
         return f"{both}, {back}: 2 replays, {calls}."
 
+    def _reason(self, atom: Atom) -> str:
+        """Why the change may be the cause."""
+        if is_choice(atom):
+            return "The call differs, and no recorded change before it says why"
+        if _is_set_answer(atom):
+            return _set(atom)
+        asked = [pair for pair in map(self.comparison.pairs.__getitem__, atom.places) if pair.both][:1]
+        if atom.category != "model" or not asked:
+            return _RULES[atom.category]
+        also = "; what it was asked differs as well" if "input" in asked[0].changes else ", what it was asked did not"
+        return f"{_RULES[atom.category]}{also}"
+
     def _live_calls(self, atom: Atom) -> int:
         """How many model calls would go live: those that the change can reach."""
         reached = self.flow.after(atom.places) | set(atom.places)
@@ -279,12 +347,6 @@ class Case:
 
 def _is_set_answer(atom: Atom) -> bool:
     return atom.category == "output" and atom.overridden
-
-
-def _reason(atom: Atom) -> str:
-    if is_choice(atom):
-        return "The call differs, and no recorded change before it says why"
-    return _set(atom) if _is_set_answer(atom) else _RULES[atom.category]
 
 
 def _set(atom: Atom) -> str:
@@ -308,21 +370,6 @@ def _alone(pair: Pair) -> str:
         return f"{'Not calling' if pair.base else 'Calling'} {pair.step.called} at step {number} of the {side}"
     said = f" (“{shortened(pair.step.summary, 60)}”)" if pair.step.summary else ""
     return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {number} of the {side}{said}"
-
-
-def _tries(declared: Repeats) -> str:
-    """Which tries they are, of which task."""
-    counter = declared.counter.replace("_", " ").removesuffix(" id")
-    return f"task {declared.task}, {counter} {wording.shown(declared.base)} and {wording.shown(declared.candidate)}"
-
-
-def _parting(atom: Atom) -> str:
-    """Where two tries that began alike went apart."""
-    if atom.sampled:
-        return "the model answered the same request differently"
-    if atom.facet is None:
-        return f"only the {'base' if atom.pair.base else 'candidate'} has a {atom.pair.step.type} step"
-    return "the user said something else" if atom.facet.form == "messages" else "the model answered differently"
 
 
 def _telling(facet: Facet) -> tuple[bool, bool]:

@@ -1,6 +1,6 @@
 """What changed, said as a person would say it: short phrases that name the thing and quote the few words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from diffing.comparison import Pair
@@ -8,11 +8,16 @@ from diffing.facets import Facet
 from diffing.messages import call_text
 from diffing.ranking import Rewritten, ranked, rewritten
 from diffing.ranking import compare as compare_ranks
+from diffing.standins import idle_side
 from diffing.structure import Change, value_changes
-from diffing.text import Span, deleted, inserted, normalise, shortened, word_diff
+from diffing.text import Span, apart, deleted, inserted, normalise, shortened, word_diff
 from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import StepStatus
 
 QUOTE: Final = 90  # characters quoted of a text in a sentence
+_TOLD: Final = 2  # values of one kind told with what they say
+_VALUE: Final = 60  # characters of a value
+_LISTED: Final = 8  # names of fields
 _READ: Final = 40  # differences looked at for the most telling one
 _SAME: Final = 0.5  # share of a text that an edit keeps; one that keeps less is another text
 _FEW: Final = 160  # characters of a change that is quoted rather than named
@@ -72,6 +77,8 @@ def edit(base: str, candidate: str, where: str) -> str:
 
 def noted(facet: Facet) -> str:
     """The change as a note beside a step: “amount 4200 → 42”."""
+    if facet.part == "output" and (side := idle_side(facet.pair.base, facet.pair.candidate)):
+        return f"not run in the {side}, where a placeholder stands in for its answer"
     if facet.form == "ranks":
         return _rank_note(facet)
     if facet.kind == "tool calls":
@@ -91,7 +98,8 @@ def text_note(base: str, candidate: str) -> str:
     if gone and come and _kept(spans) < _SAME:  # scraps of two sentences say less than both
         gone, come = base, candidate
     if gone and come:
-        return f"“{shortened(gone, QUOTE)}” → “{shortened(come, QUOTE)}”"
+        before, after = apart(gone, come, QUOTE)
+        return f"“{before}” → “{after}”"
     return f"+ “{shortened(come, QUOTE)}”" if come else f"− “{shortened(gone, QUOTE)}”"
 
 
@@ -102,7 +110,11 @@ def value_note(change: Change) -> str:
         return f"{name} {shown(change.candidate)} added".strip()
     if change.op == "removed":
         return f"{name} {shown(change.base)} removed".strip()
-    return f"{name} {shown(change.base)} → {shown(change.candidate)}".strip()
+    if isinstance(change.base, str) and isinstance(change.candidate, str):
+        base, candidate = map(shown, apart(change.base, change.candidate, _VALUE))
+    else:
+        base, candidate = shown(change.base), shown(change.candidate)
+    return f"{name} {base} → {candidate}".strip()
 
 
 def shown(value: JSONValue) -> str:
@@ -112,7 +124,7 @@ def shown(value: JSONValue) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, str):
-        return f"“{shortened(value, 60)}”" if " " in value or not value else shortened(value, 60)
+        return f"“{shortened(value, _VALUE)}”" if " " in value or not value else shortened(value, _VALUE)
     if isinstance(value, dict):
         return f"{{{', '.join(list(value)[:4])}{'…' if len(value) > 4 else ''}}}"
     if isinstance(value, list):
@@ -214,7 +226,7 @@ def _documents(facet: Facet) -> str:
     removed = [change.title or change.document for change in changes if change.op == "removed"]
     name = facet.pair.step.called
     if new := rewritten(facet.base, facet.candidate):
-        return _rewritten(new[0], len(new) + len(added) + len(removed) - 1, name)
+        return _rewritten(new[0], {"reworded": len(new) - 1, "added": len(added), "removed": len(removed)}, name)
     if added and removed:
         return f"Retrieving “{shortened(added[0], 60)}” instead of “{shortened(removed[0], 60)}” in {name}"
     if added:
@@ -224,10 +236,11 @@ def _documents(facet: Facet) -> str:
     return f"Changing the order of the documents that {name} found"
 
 
-def _rewritten(first: Rewritten, more: int, name: str) -> str:
-    """Other words in a document, and how many other documents are new, gone or reworded."""
-    others = f" (and {more} more document{'' if more == 1 else 's'})" if more else ""
-    return edit(first.base, first.candidate, f"a document that {name} found{others}")
+def _rewritten(first: Rewritten, others: Mapping[str, int], name: str) -> str:
+    """Other words in a document, and how many other documents are reworded, new or gone."""
+    said = [f"{count} {op}" for op, count in others.items() if count]
+    also = f" (of the other documents, {', '.join(said)})" if said else ""
+    return edit(first.base, first.candidate, f"a document that {name} found{also}")
 
 
 def _calls_note(facet: Facet) -> str:
@@ -241,7 +254,8 @@ def _calls_note(facet: Facet) -> str:
     before = ", ".join(call for call in gone if call not in come)
     after = ", ".join(call for call in come if call not in gone)
     if before and after:
-        return f"asks {shortened(after, QUOTE)} instead of {shortened(before, QUOTE)}"
+        was, now = apart(before, after, QUOTE)
+        return f"asks {now} instead of {was}"
     return f"now asks {shortened(after, QUOTE)}" if after else f"no longer asks {shortened(before, QUOTE)}"
 
 
@@ -275,18 +289,55 @@ def _rank_note(facet: Facet) -> str:
 def _answer(facet: Facet) -> str:
     """What a step answered: an operator's what-if, or another answer of the world."""
     name = facet.pair.step.called
+    if side := idle_side(facet.pair.base, facet.pair.candidate):
+        return f"Not running {name} in the {side}"
+    if said := _failing(facet, name):
+        return said
     if facet.form == "text":
         return edit(as_text(facet.base), as_text(facet.candidate), f"what {name} answered")
     changes = _telling_first(value_changes(facet.base, facet.candidate, limit=_READ))
-    if len(changes) == 1 or (changes and leaf(changes[0].path) in _TELLING):
-        first = changes[0]
-        if first.op == "changed":
-            owner = f"{name}'s {leaf(first.path)}" if leaf(first.path) else f"the answer of {name}"
-            return f"Changing {owner} from {shown(first.base)} to {shown(first.candidate)}"
-        verb, side = ("Adding", first.candidate) if first.op == "added" else ("Removing", first.base)
-        joined = "to" if first.op == "added" else "from"
-        return f"{verb} {leaf(first.path)} ({shown(side)}) {joined} what {name} answered"
-    return f"Changing what {name} answered ({'; '.join(value_note(change) for change in changes[:2])})"
+    return _one_value(changes[0], name) if len(changes) == 1 else f"Changing what {name} answered ({_fields(changes)})"
+
+
+def _failing(facet: Facet, name: str) -> str:
+    """A call that failed on one side and was answered on the other; empty where both have an answer."""
+    if facet.pair.both is None or (facet.base is None) == (facet.candidate is None):
+        return ""
+    base, candidate = facet.pair.both
+    if candidate.status in _FAILING and facet.candidate is None:
+        return f"{name} {_FAILING[candidate.status]} instead of answering {shown(facet.base)}"
+    if base.status in _FAILING and facet.base is None:
+        return f"{name} answering {shown(facet.candidate)} instead of {_FAILING[base.status]}"
+    return ""
+
+
+_FAILING: Final[Mapping[str, str]] = {
+    StepStatus.ERROR: "failing", StepStatus.TIMEOUT: "timing out", StepStatus.DENIED: "being denied",
+}  # fmt: skip
+
+
+def _one_value(change: Change, name: str) -> str:
+    """The only value that differs in what a step answered."""
+    if change.op == "changed":
+        owner = f"{name}'s {leaf(change.path)}" if leaf(change.path) else f"the answer of {name}"
+        return f"Changing {owner} from {shown(change.base)} to {shown(change.candidate)}"
+    verb, side = ("Adding", change.candidate) if change.op == "added" else ("Removing", change.base)
+    joined = "to" if change.op == "added" else "from"
+    return f"{verb} {leaf(change.path)} ({shown(side)}) {joined} what {name} answered"
+
+
+def _fields(changes: Sequence[Change]) -> str:
+    """All values that differ: the first two with what they say, the others by name."""
+    said: list[str] = []
+    for op in ("changed", "added", "removed"):
+        found = [change for change in changes if change.op == op]
+        told = found if len(found) <= _TOLD else found[:_TOLD] if op == "changed" else []
+        said += map(value_note, told)
+        rest = [leaf(change.path) for change in found[len(told) :]]
+        more = "more " if told else ""
+        named = f"{', '.join(rest[:_LISTED])}{'…' if len(rest) > _LISTED else ''}"
+        said += [f"{len(rest)} {more}field{'' if len(rest) == 1 else 's'} {op}: {named}"] if rest else []
+    return "; ".join(said)
 
 
 def _telling_first(changes: Sequence[Change]) -> list[Change]:

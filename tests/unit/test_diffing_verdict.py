@@ -72,7 +72,7 @@ def test_a_fixed_prompt_is_named_with_what_it_changed_on_the_way() -> None:
     assert (found.verdict, found.confidence) == ("cause", "medium")
     assert found.primary is not None
     assert found.primary.category == "prompt"
-    assert found.evidence[0].startswith("The change is in the prompt, and so in what the model was asked;")
+    assert found.evidence[0] == "The change is in the prompt, and so in what the model was asked."
 
 
 def test_the_path_leads_over_the_call_to_the_answer() -> None:
