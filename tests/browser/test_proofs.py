@@ -37,7 +37,7 @@ def test_prove_the_cause_and_send_the_proof(open_cockpit: OpenCockpit, demo: Dem
     expect(page.get_by_label("Verdict")).to_contain_text("Replays show it both ways")
     expect(page.get_by_label("Verdict")).to_contain_text("high confidence")
     proof.get_by_text("one by one").click()
-    expect(proof.get_by_role("group", name="Replays of the proof")).to_contain_text("The base with:")
+    expect(proof.get_by_role("group", name="Replays of the proof")).to_contain_text("The base with only:")
     _accessible(cockpit)
 
     cockpit.button("Share").click()

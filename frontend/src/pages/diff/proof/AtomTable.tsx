@@ -16,7 +16,7 @@ export function AtomTable({ findings }: { findings: Findings }): ReactElement | 
           <tr>
             <th scope="col">Change</th>
             <th scope="col">Enough alone</th>
-            <th scope="col">Cannot be missing</th>
+            <th scope="col">Needed</th>
             {weighed && <th scope="col">{findings.shares === "sampled" ? "Share, sampled" : "Share"}</th>}
             <th scope="col">Steps</th>
           </tr>

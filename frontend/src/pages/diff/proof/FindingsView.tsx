@@ -43,7 +43,7 @@ export function FindingsView({ findings, soFar }: { findings: Findings | Evidenc
         )}
       </dl>
       <details className={classes.more}>
-        <summary>{counted(findings.probes.length, "replay")}, one by one</summary>
+        <summary>The replays, one by one</summary>
         <ProbeTable findings={findings} />
       </details>
       {findings.assumptions.length > 0 && (

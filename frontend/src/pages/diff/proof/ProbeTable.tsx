@@ -5,12 +5,13 @@ import { counted, money } from "@/components/format";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { paths } from "@/paths";
 import { useReport } from "../report";
-import { OUTCOMES, PURPOSES } from "./words";
+import { OUTCOMES, PURPOSES, replayed } from "./words";
 import classes from "./AtomTable.module.css";
 
 /** Every replay of a proof: what it ran, what came out, what it took. */
 export function ProbeTable({ findings }: { findings: Findings }): ReactElement {
   const titles = new Map(findings.atoms.map(({ id, title }) => [id, title]));
+  const whole = new Set(findings.atoms.filter((atom) => atom.testable && atom.parent === null).map(({ id }) => id));
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Replays of the proof">
       <table className={classes.table}>
@@ -27,7 +28,7 @@ export function ProbeTable({ findings }: { findings: Findings }): ReactElement {
             <tr key={probe.number}>
               <td className="num">{probe.number}</td>
               <th scope="row">
-                {replayed(probe, titles)}
+                {replayed(probe, titles, whole)}
                 <span className={classes.note}>{PURPOSES[probe.purpose]}</span>
               </th>
               <td>
@@ -44,20 +45,15 @@ export function ProbeTable({ findings }: { findings: Findings }): ReactElement {
   );
 }
 
-/** What the probe was, as one sentence. */
-function replayed(probe: ProbeEvidence, titles: ReadonlyMap<string, string>): string {
-  const names = probe.applied.map((id) => titles.get(id) ?? id).join(", ");
-  const run = probe.side === "base" ? (names ? `The base with: ${names}` : "The base") : candidate(names);
-  const clamped = probe.clamped === null ? "" : `, step ${probe.clamped} answering as in the base`;
-  const repeats = probe.repeats > 1 ? `, ${probe.repeats} times` : "";
-  return run + clamped + repeats;
-}
-
-function candidate(names: string): string {
-  return names ? `The candidate with only: ${names}` : "The candidate without any change";
-}
-
 function Outcome({ probe }: { probe: ProbeEvidence }): ReactElement {
+  if (probe.repeats > 1) {
+    return (
+      <>
+        {probe.said}
+        {probe.missing && <span className={classes.note}>{probe.missing}</span>}
+      </>
+    );
+  }
   const { words, mark } = OUTCOMES[probe.outcome];
   return (
     <>

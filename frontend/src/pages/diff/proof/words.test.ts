@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AtomEvidence, Evidence, Findings, NoiseGate } from "@/api/schema";
-import { chance, enough, inOrder, needed, price, priceOf, strongest } from "./words";
+import type { AtomEvidence, Evidence, Findings, NoiseGate, ProbeEvidence } from "@/api/schema";
+import { chance, enough, inOrder, needed, price, priceOf, replayed, strongest } from "./words";
 import { toSettle } from "./draft";
 
 const atom = (given: Partial<AtomEvidence>) =>
@@ -12,13 +12,39 @@ describe("what was tested of a change", () => {
     expect(needed(atom({ necessary: false }))).toEqual({ words: "no", sign: "no" });
   });
 
-  it("is no where the recordings certify that it cannot matter", () => {
+  it("is not needed where the recordings certify that it cannot matter, which says nothing of it alone", () => {
     const certified = atom({ certificate: { kind: "inert", reason: "the same output" } });
-    expect(enough(certified).sign).toBe("no");
+    expect([needed(certified).sign, enough(certified).sign]).toEqual(["no", "unknown"]);
   });
 
   it("stays open where nothing tested it", () => {
     expect(enough(atom({}))).toEqual({ words: "not tested", sign: "unknown" });
+  });
+});
+
+describe("what was replayed", () => {
+  const probe = (given: Partial<ProbeEvidence>) =>
+    ({
+      side: "candidate",
+      applied: ["a", "b"],
+      clamped: null,
+      repeats: 1,
+      purpose: "apply",
+      ...given,
+    }) as ProbeEvidence;
+  const said = (given: Partial<ProbeEvidence>) =>
+    replayed(probe(given), new Map([["a", "Change a"]]), new Set(["a", "b"]));
+
+  it("is a side itself, a side with only some changes, or with a step as it was", () => {
+    expect(said({ purpose: "repeat", repeats: 5 })).toBe("The candidate again, unchanged, 5 times");
+    expect(said({ purpose: "repeat", repeats: 5, side: "base", applied: [] })).toBe(
+      "The base again, unchanged, 5 times",
+    );
+    expect(said({ purpose: "repeat", repeats: 5, side: "base", applied: ["a"] })).toBe(
+      "The base with only: Change a, 5 times",
+    );
+    expect(said({ applied: [] })).toBe("The candidate with none of the changes");
+    expect(said({ clamped: 7 })).toBe("The candidate, with step 7 answering as in the base");
   });
 });
 
@@ -46,11 +72,16 @@ describe("evidence", () => {
   });
 
   it("says what it took", () => {
-    const findings = { replays_cached: 7, replays_live: 0, steps_executed: 12, live_calls: 0, cost_usd: null };
+    const probes = [{ repeats: 5 }, { repeats: 2 }];
+    const findings = { probes, replays_cached: 7, replays_live: 0, steps_executed: 12, live_calls: 0, cost_usd: null };
     expect(price(findings as Findings)).toBe(
       "7 replays (7 from the recordings, 0 live), 12 steps run again, 0 live calls, free",
     );
     expect(price({ ...findings, live_calls: 2 } as Findings)).toContain("cost unknown");
+    expect(price({ ...findings, replays_cached: 5 } as Findings)).toContain(
+      "5 replays (5 from the recordings, 0 live)",
+    );
+    expect(price({ ...findings, replays_cached: 5 } as Findings)).toContain("; 2 more could not run");
   });
 
   it("says what would settle it, and asks the same question for it", () => {
@@ -76,7 +107,8 @@ describe("evidence", () => {
       p: 0.0079,
     };
     expect(chance(repeated)).toBe(
-      "Ruled out. Unchanged, the base came out otherwise in 0 of 5 repeats, the candidate in 5 of 5, p = 0.0079.",
+      "Ruled out. Repeated with nothing changed, the base came out as recorded 5 of 5 times, " +
+        "the candidate 0 of 5 times, p = 0.0079.",
     );
   });
 });

@@ -26,10 +26,10 @@ export const QUESTIONS: Record<QuestionKind, { label: string; hint: string }> = 
 
 export const VERDICTS: Record<Findings["verdict"], string> = {
   single: "One change did it",
-  joint: "Several changes together did it",
-  over_determined: "Each of several would have done it alone",
-  no_effect: "None of the changes did it",
-  noise: "Within noise",
+  joint: "Several changes did it together",
+  over_determined: "More than one cause, each enough",
+  no_effect: "No effect",
+  noise: "No cause found: chance does as much",
   inconclusive: "Not settled",
 };
 
@@ -41,7 +41,7 @@ export const PURPOSES: Record<ProbeEvidence["purpose"], string> = {
   factorial: "every combination",
   part: "which part of it",
   clamp: "does the effect go through this step",
-  repeat: "the same again, by chance",
+  repeat: "the same again, to see what chance does",
 };
 
 const STAGES: Record<ProofProgress["stage"], string> = {
@@ -61,7 +61,7 @@ export const OUTCOMES: Record<ProbeEvidence["outcome"], { words: string; mark: M
   candidate: { words: "as in the candidate", mark: "simulated" },
   base: { words: "as in the base", mark: "exact" },
   other: { words: "something else", mark: "cached" },
-  needs_live: { words: "needs a live call", mark: "live" },
+  needs_live: { words: "did not run", mark: "live" },
   failed: { words: "failed", mark: "failed" },
 };
 
@@ -72,18 +72,36 @@ export interface Answer {
 
 /** Whether the change alone is enough, in a word. */
 export function enough(atom: AtomEvidence): Answer {
-  return answerOf(atom.sufficient, atom);
+  return answerOf(atom.sufficient);
 }
 
-/** Whether the candidate's outcome needs the change, in a word. */
+/** Whether the candidate's outcome needs the change, in a word; a certificate says that it does not. */
 export function needed(atom: AtomEvidence): Answer {
-  return answerOf(atom.necessary, atom);
+  return answerOf(atom.necessary ?? (atom.certificate ? false : null));
 }
 
-function answerOf(tested: boolean | null, atom: AtomEvidence): Answer {
-  if (tested !== null) return tested ? { words: "yes", sign: "yes" } : { words: "no", sign: "no" };
-  if (atom.certificate) return { words: "no", sign: "no" };
-  return { words: "not tested", sign: "unknown" };
+function answerOf(tested: boolean | null): Answer {
+  if (tested === null) return { words: "not tested", sign: "unknown" };
+  return tested ? { words: "yes", sign: "yes" } : { words: "no", sign: "no" };
+}
+
+/** What a probe replayed, as one sentence; `whole` are all changes that can be made, which is the candidate itself. */
+export function replayed(
+  probe: ProbeEvidence,
+  titles: ReadonlyMap<string, string>,
+  whole: ReadonlySet<string>,
+): string {
+  return runOf(probe, titles, whole) + (probe.repeats > 1 ? `, ${probe.repeats} times` : "");
+}
+
+function runOf(probe: ProbeEvidence, titles: ReadonlyMap<string, string>, whole: ReadonlySet<string>): string {
+  const side = probe.side === "base" ? "The base" : "The candidate";
+  if (probe.clamped !== null) return `${side}, with step ${probe.clamped} answering as in the base`;
+  const itself = probe.side === "base" ? 0 : whole.size;
+  const own = probe.applied.length === itself && probe.applied.every((id) => whole.has(id));
+  if (probe.purpose === "repeat" && own) return `${side} again, unchanged`;
+  if (probe.applied.length === 0) return `${side} with none of the changes`;
+  return `${side} with only: ${probe.applied.map((id) => titles.get(id) ?? id).join(", ")}`;
 }
 
 /** Every change followed by its parts, with its depth. */
@@ -111,13 +129,15 @@ export function strongest(evidence: readonly Evidence[]): Evidence | null {
 
 /** What the whole took, as one line. */
 export function price(findings: Findings): string {
-  const replays = counted(findings.replays_cached + findings.replays_live, "replay");
+  const made = findings.replays_cached + findings.replays_live;
+  const unmade = findings.probes.reduce((sum, { repeats }) => sum + repeats, 0) - made;
   const split = `${findings.replays_cached} from the recordings, ${findings.replays_live} live`;
   const steps = counted(findings.steps_executed, "step");
   const calls = counted(findings.live_calls, "live call");
   const cost =
     findings.live_calls === 0 ? "free" : findings.cost_usd === null ? "cost unknown" : money(findings.cost_usd);
-  return `${replays} (${split}), ${steps} run again, ${calls}, ${cost}`;
+  const more = unmade > 0 ? `; ${unmade} more could not run` : "";
+  return `${counted(made, "replay")} (${split}), ${steps} run again, ${calls}, ${cost}${more}`;
 }
 
 /** What an experiment would take, as one sentence. */
@@ -133,7 +153,8 @@ export function chance(noise: NoiseGate): string {
   if (runs === 0) return reason;
   const p = noise.p === null ? "" : `, p = ${noise.p < 0.001 ? "< 0.001" : noise.p.toPrecision(2)}`;
   return (
-    `${reason} Unchanged, the base came out otherwise in ${noise.base_flips} of ${noise.base_n} repeats, ` +
-    `the candidate in ${noise.candidate_flips} of ${noise.candidate_n}${p}.`
+    `${reason} Repeated with nothing changed, the base came out as recorded ` +
+    `${noise.base_n - noise.base_flips} of ${noise.base_n} times, ` +
+    `the candidate ${noise.candidate_n - noise.candidate_flips} of ${noise.candidate_n} times${p}.`
   );
 }
