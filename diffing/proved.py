@@ -7,7 +7,7 @@ from uuid import UUID
 from diffing.evidence_schemas import AtomEvidence, Evidence, EvidenceQuestion, Findings, NoiseGate
 from diffing.schemas import Attribution, Cause, DiffReport, PathLink
 from diffing.terms import Confidence
-from diffing.wording import SUSPECTED
+from diffing.wording import OTHERS, SUSPECTED, UNLINKED, capital
 from traces.canonical import digest
 from traces.json_types import JSONValue
 
@@ -108,13 +108,13 @@ def _attribution(found: Evidence, observed: Attribution) -> Attribution:
 def _sentence(found: Evidence, observed: Attribution, causes: Sequence[Cause]) -> str:
     """Where replays confirm the cause that was observed: what it did, and that they show it. Else what they say."""
     seen = observed.primary
-    if len(causes) != 1 or seen is None or seen.title != causes[0].title:
-        return found.conclusion
+    said = capital(observed.sentence.removeprefix(SUSPECTED).removesuffix(UNLINKED).partition(OTHERS)[0])
+    if len(causes) != 1 or seen is None or seen.title != causes[0].title or not said.startswith(capital(seen.title)):
+        return found.conclusion  # the observed sentence is about something else, or about more
     atom = next(atom for atom in found.atoms if atom.title == seen.title)
     shown = _SHOWN[bool(atom.sufficient), bool(atom.necessary)]
-    said = observed.sentence.removeprefix(SUSPECTED)
     how = "Replays" if found.live_calls else "Replays of these two recordings"
-    return f"{said[:1].upper()}{said[1:]} {how} {shown}" if shown else found.conclusion
+    return f"{said} {how} {shown}" if shown else found.conclusion
 
 
 def _link(link: PathLink, tested: Collection[UUID]) -> PathLink:

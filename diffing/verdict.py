@@ -98,7 +98,7 @@ class Case:
                 f"recorded. The first difference that shows: {_inner(phrase(cause))}. {ended}"
             )
         if not self.found.connected:
-            return f"{suspected}{named}. {ended} The recordings do not show how one led to the other."
+            return f"{suspected}{named}. {ended}{wording.UNLINKED}"
         said = effects.told(self.comparison, self.facets, self._ahead(cause), self._before_final())
         return wording.closed(f"{suspected}{named} {said}") + self._as_well()
 
@@ -116,7 +116,7 @@ class Case:
             return ""
         named = [_inner(phrase(atom)) for atom in self.found.rivals[:_NAMED]]
         more = len(self.found.rivals) - len(named)
-        return wording.closed(f" Not ruled out: {'; '.join([*named, *([f'{more} more'] if more else [])])}")
+        return wording.closed(f"{wording.OTHERS}{'; '.join([*named, *([f'{more} more'] if more else [])])}")
 
     def _declared(self) -> str:
         """How the runs say that their configurations differ; empty where they do not, or where one is a replay."""

@@ -37,6 +37,8 @@ _ORDER: Final = {name: place for place, name in enumerate(_TELLING)}
 
 
 SUSPECTED: Final = "Suspected, not proved: "  # before a cause that only observation names
+OTHERS: Final = " Not ruled out: "  # after it, before what else differs
+UNLINKED: Final = " The recordings do not show how one led to the other."
 
 
 def cause(facet: Facet) -> str:

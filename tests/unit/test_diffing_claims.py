@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 
+from diffing.proved import with_evidence
 from diffing.report import report as made
 from diffing.schemas import DiffOptions, DiffReport
 from diffing.similarity import Lexical
@@ -31,6 +32,7 @@ from tests.comparing import (
     tool,
     user,
 )
+from tests.unit.test_diffing_proved import evidence
 from traces.ids import new_id
 from traces.json_types import JSONObject
 from traces.vocabulary import Reason, StepType
@@ -181,3 +183,14 @@ def test_a_check_that_was_not_run_neither_failed_nor_passed() -> None:
 def test_equal_runs_with_placeholders_have_no_difference() -> None:
     assert diff_of(blocked_refund(), blocked_refund()).attribution.verdict == "no_difference"
     assert diff_of(fixed_refund(), fixed_refund()).attribution.sentence == "The two runs say and do the same."
+
+
+@pytest.mark.parametrize("derived", [True, False])
+def test_what_replays_prove_is_not_told_with_the_doubts_of_before(derived: bool) -> None:
+    candidate = refund_run(
+        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED, model_name="m2"
+    )
+    before = diff_of(failing_refund(), candidate, derived=derived)
+    sentence = with_evidence(before, [evidence(before)]).attribution.sentence
+    assert "Not ruled out" not in sentence
+    assert "not tested" not in sentence
