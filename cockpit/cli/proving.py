@@ -19,6 +19,7 @@ _QUESTIONS: Final = ("answer", "answer_exact", "answer_facts", "tool_calls", "st
 _LEVELS: Final = {"low": 0, "medium": 1, "high": 2}
 _SHOWN: Final = 12  # changes in the table
 _FOUND: Final = {True: "yes", False: "no", None: "?"}
+_SIDES: Final = ("base", "candidate")
 
 
 def asked(
@@ -129,12 +130,25 @@ def _show_plan(plan: dict[str, Any]) -> None:
         output.note(remark)
 
 
+def _replays(found: dict[str, Any]) -> str:
+    cached, live = found["replays_cached"], found["replays_live"]
+    unmade = sum(probe["repeats"] for probe in found["probes"]) - cached - live
+    more = f"; {unmade} more could not run" if unmade > 0 else ""
+    return f"{cached} from the recordings, {live} live{more}"
+
+
+def _kept(noise: dict[str, Any]) -> str:
+    """How often repeats with nothing changed came out as recorded."""
+    base, candidate = (f"{noise[f'{side}_n'] - noise[f'{side}_flips']} of {noise[f'{side}_n']}" for side in _SIDES)
+    return f"{base} repeats of the base and {candidate} of the candidate came out as recorded"
+
+
 def _show(found: dict[str, Any]) -> None:
     console = output.people()
     console.print(Text(found["conclusion"], style="bold"), soft_wrap=True)
     console.print()
     noise = found["noise"]
-    chance = "" if noise["p"] is None else f"p = {noise['p']:.3g}, {noise['base_n']} + {noise['candidate_n']} repeats"
+    chance = "" if noise["p"] is None else f"p = {noise['p']:.3g}: {_kept(noise)}"
     output.facts(
         console,
         [
@@ -142,7 +156,7 @@ def _show(found: dict[str, Any]) -> None:
             ("confidence", f"{found['confidence']}: {found['rule']}"),
             ("chance", chance or noise["reason"]),
             ("compared", found["question"]["text"]),
-            ("replays", f"{found['replays_cached']} from the recordings, {found['replays_live']} live"),
+            ("replays", _replays(found)),
             ("steps run again", found["steps_executed"]),
             ("live calls", found["live_calls"]),
             ("cost", output.money(found["cost_usd"]) if found["live_calls"] else "$0"),
