@@ -10,13 +10,14 @@ from diffing.proved import counted, has_proved
 _VERDICTS: Final = {
     "single": "One change did it", "joint": "Several changes did it together",
     "over_determined": "More than one cause, each enough", "no_effect": "No effect",
-    "noise": "No cause found: chance does as much", "inconclusive": "Not settled",
+    "noise": "No cause found, chance does as much", "inconclusive": "Not settled",
 }  # fmt: skip
 _OUTCOMES: Final = {
     "candidate": "the candidate's", "base": "the base's", "other": "another", "needs_live": "did not run",
     "failed": "failed",
 }  # fmt: skip
 _ROLES: Final = {"entry": "where it came in", "between": "on the way", "commitment": "where it was settled"}
+_CAUSES: Final = frozenset({"single", "joint", "over_determined"})
 _SHOWN: Final = 60  # probes, and changes
 
 
@@ -69,7 +70,7 @@ def _told(found: Evidence) -> Told:
     whole = {atom.id for atom in found.atoms if atom.testable and atom.parent is None}
     return Told(
         title=_title(found),
-        heading=_VERDICTS[found.verdict], conclusion=found.conclusion, confidence=found.confidence, rule=found.rule,
+        heading=_heading(found), conclusion=found.conclusion, confidence=found.confidence, rule=found.rule,
         question=found.question.text, noise=_noise(found.noise), counted=counted(found),
         atoms=[_atom(atom, found.shares) for atom in found.atoms[:_SHOWN]],
         probes=[_probe(probe, titles, whole) for probe in found.probes[:_SHOWN]],
@@ -86,6 +87,11 @@ def _title(found: Evidence) -> str:
     if has_proved(found):
         return "Proved by replaying"
     return "Tested by replaying" if found.replays_cached + found.replays_live else "Nothing was replayed"
+
+
+def _heading(found: Evidence) -> str:
+    said = _VERDICTS[found.verdict]
+    return f"{said}, as far as was tested" if found.confidence == "low" and found.verdict in _CAUSES else said
 
 
 def _interaction(pair: Interaction, titles: dict[str, str]) -> str:

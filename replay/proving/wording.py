@@ -139,7 +139,7 @@ def _single(told: Told) -> str:
     [atom] = _members(told, told.sets[0])
     enough, needed = ladder.space.enough(told.sets[0]), ladder.space.needed(told.sets[0])
     if enough and needed:
-        said = "made the difference: alone it gives the base the candidate's outcome, and without it that is gone."
+        said = f"{_made(told)}: alone it gives the base the candidate's outcome, and without it that is gone."
     elif enough:
         said = "is enough for the difference; whether it is needed could not be tested."
     elif needed:
@@ -149,12 +149,15 @@ def _single(told: Told) -> str:
     return f"{atom.title} {said}"
 
 
+def _made(told: Told) -> str:
+    """Nothing is said to have done what chance may have done."""
+    return "may have made the difference" if told.gate.status == "not_run" else "made the difference"
+
+
 def _joint(told: Told) -> str:
     names = _listed([atom.title if not at else _inner(atom.title) for at, atom in _numbered(told, told.sets[0])])
     if told.ladder.space.enough(told.sets[0]):
-        return (
-            f"{names} made the difference only together: tried once each, none of them was enough without the others."
-        )
+        return f"{names} {_made(told)} only together: tried once each, none of them was enough without the others."
     verb = "is" if len(told.sets[0]) == 1 else "are"
     return f"{names} {verb} needed for the difference, and not enough as far as could be tested."
 

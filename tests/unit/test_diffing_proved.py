@@ -108,3 +108,29 @@ def test_it_is_written_into_markdown_and_html_with_everything_escaped() -> None:
     assert "Done \\| now" in markdown
     assert "Changing a &lt;b&gt;" in page
     assert "Proved by replaying" not in as_markdown(before) + as_html(before)
+
+
+def test_nothing_is_called_proved_that_no_replay_has_shown() -> None:
+    before = report()
+    low = as_markdown(with_evidence(before, [evidence(before, confidence="low")]))
+    assert "## Tested by replaying: one change did it, as far as was tested" in low
+    untested = atom("a", sufficient=None, necessary=None, shapley=None)
+    noise = evidence(before, verdict="noise", confidence="noise", primary=[], atoms=[untested], interactions=[])
+    told = as_markdown(with_evidence(before, [noise]))
+    assert "## Tested by replaying: no cause found, chance does as much" in told
+    assert "- No cause named: " in told
+    assert "| not tested | not tested |  |" in told
+    unmade = noise.model_copy(update={"replays_cached": 0, "probes": []})
+    assert "## Nothing was replayed: no cause found" in as_markdown(with_evidence(before, [unmade]))
+
+
+def test_repeats_are_told_by_all_that_they_came_to_and_a_probe_that_did_not_run_as_such() -> None:
+    before = report()
+    [made] = evidence(before).probes
+    mixed = made.model_copy(
+        update={"purpose": "repeat", "applied": [], "repeats": 5, "said": "3 as in the base, 2 other"}
+    )
+    unmade = made.model_copy(update={"outcome": "needs_live", "missing": "no live call is left"})
+    told = as_markdown(with_evidence(before, [evidence(before, probes=[mixed, unmade])]))
+    assert "| 5 times the base again, unchanged | 3 as in the base, 2 other |  |" in told
+    assert "| did not run | no live call is left |" in told

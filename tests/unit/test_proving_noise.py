@@ -161,6 +161,7 @@ def test_runs_that_cannot_be_repeated_stay_low() -> None:
     assert (found.replays_live, found.replays_cached) == (0, 2)
     assert skipped(found) == sum(probe.repeats for probe in found.probes) - 2 > 0
     assert found.cheapest_experiment is not None
+    assert found.conclusion.startswith("Change a may have made the difference: alone it gives")
     assert "whether chance alone did it was not tested" in found.conclusion
 
 

@@ -8,7 +8,7 @@ import { StepLink } from "../StepLink";
 import { AtomTable } from "./AtomTable";
 import { Cheapest } from "./Cheapest";
 import { ProbeTable } from "./ProbeTable";
-import { chance, price, VERDICTS } from "./words";
+import { chance, price, verdictOf } from "./words";
 import classes from "./FindingsView.module.css";
 
 /** What the replays say, from the conclusion down to every single one of them. */
@@ -66,7 +66,7 @@ function Conclusion({ findings, soFar }: { findings: Findings; soFar: boolean })
   return (
     <div className={classes.conclusion}>
       <div className="bar">
-        <h3>{soFar ? `So far: ${VERDICTS[findings.verdict].toLowerCase()}` : VERDICTS[findings.verdict]}</h3>
+        <h3>{soFar ? `So far: ${verdictOf(findings).toLowerCase()}` : verdictOf(findings)}</h3>
         <Tooltip label={findings.rule}>
           <span className={`chip ${confidence.mark}`} tabIndex={0}>
             <LabelGlyph mark={confidence.mark} silent />

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AtomEvidence, Evidence, Findings, NoiseGate, ProbeEvidence } from "@/api/schema";
-import { chance, enough, inOrder, needed, price, priceOf, replayed, strongest } from "./words";
+import { chance, enough, inOrder, needed, price, priceOf, replayed, strongest, verdictOf } from "./words";
 import { toSettle } from "./draft";
 
 const atom = (given: Partial<AtomEvidence>) =>
@@ -69,6 +69,12 @@ describe("evidence", () => {
     expect(strongest([found("1", "high"), found("2", "high")])?.id).toBe("2");
     expect(strongest([found("1", "medium"), found("2", "medium", "inconclusive")])?.id).toBe("1");
     expect(strongest([])).toBeNull();
+  });
+
+  it("of low confidence is no surer in its title", () => {
+    expect(verdictOf(found("1", "high"))).toBe("One change did it");
+    expect(verdictOf(found("1", "low"))).toBe("One change did it, as far as was tested");
+    expect(verdictOf(found("1", "low", "inconclusive"))).toBe("Not settled");
   });
 
   it("says what it took", () => {

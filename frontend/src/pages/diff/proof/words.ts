@@ -24,14 +24,22 @@ export const QUESTIONS: Record<QuestionKind, { label: string; hint: string }> = 
   score: { label: "A score of yours", hint: "how many of the checks pass" },
 };
 
-export const VERDICTS: Record<Findings["verdict"], string> = {
+const VERDICTS: Record<Findings["verdict"], string> = {
   single: "One change did it",
   joint: "Several changes did it together",
   over_determined: "More than one cause, each enough",
   no_effect: "No effect",
-  noise: "No cause found: chance does as much",
+  noise: "No cause found, chance does as much",
   inconclusive: "Not settled",
 };
+
+const CAUSES: readonly Findings["verdict"][] = ["single", "joint", "over_determined"];
+
+/** What was found, no surer than it is. */
+export function verdictOf({ verdict, confidence }: Pick<Findings, "verdict" | "confidence">): string {
+  const open = confidence === "low" && CAUSES.includes(verdict);
+  return `${VERDICTS[verdict]}${open ? ", as far as was tested" : ""}`;
+}
 
 export const PURPOSES: Record<ProbeEvidence["purpose"], string> = {
   reproduce: "does replaying bring back what was recorded",
