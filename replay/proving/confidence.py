@@ -71,7 +71,7 @@ def _high(grounds: Grounds) -> Level | None:
         repeats = f"live repeats of both runs rule out chance (p = {grounds.gate.p:.3g})"
         return Level(confidence="high", rule=f"{said}, with recorded answers; {repeats}.")
     if grounds.confirmed is not None and grounds.confirmed < STRICT and grounds.apart:
-        said = "Repeated replays show that it is enough and that it is needed"
+        said = "Replays show, over repeats, that it is enough and that it is needed"
         odds = f"beyond what unchanged repeats show (adjusted p = {grounds.confirmed:.3g} both ways)"
         return Level(confidence="high", rule=f"{said}, {odds}.")
     return None
