@@ -113,7 +113,7 @@ def _sentence(found: Evidence, observed: Attribution, causes: Sequence[Cause]) -
         return found.conclusion  # the observed sentence is about something else, or about more
     atom = next(atom for atom in found.atoms if atom.title == seen.title)
     shown = _SHOWN[bool(atom.sufficient), bool(atom.necessary)]
-    how = "Replays" if found.live_calls else "Replays of these two recordings"
+    how = "Replays of these two recordings" if found.noise.p is None and not found.live_calls else "Replays"
     return f"{said} {how} {shown}" if shown else found.conclusion
 
 

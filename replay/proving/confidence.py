@@ -68,7 +68,7 @@ def _high(grounds: Grounds) -> Level | None:
         if grounds.gate.p is None:
             recorded = "it holds for these two recorded runs, because every answer that was needed is recorded"
             return Level(confidence="high", rule=f"{said}; {recorded}.")
-        repeats = f"live repeats of both runs rule out chance (p = {grounds.gate.p:.3g})"
+        repeats = f"repeats of both runs rule out chance (p = {grounds.gate.p:.3g})"
         return Level(confidence="high", rule=f"{said}, with recorded answers; {repeats}.")
     if grounds.confirmed is not None and grounds.confirmed < STRICT and grounds.apart:
         said = "Replays show, over repeats, that it is enough and that it is needed"

@@ -67,6 +67,17 @@ def test_what_an_experiment_proved_wins_and_what_was_observed_is_kept() -> None:
     assert any("Ruled out: changing b <b>" in line for line in shown.attribution.evidence)
 
 
+def test_the_observed_cause_says_whether_these_two_recordings_alone_show_it() -> None:
+    before = report()
+    assert before.attribution.primary is not None
+    seen = atom("a", title=before.attribution.primary.title)
+    repeated = evidence(before, atoms=[seen])
+    free = repeated.noise.model_copy(update={"status": "not_needed", "p": None})
+    alone = repeated.model_copy(update={"noise": free})
+    assert " Replays show it both ways: with this change alone" in with_evidence(before, [repeated]).summary
+    assert " Replays of these two recordings show it both ways" in with_evidence(before, [alone]).summary
+
+
 def test_observation_does_not_win_over_observation() -> None:
     before = report()
     shown = with_evidence(before, [evidence(before, confidence="low")])
