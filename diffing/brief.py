@@ -4,57 +4,26 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from diffing.compared import compared, doing
 from diffing.evidence_schemas import Evidence
 from diffing.proved import counted, deciding, has_proved, kept, skipped
-from diffing.schemas import AlignedPair, Attribution, Brief, DiffReport, Relation, RunRef
+from diffing.schemas import AlignedPair, Attribution, Brief, DiffReport, Relation
+from diffing.standins import MARK, STAND_INS
 from diffing.text import shortened
 from diffing.wording import closed
-from traces.vocabulary import Reason, StepType
 
 _NAMED: Final = 3  # changes named in a line
 _QUOTE: Final = 90  # characters of an answer
 _KNOWN: Final = 20  # characters of an answer that a sentence has if it quotes it
 _STEPS: Final = 3  # steps named in a warning
-_HOLDERS: Final = frozenset({StepType.AGENT, StepType.TURN})
-_STAND_INS: Final = {
-    Reason.SIDE_EFFECT_BLOCKED: "did not run, because it has a side effect",
-    Reason.POLICY_FALLBACK: "was not run again, and has a placeholder for its answer",
-    Reason.DENIED: "was not allowed to run",
-}
 
 
 def brief(report: DiffReport) -> Brief:
     """The first lines of a report, in sentences."""
     return Brief(
-        compared=_compared(report), changed=_changed(report), confidence=_confidence(report), why=_why(report),
+        compared=compared(report), changed=_changed(report), confidence=_confidence(report), why=_why(report),
         next=_next(report),
     )  # fmt: skip
-
-
-def _compared(report: DiffReport) -> str:
-    base, candidate = report.base, report.candidate
-    if base.id == candidate.id:
-        return f"A run of {base.app or 'an agent'} with itself."
-    if candidate.source_run == base.id:
-        return f"Base: {_run(base)}. Candidate: a replay of it{_from(candidate)}, which {_ended(candidate)}."
-    if base.source_run is not None and base.source_run == candidate.source_run:
-        first, second = (f"one{_from(run)}, which {_ended(run)}" for run in (base, candidate))
-        return f"Two replays of one run of {base.app or 'an agent'}. Base: {first}. Candidate: {second}."
-    other = " They are runs of different agents." if base.app != candidate.app else ""
-    return f"Base: {_run(base)}. Candidate: {_run(candidate)}. They were recorded separately.{other}"
-
-
-def _run(run: RunRef) -> str:
-    kind = "a replay" if run.source_run else "a recorded run"
-    return f"{kind}{f' of {run.app}' if run.app else ''}, which {_ended(run)}"
-
-
-def _from(run: RunRef) -> str:
-    return f" from step {run.fork_sequence_no} on" if run.fork_sequence_no else ""
-
-
-def _ended(run: RunRef) -> str:
-    return "has not ended" if run.status == "running" else run.status
 
 
 def _changed(report: DiffReport) -> str:
@@ -77,28 +46,22 @@ def _outcome(report: DiffReport) -> str:
     base, candidate = (
         "".join(span.text for span in texts[-1].spans if span.op in {"equal", op}) for op in ("delete", "insert")
     )
-    if " ".join(candidate.split())[:_KNOWN] in report.attribution.sentence:
+    if " ".join(candidate.split())[:_KNOWN] in report.attribution.sentence or MARK in base + candidate:
         return ""
     return closed(f"The answer is “{shortened(candidate, _QUOTE)}” instead of “{shortened(base, _QUOTE)}”")
 
 
 def _differing(pairs: list[AlignedPair]) -> str:
-    doing = [pair for pair in pairs if _type(pair) not in _HOLDERS] or pairs
-    counts = Counter(pair.relation for pair in doing)
+    counts = Counter(pair.relation for pair in doing(pairs))
     both = counts["same"] + counts["changed"] + counts["moved"]
-    said = [f"Of {both:,} step{'' if both == 1 else 's'} in both runs, {counts['changed']:,} differ"]
+    differ = "differs" if counts["changed"] == 1 else "differ"
+    said = [f"Of {both:,} step{'' if both == 1 else 's'} in both runs, {counts['changed']:,} {differ}"]
     said += [f"{counts['moved']:,} came at another time"] if counts["moved"] else []
     alone = " and ".join(f"{counts[op]:,} only the {side}" for op, side in _ALONE if counts[op])
     return f"{', '.join(said)}{f'; {alone} has' if alone else ''}."
 
 
 _ALONE: Final[tuple[tuple[Relation, str], ...]] = (("removed", "base"), ("added", "candidate"))
-
-
-def _type(pair: AlignedPair) -> StepType:
-    step = pair.candidate or pair.base
-    assert step is not None  # a pair has at least one side
-    return step.type
 
 
 def _confidence(report: DiffReport) -> str:
@@ -165,8 +128,8 @@ def _observed(report: DiffReport, found: Attribution) -> str:
             return "The final answers are the same, so there is no difference to explain."
         case "noise":
             return (
-                "Nobody changed anything that the recordings show: what differs was drawn. How often it comes out so, "
-                "only repeats can tell."
+                "No recorded setting differs, so the model, or who plays its users, has probably answered otherwise by "
+                "chance. That was not tested by replaying; how often it comes out so, only repeats can tell."
             )
         case "inconclusive" if not found.alternatives:
             return "No single change can be picked out of two runs that have so little in common."
@@ -180,21 +143,31 @@ def _suspected(report: DiffReport, found: Attribution) -> str:
     derived = report.candidate.source_run == report.base.id or (
         report.base.source_run is not None and report.base.source_run == report.candidate.source_run
     )
+    if found.confidence == "medium" and not found.cheapest_experiment:
+        return "Somebody set the answer by hand: there is nothing to find out about why it differs."
     if found.confidence == "medium":
         return (
             "It is the only change that can have reached the answer; everything else is the recording itself. Not "
             "tested: whether the model, asked again, would have answered otherwise even without it."
         )
     if not derived:
-        return (
-            "Two recordings also differ by chance. This is the first recorded difference that can have led to the "
-            "other answer; nothing was replayed to test it."
-        )
+        return f"Two recordings also differ by chance. Nothing was replayed to test this one{_earlier(report, found)}."
     if found.alternatives:
         count = len(found.alternatives)
         also = "another change" if count == 1 else f"{count} other changes"
         return f"{also[:1].upper()}{also[1:]} can have done it as well, and none was tested alone."
     return "Nothing recorded leads from the change to the answer: only the order of the steps speaks for it."
+
+
+def _earlier(report: DiffReport, found: Attribution) -> str:
+    """Whether other steps differ before the cause that is named."""
+    named = {step.id for step in (found.primary.base, found.primary.candidate) if step} if found.primary else set()
+    named |= {link.step.id for link in found.path[:1]}
+    first = next((pair for pair in doing(report.pairs) if pair.relation in {"changed", "added", "removed"}), None)
+    steps = [step for step in (first.base, first.candidate) if step] if first else []
+    if not steps or not named.isdisjoint(step.id for step in steps):
+        return ", which is the first recorded difference" if steps else ""
+    return f", and it is not the first difference: step {steps[0].sequence_no} differs before it"
 
 
 def _cautions(report: DiffReport) -> Iterator[str]:
@@ -210,13 +183,12 @@ def _cautions(report: DiffReport) -> Iterator[str]:
 
 
 def _stand_ins(report: DiffReport) -> list[str]:
-    steps = [pair.candidate for pair in report.pairs if pair.candidate and pair.relation != "same"]
+    steps = [pair.candidate for pair in doing(report.pairs) if pair.candidate and pair.relation != "same"]
     return [
-        f"step {step.sequence_no} ({step.type}{'' if step.name == step.type else f' {step.name}'}) {_STAND_INS[reason]}"
+        f"step {step.sequence_no} ({step.type}{'' if step.name == step.type else f' {step.name}'}) "
+        f"{STAND_INS[step.reason]}"
         for step in steps
-        if step.type not in _HOLDERS
-        for reason in _STAND_INS
-        if step.reason == reason
+        if step.reason in STAND_INS
     ]
 
 

@@ -196,6 +196,8 @@ def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[Si
     i, j, match = row
     left = base[i] if i is not None else None
     right = candidate[j] if j is not None else None
+    if left and right:
+        left, right = _own_name(left, right), _own_name(right, left)
     return Pair(
         place=place,
         base=left,
@@ -205,6 +207,12 @@ def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[Si
         moved=bool(match and match.moved),
         changes=tuple(_changes(left, right)) if left and right else (),
     )
+
+
+def _own_name(step: SideStep, other: SideStep) -> SideStep:
+    """A model step that is replayed with another model has the name of the step it replays: that of the first model."""
+    borrowed = step.type == StepType.MODEL and step.name == other.name == other.model != step.model
+    return step._replace(name=step.model) if borrowed and step.model else step
 
 
 def _changes(base: SideStep, candidate: SideStep) -> list[str]:

@@ -12,6 +12,7 @@ from diffing.schemas import SectionItem, SectionName, ValueChange
 from diffing.scores import IMPORTED
 from diffing.sides import RunFacts, Side
 from diffing.similarity import Likeness, reading
+from diffing.standins import untested
 from diffing.structure import value_changes
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepType
@@ -89,8 +90,15 @@ def _prompt(comparison: Comparison, facets: list[Facet]) -> str:
         return f"{wording.cause(texts[0])}{_and_more(len(_distinct(texts)) - 1, 'other prompt text')}."
     if facets:
         return f"{wording.cause(facets[0])}{_and_more(len(facets) - 1, 'other difference')}."
-    asked = any(pair.step.type in {StepType.MODEL, StepType.PROMPT} for pair in comparison.pairs)
-    return "The prompts are the same." if asked else "Neither run has a prompt."
+    asked = [pair for pair in comparison.pairs if pair.step.type in {StepType.MODEL, StepType.PROMPT}]
+    if not asked:
+        return "Neither run has a prompt."
+    both = [pair for pair in asked if pair.both and all(step.input_ref for step in pair.both)]
+    if not both:
+        return "No prompts to compare: no request that both runs made is recorded on both sides."
+    if any("input" in pair.changes for pair in both):
+        return "The prompts are the same, but for earlier answers that the requests carry along."
+    return "The prompts are the same."
 
 
 def _retrieval(comparison: Comparison, facets: list[Facet]) -> str:
@@ -140,7 +148,10 @@ def _model(comparison: Comparison, facets: list[Facet]) -> str:
     said = [wording.cause(facet) for facet in config[:2]]
     changed = {facet.pair.place for facet in facets if facet.part == "output"}
     paired = sum(bool(pair.both) for pair in comparison.pairs if pair.step.type == StepType.MODEL)
-    said.append(f"{len(changed)} of {_count(paired, 'answer')} differ" if changed else "the answers are the same")
+    if paired:
+        said.append(f"{len(changed)} of {_count(paired, 'answer')} differ" if changed else "the answers are the same")
+    else:
+        said.append("no answers to compare")
     unpaired = _unpaired(comparison, StepType.MODEL)
     said += [unpaired[:1].lower() + unpaired[1:]] if unpaired else []
     return f"{wording.capital('; '.join(said))}."
@@ -150,7 +161,8 @@ def _output(comparison: Comparison, facets: list[Facet], likeness: Compare) -> s
     answers = [facet for facet in facets if facet.kind == "final answer"]
     if answers:
         found = likeness(wording.as_text(answers[-1].base), wording.as_text(answers[-1].candidate))
-        return f"The final answers are {reading(found.score)} ({found.score:.2f} by {found.method})."
+        how = wording.METHODS[found.method]
+        return f"The final answers are {reading(found.score)} (likeness {found.score:.2f} of 1, {how})."
     final = comparison.final
     if final is None:
         return "Neither run has steps."
@@ -165,8 +177,18 @@ def _run(comparison: Comparison) -> str:
     said.append(_more(len(comparison.candidate.steps) - len(comparison.base.steps), "step"))
     said.append(_more(candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out, "token"))
     if base.error_count or candidate.error_count:
-        said.append(f"errors {base.error_count} → {candidate.error_count}")
+        said.append(f"errors {base.error_count} → {candidate.error_count}{_untested(comparison)}")
     return f"{wording.capital('; '.join(part for part in said if part))}."
+
+
+def _untested(comparison: Comparison) -> str:
+    """Which of the errors are fewer only because a replay did not run the step."""
+    for pair in comparison.acting:
+        if side := untested(pair.base, pair.candidate):
+            other = pair.base if side == "candidate" else pair.candidate
+            number = (other or pair.step).sequence_no
+            return f" (step {number} failed in one run and was not run in the other, the {side})"
+    return ""
 
 
 def _more(difference: int, noun: str) -> str:

@@ -36,6 +36,13 @@ _TELLING: Final = (
 _ORDER: Final = {name: place for place, name in enumerate(_TELLING)}
 
 
+METHODS: Final[Mapping[str, str]] = {  # how the likeness of two texts was measured
+    "identical": "the texts are equal",
+    "embeddings": "by meaning, with a model of sentences",
+    "difflib": "by equal characters",
+    "jaccard": "by shared words",
+    "empty": "one of the texts is empty",
+}
 SUSPECTED: Final = "Suspected, not proved: "  # before a cause that only observation names
 OTHERS: Final = " Not ruled out: "  # after it, before what else differs
 UNLINKED: Final = " The recordings do not show how one led to the other."

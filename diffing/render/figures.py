@@ -3,16 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
+from diffing.compared import doing
 from diffing.render.numbers import lasting, signed
 from diffing.schemas import DiffReport
-
-METHODS: Final = {
-    "identical": "the texts are equal",
-    "embeddings": "by meaning, with a model of sentences",
-    "difflib": "by equal characters",
-    "jaccard": "by shared words",
-    "empty": "one of the texts is empty",
-}
+from diffing.wording import METHODS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +19,7 @@ class Figure:
 def figures(report: DiffReport) -> list[Figure]:
     """How near the candidate is to the base, and what it cost more."""
     scores, deltas, tools = report.scores, report.deltas, report.scores.tools
+    acting = doing(report.pairs)
     again = (
         f"{tools.used_original} of {tools.total_original} tool calls made again, {tools.new} new, {tools.unused} unused"
     )
@@ -35,7 +30,7 @@ def figures(report: DiffReport) -> list[Figure]:
         ),
         Figure(
             name="Answers", value=f"{scores.output_similarity:.4f}",
-            note=f"how alike the answers are, {METHODS[scores.similarity_method]}",
+            note=f"how alike the answers of all turns are on average, {METHODS[scores.similarity_method]}",
         ),
         Figure(name="Tools", value=f"{scores.tool_accuracy:.4f}", note=again if tools.total_original or tools.new else
                "no run calls a tool"),
@@ -43,9 +38,8 @@ def figures(report: DiffReport) -> list[Figure]:
         Figure(name="Cost", value=signed(deltas.cost_usd, "$"), note=_MORE),
         Figure(name="Time", value=lasting(deltas.duration_ms), note=_MORE),
         Figure(
-            name="Steps that differ", value=f"{deltas.spans_with_differences:,}",
-            note=f"{deltas.output_changes:,} in their answer, {deltas.token_changes:,} in tokens, "
-            f"{deltas.cost_changes:,} in cost, {deltas.duration_changes:,} in time",
+            name="Steps that differ", value=f"{sum(pair.relation != 'same' for pair in acting):,}",
+            note=f"of {len(acting):,}, listed below; agents and turns, which only hold steps, are not counted",
         ),
     ]  # fmt: skip
 

@@ -5,6 +5,7 @@ from typing import Final, get_args
 from django.template.loader import render_to_string
 
 from diffing.brief import brief
+from diffing.compared import doing
 from diffing.render.evidence import told
 from diffing.render.figures import figures
 from diffing.render.words import WORDS
@@ -16,7 +17,8 @@ _STEPS: Final = 2_000  # differing steps listed; a page of more is no page
 
 def as_html(report: DiffReport) -> str:
     """The whole report as one HTML document."""
-    changed = [pair for pair in report.pairs if pair.relation != "same"]
+    acting = doing(report.pairs)
+    changed = [pair for pair in acting if pair.relation != "same"]
     return render_to_string(
         "diffing/report.html",
         {
@@ -24,7 +26,7 @@ def as_html(report: DiffReport) -> str:
             "sections": [getattr(report.sections, name) for name in get_args(SectionName)],
             "changed": changed[:_STEPS],
             "more": max(0, len(changed) - _STEPS),
-            "same": len(report.pairs) - len(changed),
+            "same": len(acting) - len(changed),
             "brief": brief(report),
             "facts": figures(report),
             "words": WORDS,

@@ -4,7 +4,7 @@ from typing import Final
 
 VIA: Final[dict[str, str]] = {
     "cause": "this is where the difference begins",
-    "tool_call_id": "the answer names the call",
+    "tool_call_id": "linked by the id of the tool call",
     "link": "the recording links the two",
     "history": "the next request carries it in its history",
     "digest": "the same content appears again",

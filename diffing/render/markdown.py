@@ -7,6 +7,7 @@ from typing import Final, get_args
 from uuid import UUID
 
 from diffing.brief import brief
+from diffing.compared import doing
 from diffing.render.evidence import told
 from diffing.render.figures import figures
 from diffing.render.links import EVIDENCE, VIA
@@ -127,7 +128,7 @@ def _lane(found: UnchangedLane | None) -> Iterator[str]:
 
 
 def _steps(report: DiffReport, also: Collection[UUID]) -> Iterator[str]:
-    changed = [pair for pair in report.pairs if pair.relation != "same"]
+    changed = [pair for pair in doing(report.pairs) if pair.relation != "same"]
     if not changed:
         return
     yield "\n## Steps that differ\n"

@@ -3,6 +3,7 @@
 from django import template
 
 from diffing.render.links import EVIDENCE, VIA
+from diffing.wording import METHODS
 from diffing.wording import closed as with_full_stop
 from diffing.wording import shown as in_words
 from traces.json_types import JSONValue
@@ -33,6 +34,12 @@ def via(kind: str) -> str:
 def evidence(kind: str) -> str:
     """Whether a link of the path was tried, in words."""
     return EVIDENCE[kind]
+
+
+@register.filter
+def method(name: str) -> str:
+    """How the likeness of two texts was measured, in words."""
+    return METHODS[name]
 
 
 @register.filter

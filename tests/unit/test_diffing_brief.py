@@ -22,11 +22,12 @@ from tests.comparing import (
     output,
     refund_run,
     said,
+    tool,
     user,
 )
 from tests.unit.test_diffing_proved import evidence
 from traces.ids import new_id
-from traces.vocabulary import Reason
+from traces.vocabulary import Reason, StepType
 
 
 def refund(*, derived: bool = True) -> DiffReport:
@@ -186,3 +187,48 @@ def test_a_proof_that_settled_nothing_is_told() -> None:
     assert brief(with_evidence(before, [told])).why.endswith(
         "Replays were tried and did not settle it: The budget ran out."
     )
+
+
+def test_a_check_that_the_replay_did_not_run_is_not_said_to_pass() -> None:
+    def checked(given: list[Given], **check: str) -> list[Given]:
+        return [*given, Given(type=StepType.VALIDATOR, name="limits", parent=1, input={}, output="no", **check)]  # type: ignore[arg-type]  # texts only
+
+    base = checked(failing_refund(), status="error")
+    candidate = checked(fixed_refund(), reason=Reason.POLICY_FALLBACK)
+    report = diff_of(base, candidate, derived=True)
+    assert brief(report).compared.endswith(
+        "Candidate: a replay of it, which ran to its end. Step 8 (validator limits), which failed in the base, was not "
+        "run in the candidate: whether it would pass there is not known."
+    )
+    assert "was not run in the base" in brief(diff_of(candidate, base)).compared
+    [item] = [item for item in report.sections.run.items if item.kind == "status"]
+    assert "not run in the candidate" in item.title
+
+
+def test_what_was_recorded_of_the_task_is_told() -> None:
+    report = refund(derived=False)
+    scores = {"base": {"success": False, "reward": 0.0}, "candidate": {"success": True, "reward": 1.0}}
+    told = brief(report.model_copy(update={"scores": report.scores.model_copy(update={"imported": scores})}))
+    assert "which completed (its task is recorded as failed, reward 0). Candidate" in told.compared
+    assert "which completed (its task is recorded as done, reward 1). They" in told.compared
+
+
+def test_a_later_difference_is_not_called_the_first() -> None:
+    def run(found: str, name: str, answer: str) -> list[Given]:
+        looked = tool("search", "c1", {"input": found}, "Here it is, all of it.")
+        return [agent(), looked, model([user("Go on")], said(answer), model=name), output(answer)]
+
+    report = diff_of(run("Bern", "m1", "It rains over there."), run("bern", "m2", "Noon, and cloudless."))
+    assert report.attribution.primary is not None
+    assert report.attribution.primary.title == "Switching the model from m1 to m2"
+    assert "it is not the first difference: step 2 differs before it" in brief(report).why
+    assert "which is the first recorded difference" in brief(refund(derived=False)).why
+
+
+def test_an_answer_that_was_typed_in_leaves_nothing_to_find_out() -> None:
+    candidate = failing_refund()
+    candidate[5] = replace(candidate[5], output={"message": said(ACCEPTED)}, reason=Reason.OPERATOR_OVERRIDE)
+    candidate[6] = output(ACCEPTED)
+    told = brief(diff_of(failing_refund(), candidate, derived=True))
+    assert told.why.startswith("Somebody set the answer by hand")
+    assert told.next == "Nothing is open."

@@ -34,7 +34,7 @@ from tests.comparing import (
 )
 from tests.unit.test_diffing_proved import evidence
 from traces.ids import new_id
-from traces.json_types import JSONObject
+from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import Reason, StepType
 
 BLOCKED = "[Forkpoint] Tool 'issue_refund' blocked (side effect, no cache available)"
@@ -194,3 +194,41 @@ def test_what_replays_prove_is_not_told_with_the_doubts_of_before(derived: bool)
     sentence = with_evidence(before, [evidence(before)]).attribution.sentence
     assert "Not ruled out" not in sentence
     assert "not tested" not in sentence
+
+
+def test_a_step_replayed_with_another_model_has_that_models_name() -> None:
+    def run(name: str) -> list[Given]:
+        call = model([user("Go")], said(f"By {name}."), model=name)
+        return [agent(), replace(call, name="m1"), output(f"By {name}.")]
+
+    for one, other in (("m1", "m2"), ("m2", "m1")):
+        pair = diff_of(run(one), run(other)).pairs[1]
+        assert [step.name for step in (pair.base, pair.candidate) if step] == [one, other]
+
+
+def test_other_documents_are_counted_by_what_became_of_them() -> None:
+    def run(*texts: str) -> list[Given]:
+        found: list[JSONValue] = [{"id": f"d{at}", "content": text} for at, text in enumerate(texts)]
+        asked = Given(
+            type=StepType.RETRIEVAL, name="policies", parent=1, input={"query": "q"},
+            output={"documents": found}, reason=Reason.OPERATOR_OVERRIDE,
+        )  # fmt: skip
+        return [agent(), asked, model([user(" ".join(texts))], said(texts[0])), output(texts[0])]
+
+    base = run("Return it within 14 days.", "Pay by card only, please.", "Ship it in a week or so.")
+    found = diff_of(base, run("Return it within 30 days."), derived=True).attribution
+    assert found.primary is not None
+    assert found.primary.title == (
+        "Changing “14” to “30” in a document that policies found (of the other documents, 2 removed)"
+    )
+
+
+def test_sections_with_nothing_to_compare_say_so() -> None:
+    def run(kind: str) -> list[Given]:
+        steps = [model([user(f"{kind} {n}")], said(f"{kind} says {n}")) for n in range(2)]
+        return [agent(), *(steps if kind == "a" else [tool(kind, "", {"x": 1}, {"y": 2})]), output(kind)]
+
+    report = diff_of(run("a"), run("b"))
+    assert report.sections.prompt.summary.startswith("No prompts to compare")
+    assert "no answers to compare" in report.sections.model.summary.lower()
+    assert "(likeness 0." in report.sections.output.summary

@@ -4,6 +4,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from diffing.brief import brief
+from diffing.render.figures import figures
 from diffing.render.html import as_html
 from diffing.render.markdown import as_markdown, escaped
 from diffing.render.numbers import signed
@@ -138,3 +140,12 @@ def test_recorded_text_stays_text_in_markdown() -> None:
 )
 def test_differences_carry_their_sign(value: float | None, unit: str, said: str) -> None:
     assert signed(value, unit) == said
+
+
+def test_steps_that_differ_are_counted_in_one_way(refund: DiffReport) -> None:
+    told = brief(refund).changed
+    [figure] = [figure for figure in figures(refund) if figure.name == "Steps that differ"]
+    listed = as_markdown(refund).split("## Steps that differ")[1].split("##")[0].count("| changed |")
+    assert f"Of 6 steps in both runs, {figure.value} differ." in told
+    assert (figure.value, listed) == ("5", 5)
+    assert "5 listed; 1 is the same" in as_html(refund)

@@ -113,7 +113,7 @@ function Node({ link, number, name }: { link: PathLink; number: number; name: st
 
 const VIA: Record<PathLink["via"], string> = {
   cause: "this is where the difference begins",
-  tool_call_id: "the answer names the call",
+  tool_call_id: "linked by the id of the tool call",
   link: "the recording links the two",
   history: "the next request carries it in its history",
   digest: "the same content appears again",

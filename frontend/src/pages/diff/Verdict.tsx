@@ -5,7 +5,7 @@ import { counted } from "@/components/format";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { costDelta, durationDelta, score, tokenDelta, type Delta } from "./deltas";
 import { useReport } from "./report";
-import { CONFIDENCE, emphasised, verdictTitle } from "./words";
+import { CONFIDENCE, METHOD, emphasised, verdictTitle } from "./words";
 import classes from "./Verdict.module.css";
 
 /** What changed and why, in one sentence, with what speaks for it and the figures beside it. */
@@ -105,10 +105,10 @@ function Figures({ scores, deltas }: { scores: Scores; deltas: Deltas }): ReactE
         hint={`${scores.ars_reading}. 0.7 × output similarity + 0.3 × tool accuracy.`}
       />
       <Figure
-        name="output"
+        name="answers"
         value={score(scores.output_similarity)}
-        note={scores.similarity_method}
-        hint={`Similarity of the outputs, by ${scores.similarity_method}.`}
+        note={METHOD[scores.similarity_method] ?? scores.similarity_method}
+        hint={`How alike the answers of all turns are on average, ${METHOD[scores.similarity_method] ?? scores.similarity_method}.`}
       />
       <Figure
         name="tools"

@@ -33,9 +33,18 @@ export const CONFIDENCE: Record<Confidence, { words: string; means: string; mark
   },
   noise: {
     words: "noise",
-    means: "Chance explains it: unchanged repeats differ as much, or nobody changed anything.",
+    means: "Probably chance: unchanged repeats differ as much, or no recorded setting differs.",
     mark: "live",
   },
+};
+
+/** How the likeness of two texts was measured. */
+export const METHOD: Record<string, string> = {
+  identical: "the texts are equal",
+  embeddings: "by meaning, with a model of sentences",
+  difflib: "by equal characters",
+  jaccard: "by shared words",
+  empty: "one of the texts is empty",
 };
 
 export const RELATION: Record<AlignedPair["relation"], { words: string; sign: string }> = {
