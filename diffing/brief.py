@@ -203,7 +203,9 @@ def _next(report: DiffReport) -> str:
         return f"{found.cheapest_experiment}{_PROVE}{_CHANCE}"
     if found.verdict == "inconclusive":
         return "Compare two runs of one agent at the same work."
-    return "Nothing is open." if tried is None else _settled(tried)
+    if tried is None:
+        return "Nothing is open."
+    return _settled(tried) if deciding(report.evidence) else "No replay can tell more."
 
 
 _PROVE: Final = " In Forkpoint, “Prove it” on this diff does that."
@@ -221,12 +223,13 @@ def _settled(found: Evidence) -> str:
         return "Nothing is open. How often it comes out so, repeats would say."
     if found.verdict == "noise":
         rare = found.noise.base_n == found.noise.base_flips
-        poor = "no repeat of the base gave the answer that it is compared by, so take a typical run as the base; and "
-        return f"There is no cause to look for in these two runs: {poor if rare else ''}compare many runs, not two."
+        poor = " No repeat of the base came out as the base did when it was recorded: take a typical run as the base."
+        said = "There is no cause to look for in these two runs. An experiment with several samples of each says more."
+        return f"{said}{poor if rare else ''}"
     if found.verdict in {"joint", "over_determined"}:
-        return "Every combination that was needed was tried, once each; the replays are listed below."
-    more = "; it does not take those that could not run" if skipped(found) > 0 else ""
-    return f"Nothing is open; the replays that show it are listed below{more}."
+        return "Every combination that was needed was tried, once each: an experiment with several samples says more."
+    more = ", and those that could not run are not needed for it" if skipped(found) > 0 else ""
+    return f"Nothing is open: the replays that show it are listed below{more}."
 
 
 def _inner(text: str) -> str:

@@ -97,7 +97,7 @@ def _attribution(found: Evidence, observed: Attribution) -> Attribution:
     return Attribution(
         verdict="cause" if found.primary else "noise" if found.verdict == "noise" else "no_effect",
         sentence=_sentence(found, observed, causes), primary=causes[0] if causes else None, supporting=causes[1:],
-        path=[_link(link, tested) for link in observed.path], confidence=found.confidence,
+        path=[_link(link, tested) for link in observed.path if found.verdict != "noise"], confidence=found.confidence,
         evidence=[found.rule, f"{counted(found)}; compared: {', '.join(found.features) or found.question.text}.",
                   *_certified(found.atoms)],
         alternatives=[_cause(atom) for atom in found.atoms if _is_open(atom, found)],

@@ -112,7 +112,7 @@ def test_prompts_that_were_not_recorded_are_a_caution() -> None:
     [
         (
             {}, "with this change alone the base comes out as the candidate, and without it the candidate does not",
-            "Nothing is open; the replays that show it are listed below.",
+            "Nothing is open: the replays that show it are listed below.",
         ),
         ({"verdict": "joint", "confidence": "medium"}, "once each: these changes together", "once each"),
         (
@@ -121,7 +121,7 @@ def test_prompts_that_were_not_recorded_are_a_caution() -> None:
         ),
         (
             {"verdict": "noise", "confidence": "noise", "primary": []}, "differ from themselves as much",
-            "There is no cause to look for in these two runs: compare many runs, not two.",
+            "There is no cause to look for in these two runs. An experiment",
         ),
     ],
 )  # fmt: skip
@@ -154,6 +154,7 @@ def test_chance_is_said_by_how_often_repeats_came_out_as_recorded() -> None:
     told = brief(with_evidence(before, [never]))
     assert "0 of 6 repeats of the base and 6 of 6 of the candidate came out as recorded (p = 1)" in told.why
     assert "take a typical run as the base" in told.next
+    assert with_evidence(before, [never]).attribution.path == []
 
 
 def test_replays_that_could_not_run_are_not_counted_as_replays() -> None:
@@ -163,7 +164,7 @@ def test_replays_that_could_not_run_are_not_counted_as_replays() -> None:
     both = made.model_copy(update={"probes": [*made.probes, unmade], "replays_cached": 1})
     told = brief(with_evidence(before, [both]))
     assert "It took 1 replay (0 live), 9 steps re-executed; 1 more could not run." in told.why
-    assert told.next.endswith("listed below; it does not take those that could not run.")
+    assert told.next.endswith("listed below, and those that could not run are not needed for it.")
 
 
 def test_what_a_proof_left_open_is_next_and_no_button_is_said_to_run_the_agent() -> None:
@@ -171,6 +172,9 @@ def test_what_a_proof_left_open_is_next_and_no_button_is_said_to_run_the_agent()
     again = CheapestExperiment(text="Repeat both.", replays=10, live_calls=30, cost_usd=None)
     low = evidence(before, confidence="low", cheapest_experiment=again)
     assert brief(with_evidence(before, [low])).next == "Repeat both. In Forkpoint, “Prove it” on this diff does that."
+    stuck = with_evidence(before, [low.model_copy(update={"cheapest_experiment": None})])
+    bare = stuck.attribution.model_copy(update={"cheapest_experiment": ""})
+    assert brief(stuck.model_copy(update={"attribution": bare})).next == "No replay can tell more."
     hand = evidence(
         before, confidence="medium", cheapest_experiment=again.model_copy(update={"text": "Run it.", "replays": 0})
     )

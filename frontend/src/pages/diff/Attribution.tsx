@@ -34,15 +34,14 @@ export function AttributionPanel(): ReactElement {
   );
 }
 
+const NOT_CONNECTED = "The recordings do not connect a change with the answer, so no path is drawn.";
+const NO_PATH: Readonly<Record<string, string>> = {
+  no_difference: "Both runs give the same answer: there is nothing to explain.",
+  noise: "Chance does as much, so there is no cause from which a path could be drawn.",
+};
+
 function NoPath({ verdict }: { verdict: string }): ReactElement {
-  const nothing = verdict === "no_difference";
-  return (
-    <p className={classes.none}>
-      {nothing
-        ? "Both runs give the same answer: there is nothing to explain."
-        : "The recordings do not connect a change with the answer, so no path is drawn."}
-    </p>
-  );
+  return <p className={classes.none}>{NO_PATH[verdict] ?? NOT_CONNECTED}</p>;
 }
 
 /** A longer path shows how it begins and how it ends; the middle opens on request. */
