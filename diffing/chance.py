@@ -85,6 +85,8 @@ def _reactions(reactions: Sequence[Reaction], *, talk: bool) -> Iterator[str]:
     first = {reaction.kind: reaction.pair for reaction in reversed(reactions)}
     if "template" in first:
         yield f"another template at {step_name(first['template'])}"
+    if "variables" in first:
+        yield f"what was put into the prompt of {step_name(first['variables'])}, which may come of that or not"
     if "user" in first and not talk:
         yield f"what the user says otherwise before {step_name(first['user'])}, in answer to that or not"
 

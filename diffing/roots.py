@@ -39,9 +39,9 @@ class Atom:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reaction:
-    """What differs after an earlier difference, and may come of it or not: a user's words, a prompt's template."""
+    """What differs after an earlier difference, and may come of it or not: a user's words, what a prompt is made of."""
 
-    kind: Literal["user", "template"]
+    kind: Literal["user", "template", "variables"]
     pair: Pair
 
 
@@ -185,10 +185,16 @@ def _reactions(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterat
         return
     for facet in facets:
         if facet.kind in _TEMPLATES and not _is_handed(facet, context):
-            yield Reaction(kind="template", pair=pair)
+            yield Reaction(kind="variables" if _is_filled_in(facet) else "template", pair=pair)
         said = (item for item in facet.messages if item.role == "user" and not _is_fed(item, context))
         if any(not _is_own(item, context) for item in said):
             yield Reaction(kind="user", pair=pair)
+
+
+def _is_filled_in(facet: Facet) -> bool:
+    """Whether only what was put into a template differs."""
+    paths = [change.path for change in value_changes(facet.base, facet.candidate, limit=20)]
+    return facet.kind == "template version and variables" and all(path.startswith("/variables") for path in paths)
 
 
 def _is_handed(facet: Facet, context: _Context) -> bool:

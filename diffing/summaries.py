@@ -97,7 +97,7 @@ def _prompt(comparison: Comparison, facets: list[Facet]) -> str:
     if not both:
         return "No prompts to compare: no request that both runs made is recorded on both sides."
     if any("input" in pair.changes for pair in both):
-        return "The prompts are the same, but for earlier answers that the requests carry along."
+        return "The prompts are the same, but for what earlier steps answered, which the requests carry along."
     return "The prompts are the same."
 
 
@@ -149,7 +149,8 @@ def _model(comparison: Comparison, facets: list[Facet]) -> str:
     changed = {facet.pair.place for facet in facets if facet.part == "output"}
     paired = sum(bool(pair.both) for pair in comparison.pairs if pair.step.type == StepType.MODEL)
     if paired:
-        said.append(f"{len(changed)} of {_count(paired, 'answer')} differ" if changed else "the answers are the same")
+        differ = "differs" if len(changed) == 1 else "differ"
+        said.append(f"{len(changed)} of {_count(paired, 'answer')} {differ}" if changed else "the answers are the same")
     else:
         said.append("no answers to compare")
     unpaired = _unpaired(comparison, StepType.MODEL)

@@ -90,7 +90,9 @@ def apart(base: str, candidate: str, limit: int) -> tuple[str, str]:
     if one != other or base == candidate:
         return one, other
     lines = " ".join(base.split()), " ".join(candidate.split())
-    start = max(0, _common(*lines) - _LEAD)
+    same = _common(*lines)
+    start = max(0, same - _LEAD)
+    start = lines[0].find(" ", start, same) + 1 or start  # at a word, where one begins there
     first, second = (f"…{shortened(line[start:], limit - 1)}" for line in lines)
     return first, second
 

@@ -232,3 +232,22 @@ def test_sections_with_nothing_to_compare_say_so() -> None:
     assert report.sections.prompt.summary.startswith("No prompts to compare")
     assert "no answers to compare" in report.sections.model.summary.lower()
     assert "(likeness 0." in report.sections.output.summary
+
+
+@pytest.mark.parametrize(
+    ("template", "says"), [("Use {rule}.", "what was put into the prompt"), ("By {rule}.", "another template")]
+)
+def test_other_variables_are_not_called_another_template(template: str, says: str) -> None:
+    def run(used: str, rule: str, answer: str) -> list[Given]:
+        filled = Given(
+            type=StepType.PROMPT, name="ask", parent=1, input={"template": used, "variables": {"rule": rule}},
+            output={"text": used.replace("{rule}", rule)},
+        )  # fmt: skip
+        asked = model([user(used.replace("{rule}", rule))], said(answer))
+        return [agent(), tool("rules", "c1", {"x": 1}, {"r": rule}), filled, asked, output(answer)]
+
+    base = run("Use {rule}.", "14", "Within 14 days, as always.")
+    long = run(template, "thirty days from the delivery of the parcel", "Within a month, and no later.")
+    long[1] = replace(long[1], reason=Reason.OPERATOR_OVERRIDE)
+    found = diff_of(base, long, derived=True).attribution
+    assert [line for line in found.evidence if says in line and "Not ruled out" in line]
