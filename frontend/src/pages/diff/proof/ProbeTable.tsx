@@ -68,7 +68,8 @@ function Outcome({ probe }: { probe: ProbeEvidence }): ReactElement {
 
 function Took({ probe }: { probe: ProbeEvidence }): ReactElement {
   const { linked } = useReport();
-  const live = probe.live_calls === 0 ? "free" : `${counted(probe.live_calls, "live call")}, ${money(probe.cost_usd)}`;
+  const cost = probe.cost_usd === null ? "cost unknown" : money(probe.cost_usd);
+  const live = probe.live_calls === 0 ? "free" : `${counted(probe.live_calls, "live call")}, ${cost}`;
   return (
     <>
       {counted(probe.executed_steps, "step")}, {live}
