@@ -159,7 +159,7 @@ export function chance(noise: NoiseGate): string {
   const runs = noise.base_n + noise.candidate_n;
   const reason = `${noise.reason.charAt(0).toUpperCase()}${noise.reason.slice(1).replace(/\.$/, "")}.`;
   if (runs === 0) return reason;
-  const p = noise.p === null ? "" : `, p = ${noise.p < 0.001 ? "< 0.001" : Number(noise.p.toPrecision(2))}`;
+  const p = noise.p === null ? "" : `, p ${noise.p < 0.001 ? "< 0.001" : `= ${Number(noise.p.toPrecision(2))}`}`;
   return (
     `${reason} Repeated with nothing changed, the base came out as recorded ` +
     `${noise.base_n - noise.base_flips} of ${noise.base_n} times, ` +
