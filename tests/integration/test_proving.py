@@ -204,7 +204,8 @@ def test_a_tool_that_code_called_with_other_arguments_is_a_cause(ruled: Ruled) -
     found = ruled.prove(diff, parts=False, mediators=False)
     [atom] = found["atoms"]
     assert (atom["sufficient"], atom["necessary"], atom["category"]) == (True, True, "tool")
-    assert (found["verdict"], found["confidence"], found["live_calls"]) == ("single", "low", 0)  # chance was not asked about
+    # Nobody was asked whether it was chance.
+    assert (found["verdict"], found["confidence"], found["live_calls"]) == ("single", "low", 0)
     assert any("only one of the runs made is taken to be answered the same" in each for each in found["assumptions"])
 
 
