@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from diffing.schemas import AlignedPair, DiffReport, RunRef
-from diffing.standins import untested
+from diffing.standins import idle_side, untested
 from diffing.wording import shown
 from traces.json_types import JSONValue
 from traces.vocabulary import StepType
@@ -28,6 +28,12 @@ def kind_of(pair: AlignedPair) -> StepType:
     step = pair.candidate or pair.base
     assert step is not None  # a pair has at least one side
     return step.type
+
+
+def not_run(pair: AlignedPair) -> list[str]:
+    """That one side did not run the step, where it has a placeholder for its answer."""
+    side = idle_side(pair.base, pair.candidate)
+    return [f"not run in the {side}"] if side and kind_of(pair) not in _HOLDERS else []
 
 
 def _runs(report: DiffReport) -> str:

@@ -7,7 +7,7 @@ from typing import Final, get_args
 from uuid import UUID
 
 from diffing.brief import brief
-from diffing.compared import doing
+from diffing.compared import doing, not_run
 from diffing.render.evidence import told
 from diffing.render.figures import figures
 from diffing.render.links import EVIDENCE, VIA
@@ -135,7 +135,7 @@ def _steps(report: DiffReport, also: Collection[UUID]) -> Iterator[str]:
     yield "| base | | candidate | what |\n|---|---|---|---|"
     for pair in changed[:_SHOWN]:
         left, right = (_named(step) if step else "" for step in (pair.base, pair.candidate))
-        said = [*pair.changes, ALSO] if pair.base and pair.base.id in also else pair.changes
+        said = [*pair.changes, *not_run(pair)] + ([ALSO] if pair.base and pair.base.id in also else [])
         yield f"| {left} | {pair.relation} | {right} | {', '.join(said)} |"
     if len(changed) > _SHOWN:
         yield f"\n{len(changed) - _SHOWN:,} more steps differ."

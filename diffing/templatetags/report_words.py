@@ -2,7 +2,9 @@
 
 from django import template
 
+from diffing.compared import not_run
 from diffing.render.links import EVIDENCE, VIA
+from diffing.schemas import AlignedPair
 from diffing.wording import METHODS
 from diffing.wording import closed as with_full_stop
 from diffing.wording import shown as in_words
@@ -40,6 +42,12 @@ def evidence(kind: str) -> str:
 def method(name: str) -> str:
     """How the likeness of two texts was measured, in words."""
     return METHODS[name]
+
+
+@register.filter
+def idle(pair: AlignedPair) -> str:
+    """That one side did not run the step, in words."""
+    return "".join(not_run(pair))
 
 
 @register.filter

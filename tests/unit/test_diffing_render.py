@@ -1,5 +1,6 @@
 """Reports as Markdown and as one HTML file."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -11,6 +12,7 @@ from diffing.render.markdown import as_markdown, escaped
 from diffing.render.numbers import signed
 from diffing.schemas import DiffReport
 from tests.comparing import agent, diff_of, failing_refund, fixed_refund, model, output, said, tool, user
+from traces.vocabulary import Reason
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> {{ 1 }} [x](javascript:alert(3)) `|`"
 
@@ -149,3 +151,12 @@ def test_steps_that_differ_are_counted_in_one_way(refund: DiffReport) -> None:
     assert f"Of 6 steps in both runs, {figure.value} differ." in told
     assert (figure.value, listed) == ("5", 5)
     assert "5 listed; 1 is the same" in as_html(refund)
+
+
+def test_a_step_that_was_not_run_is_marked_in_the_list() -> None:
+    candidate = fixed_refund()
+    candidate[4] = replace(candidate[4], output="[Forkpoint] blocked", reason=Reason.SIDE_EFFECT_BLOCKED)
+    report = diff_of(failing_refund(), candidate, derived=True)
+    assert "not run in the candidate |" in as_markdown(report)
+    assert '<span class="chip">not run in the candidate</span>' in as_html(report)
+    assert "not run in the candidate |" not in as_markdown(diff_of(failing_refund(), fixed_refund(), derived=True))

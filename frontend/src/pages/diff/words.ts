@@ -40,11 +40,11 @@ export const CONFIDENCE: Record<Confidence, { words: string; means: string; mark
 
 /** How the likeness of two texts was measured. */
 export const METHOD: Record<string, string> = {
-  identical: "the texts are equal",
-  embeddings: "by meaning, with a model of sentences",
+  identical: "equal texts",
+  embeddings: "by meaning",
   difflib: "by equal characters",
   jaccard: "by shared words",
-  empty: "one of the texts is empty",
+  empty: "one is empty",
 };
 
 export const RELATION: Record<AlignedPair["relation"], { words: string; sign: string }> = {
