@@ -5,6 +5,7 @@ from typing import Final
 
 from diffing.schemas import AlignedPair, DiffReport, RunRef
 from diffing.standins import idle_side, untested
+from diffing.terms import StepRef
 from diffing.wording import shown
 from traces.json_types import JSONValue
 from traces.vocabulary import StepType
@@ -61,7 +62,7 @@ def _from(run: RunRef) -> str:
 
 def _ended(report: DiffReport, run: RunRef, side: str) -> str:
     """How the run ended; that it is done says nothing of a check that it was not put to."""
-    idle = any(untested(pair.base, pair.candidate) == side for pair in doing(report.pairs))
+    idle = any(found == side for found, _ in _idle(report.pairs))
     done = "ran to its end" if idle and run.status == "completed" else run.status
     judged = _judged(report.scores.imported.get(side))
     return f"{'has not ended' if run.status == 'running' else done}{f' ({judged})' if judged else ''}"
@@ -83,14 +84,22 @@ def _is_number(value: JSONValue) -> bool:
 
 def _untested(pairs: Sequence[AlignedPair]) -> Iterator[str]:
     """The first step that failed on one side and was not run on the other."""
-    for pair in doing(pairs):
+    for side, ran in _idle(pairs):
+        other = "base" if side == "candidate" else "candidate"
+        named = "" if ran.name == ran.type else f" {ran.name}"
+        yield (
+            f"Step {ran.sequence_no} ({ran.type}{named}), which failed in the {other}, was not run in the {side}: "
+            "whether it would pass there is not known."
+        )
+        return
+
+
+def _idle(pairs: Sequence[AlignedPair]) -> Iterator[tuple[str, StepRef]]:
+    """The sides that did not run a step that failed in the other, with the step as it ran."""
+    for pair in pairs:
+        if pair.relation != "changed" or kind_of(pair) in _HOLDERS:
+            continue
         side = untested(pair.base, pair.candidate)
         ran = pair.base if side == "candidate" else pair.candidate
         if side and ran is not None:
-            other = "base" if side == "candidate" else "candidate"
-            named = "" if ran.name == ran.type else f" {ran.name}"
-            yield (
-                f"Step {ran.sequence_no} ({ran.type}{named}), which failed in the {other}, was not run in the {side}: "
-                "whether it would pass there is not known."
-            )
-            return
+            yield side, ran
