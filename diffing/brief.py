@@ -8,7 +8,7 @@ from diffing.compared import compared, doing
 from diffing.evidence_schemas import Evidence
 from diffing.proved import counted, deciding, has_proved, kept, skipped
 from diffing.schemas import AlignedPair, Attribution, Brief, DiffReport, Relation
-from diffing.standins import MARK, STAND_INS
+from diffing.standins import MARK, NOT_RUN
 from diffing.text import shortened
 from diffing.wording import closed
 
@@ -186,9 +186,9 @@ def _stand_ins(report: DiffReport) -> list[str]:
     steps = [pair.candidate for pair in doing(report.pairs) if pair.candidate and pair.relation != "same"]
     return [
         f"step {step.sequence_no} ({step.type}{'' if step.name == step.type else f' {step.name}'}) "
-        f"{STAND_INS[step.reason]}"
+        f"{NOT_RUN[step.reason]}"
         for step in steps
-        if step.reason in STAND_INS
+        if step.reason in NOT_RUN
     ]
 
 

@@ -7,17 +7,16 @@ from traces.vocabulary import Reason, StepStatus
 
 MARK: Final = "[Forkpoint]"  # how a placeholder begins
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
-STAND_INS: Final[Mapping[str, str]] = {
+NOT_RUN: Final[Mapping[str, str]] = {
     Reason.SIDE_EFFECT_BLOCKED: "did not run, because it has a side effect",
     Reason.POLICY_FALLBACK: "was not run again, and has a placeholder for its answer",
     Reason.DENIED: "was not allowed to run",
     Reason.DUPLICATE_SUPPRESSED: "was not called again, because the same call had succeeded",
 }
+# A call that is denied has an answer that the agent is meant to see; these have none.
 _WHY: Final[Mapping[str, str]] = {
     Reason.SIDE_EFFECT_BLOCKED: "it has a side effect",
     Reason.POLICY_FALLBACK: "nothing recorded answers it",
-    Reason.DENIED: "it was not allowed to",
-    Reason.DUPLICATE_SUPPRESSED: "the same call had succeeded",
 }
 
 
@@ -32,7 +31,7 @@ class _Step(Protocol):
 
 def stands_in(step: _Step | None) -> bool:
     """Whether its answer is a placeholder."""
-    return step is not None and step.reason in STAND_INS
+    return step is not None and step.reason in _WHY
 
 
 def idle_side(base: _Step | None, candidate: _Step | None) -> str:

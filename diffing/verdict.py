@@ -135,7 +135,8 @@ class Case:
         final = self.comparison.final
         if final is None:
             return []
-        return [self.comparison.pairs[place] for place in sorted(self.flow.before(final.place) | {final.place})]
+        places = sorted(self.flow.before(final.place) | {final.place})
+        return [pair for pair in map(self.comparison.pairs.__getitem__, places) if not pair.holds_others]
 
     def _is_by_hand(self, way: Sequence[Travel]) -> bool:
         """Whether somebody set the very answer that the final one repeats: then nothing is left to explain."""

@@ -251,3 +251,11 @@ def test_other_variables_are_not_called_another_template(template: str, says: st
     long[1] = replace(long[1], reason=Reason.OPERATOR_OVERRIDE)
     found = diff_of(base, long, derived=True).attribution
     assert [line for line in found.evidence if says in line and "Not ruled out" in line]
+
+
+def test_the_answer_to_a_denied_call_is_the_agents_own() -> None:
+    candidate = blocked_refund()
+    candidate[4] = replace(candidate[4], reason=Reason.DENIED, status="denied")
+    sentence = diff_of(failing_refund(), candidate, derived=True).attribution.sentence
+    assert "not what the agent would have said" not in sentence
+    assert "the answer" in sentence
