@@ -105,7 +105,7 @@ def test_texts_just_beside_the_length_that_is_kept_find_one_another() -> None:
 def test_what_an_ignore_list_leaves_out_is_not_compared_in_any_run() -> None:
     source = recorded("a", {"query": "something else altogether", "request_id": "r-1"}, "no")
     earlier = recorded("b", {**LOST, "request_id": "r-2"}, "a refund")
-    asked = {"query": "what happens with lost parcel", "request_id": "r-9"}
+    asked: dict[str, Any] = {"query": "what happens with lost parcel", "request_id": "r-9"}
     assert cache.similar(source, "search_policy", asked, 0.85) is None
     row = ignore_lists.set_rules(app="desk", rules=[IgnoreRule(type="tool", pointer="/request_id")], by="ada")
     ignore_lists.sign(row)
