@@ -25,7 +25,7 @@ from traces.bodies import parsed
 from traces.once import agree
 from traces.problems import InvalidQuery
 from traces.queries import find_run
-from traces.responses import KEY, PROBLEMS, caller_of, callers_key
+from traces.responses import KEY, PROBLEMS, caller_of, key_of
 
 _WINDOW_S = 60
 _OPENED = 120  # shared reports opened from one address in a window: enough for people, useless for guessing
@@ -77,7 +77,7 @@ class DiffsView(APIView):
         `similarity` is `auto`) a worker makes it: 202 with its id.
         """
         asked = parsed(DiffRequest, request.data)
-        agree("diff", callers_key(request), request.data)
+        agree("diff", key_of(request), request.data)
         row = services.request(
             base_id=find_run(asked.base).id, candidate_id=find_run(asked.candidate).id, options=asked.options
         )
@@ -119,7 +119,7 @@ class SharesView(APIView):
     def post(self, request: Request, id: UUID) -> Response:
         """A new link. Its address is in this answer only."""
         asked = parsed(ShareRequest, request.data)
-        link, token = services.share(diff_id=id, asked=asked, by=caller_of(request), key=callers_key(request))
+        link, token = services.share(diff_id=id, asked=asked, by=caller_of(request), key=key_of(request))
         url = request.build_absolute_uri(f"/share/{token}")
         return Response(queries.share_view(link, url), 201)
 

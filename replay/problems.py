@@ -29,7 +29,7 @@ class ReplayRefused(ProblemError):
 
 
 class SessionConflict(ProblemError):
-    """The session is not in a state in which this can be done, or the key was used for something else."""
+    """The session is not in a state in which this can be done."""
 
     code = "conflict"
     status = 409

@@ -6,20 +6,20 @@ from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from replay import log, ownership, preflight, queries, runner, sessions, tasks
 from replay.hooks import lifecycle
 from replay.langfuse import exporting
 from replay.models import COMPLETED, ReplaySession
 from replay.problems import ReplayRefused, SessionConflict
-from replay.repeated import made_by
 from replay.schemas import OperatorAnswer, Plan, PlanRefusal, ReplayRequest
 from traces import queueing
 from traces import services as traces
-from traces.canonical import digest
+from traces.once import Key, made, once
 from traces.vocabulary import RunStatus
 
+_KIND: Final = "replay"
 _FAILED_VALIDATION: Final = "failed_validation"
 _WAITING: Final = ("pending", "awaiting_operator")
 _COMPARED_IN: Final = 4  # times the time after which a worker is taken for dead
@@ -31,32 +31,29 @@ def preview(request: ReplayRequest) -> Plan:
     return preflight.prepare(request).plan
 
 
-def launch(request: ReplayRequest, idempotency_key: str | None = None) -> ReplaySession:
+def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
     """Start a replay; raises `ReplayRefused`. The same key again returns the session that it started.
 
     A strict replay that its plan already fails is kept as a session that failed validation.
     """
-    asked = digest(request.model_dump(mode="json", exclude_unset=True))
-    rows = ReplaySession.objects.all()
-    if (known := made_by(rows, idempotency_key, asked)) is not None:
-        return known
+    asked = request.model_dump(mode="json", exclude_unset=True)
+    if known := made(_KIND, key, asked):
+        return queries.find_session(known)
     prepared = preflight.prepare(request, brief=True)
     refusals = prepared.plan.refusals
     if refusal := next((refusal for refusal in refusals if not _is_strict(refusal)), None):
         raise ReplayRefused(refusal)
-    try:
-        with transaction.atomic():
-            session = sessions.create(prepared, idempotency_key, asked)
-            if refusals:
-                _refuse(session, refusals[0])
-            else:
-                log.say(session.id, "session")
-                transaction.on_commit(partial(queueing.put, tasks.execute, session.id))
-    except IntegrityError:
-        if (known := made_by(rows, idempotency_key, asked)) is not None:
-            return known  # the same request arrived twice at once
-        raise
-    return session
+
+    def make() -> str:
+        session = sessions.create(prepared)
+        if refusals:
+            _refuse(session, refusals[0])
+        else:
+            log.say(session.id, "session")
+            transaction.on_commit(partial(queueing.put, tasks.execute, session.id))
+        return str(session.id)
+
+    return queries.find_session(once(_KIND, key, asked, make))
 
 
 def cancel(session_id: UUID) -> ReplaySession:

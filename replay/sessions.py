@@ -5,9 +5,7 @@ from replay.library import services as library
 from replay.models import ReplaySession
 
 
-def create(
-    prepared: preflight.Prepared, key: str | None = None, asked: str = "", *, is_probe: bool = False
-) -> ReplaySession:
+def create(prepared: preflight.Prepared, *, is_probe: bool = False) -> ReplaySession:
     """A pending session of what was planned; whoever makes it queues it."""
     request, plan = prepared.request, prepared.plan
     planned = {
@@ -20,5 +18,5 @@ def create(
         profile=library.keep_profile(request.overrides), stated_policy=library.keep_policy(request.policy),
         policy=request.policy.model_dump(mode="json"), plan=plan.model_dump(mode="json", exclude={"steps"}),
         planned=planned, planned_steps=sum(plan.actions.values()) - plan.actions["unreached"],
-        idempotency_key=key or None, request_digest=asked, cost_usd=0, is_probe=is_probe,
+        cost_usd=0, is_probe=is_probe,
     )  # fmt: skip

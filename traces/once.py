@@ -34,11 +34,23 @@ class KeyConflict(ProblemError):
         super().__init__(f"the idempotency key {key.text!r} was used for another request", where=WHERE)
 
 
+def made(kind: str, key: Key | None, asked: JSONValue) -> str:
+    """What this request made when it came before, empty for nothing; raises `KeyConflict`.
+
+    For those who prepare at length what `once` then makes: a repetition need not wait for that.
+    """
+    row = RequestKey.objects.filter(key=_name(kind, key)).first() if key is not None else None
+    if row is None or key is None:
+        return ""
+    _check(row, key, asked)
+    return row.made
+
+
 def once(kind: str, key: Key | None, asked: JSONValue, make: Callable[[], str]) -> str:
-    """What `make` makes, or what it made when this came before; raises `KeyConflict`."""
-    if key is None:
-        return make()
+    """What `make` makes, in a transaction, or what it made when this came before; raises `KeyConflict`."""
     with transaction.atomic():
+        if key is None:
+            return make()
         row = _row(kind, key, asked)
         if not row.made:
             row.made = make()
@@ -54,8 +66,15 @@ def agree(kind: str, key: Key | None, asked: JSONValue) -> None:
 
 def _row(kind: str, key: Key, asked: JSONValue) -> RequestKey:
     """The row of a key, new or known. Of two that come at once the second waits for the first."""
-    said = digest(asked)
-    row, _ = RequestKey.objects.get_or_create(key=digest([kind, key.caller, key.text]), defaults={"asked": said})
-    if row.asked != said:
-        raise KeyConflict(key)
+    row, _ = RequestKey.objects.get_or_create(key=_name(kind, key), defaults={"asked": digest(asked)})
+    _check(row, key, asked)
     return row
+
+
+def _name(kind: str, key: Key) -> str:
+    return digest([kind, key.caller, key.text])
+
+
+def _check(row: RequestKey, key: Key, asked: JSONValue) -> None:
+    if row.asked != digest(asked):
+        raise KeyConflict(key)

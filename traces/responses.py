@@ -33,19 +33,12 @@ class InvalidKey(ProblemError):
     status = 422
 
 
-def key_of(request: Request) -> str | None:
-    """The idempotency key; raises `InvalidKey`."""
-    key = request.headers.get(WHERE)
-    if key is not None and len(key) > LONGEST:
-        detail = f"the idempotency key has {len(key)} characters: {LONGEST} are the most"
-        raise InvalidKey(detail, where=WHERE)
-    return key or None
-
-
-def callers_key(request: Request) -> Key | None:
-    """The idempotency key, with whose it is."""
-    key = key_of(request)
-    return None if key is None else Key(text=key, caller=caller_of(request))
+def key_of(request: Request) -> Key | None:
+    """The idempotency key, with whose it is; raises `InvalidKey`."""
+    text = request.headers.get(WHERE, "")
+    if len(text) > LONGEST:
+        raise InvalidKey(f"the idempotency key has {len(text)} characters: {LONGEST} are the most", where=WHERE)
+    return Key(text=text, caller=caller_of(request)) if text else None
 
 
 def caller_of(request: Request) -> str:

@@ -18,6 +18,7 @@ from traces import services as traces
 from traces.importers import events
 from traces.importers.source import Source
 from traces.models import Run
+from traces.once import Key
 from traces.recording import RecordedRun
 from traces.vocabulary import StepType
 
@@ -41,7 +42,7 @@ def put_in_store() -> ReplaySession:
     for recorded in _recordings():
         traces.record(recorded)
     failed = Run.objects.get(app=APP, external_id=_recording(REFUND).external_id)
-    session = services.launch(_fork(failed), idempotency_key=f"demo:{failed.external_id}")
+    session = services.launch(_fork(failed), Key(text=failed.external_id, caller="demo"))
     if session.run_id is not None and session.ended_at is not None and session.diff_id is None:
         runner.compare(session.id)
     return session

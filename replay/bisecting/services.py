@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from diffing import queries as diffs
 from replay import preflight, services, tasks
@@ -17,13 +17,14 @@ from replay.experiments.judging import outcome_of
 from replay.experiments.schemas import CheckResult
 from replay.models import Bisection
 from replay.problems import ReplayRefused
-from replay.repeated import made_by
 from replay.schemas import PlanRefusal, ReplayRequest
 from traces import queueing
-from traces.canonical import digest
+from traces.json_types import JSONValue
 from traces.models import Run
+from traces.once import Key, made, once
 from traces.queries import find_run
 
+_KIND: Final = "bisection"
 _TURNS: Final = 33  # places to turn at for which the effort is reckoned
 
 
@@ -62,36 +63,30 @@ def failing_run(diff_id: UUID, request: BisectRequest) -> Run:
     raise ReplayRefused(PlanRefusal(code="validation_error", detail=detail, where="/checks"))
 
 
-def start(
-    run: Run, request: BisectRequest, idempotency_key: str | None = None, diff_id: UUID | None = None
-) -> Bisection:
+def start(run: Run, request: BisectRequest, key: Key | None = None, diff_id: UUID | None = None) -> Bisection:
     """Start a bisection; raises `ReplayRefused`. The same key again returns the one that it started."""
     said = request.model_dump(mode="json", exclude_unset=True)
-    asked = digest([str(run.id), said])
-    rows = Bisection.objects.select_related("run")
-    if (known := made_by(rows, idempotency_key, asked)) is not None:
-        return known
+    asked: JSONValue = [str(run.id), str(diff_id), said]
+    if known := made(_KIND, key, asked):
+        return queries.find(known)
     for refusal in _own_refusals(request):
         raise ReplayRefused(refusal)
     prepared = _prepare(run, request)
     for refusal in prepared.refusals:
         raise ReplayRefused(refusal)
-    said |= {"checks": [check.model_dump(mode="json") for check in request.checks]}
-    priced = zip(prepared.forks, prepared.costs, strict=True)
-    try:
-        with transaction.atomic():
-            bisection = Bisection.objects.create(
-                run=run, diff_id=diff_id, request=said,
-                forks=[[fork.sequence_no, fork.type, fork.name, cost] for fork, cost in priced],
-                recorded=[result.model_dump(mode="json") for result in prepared.recorded],
-                idempotency_key=idempotency_key or None, request_digest=asked,
-            )  # fmt: skip
-            transaction.on_commit(partial(_go_on, bisection.id))
-    except IntegrityError:
-        if (known := made_by(rows, idempotency_key, asked)) is not None:
-            return known  # the same request arrived twice at once
-        raise
-    return queries.find(bisection.id)
+
+    def make() -> str:
+        priced = zip(prepared.forks, prepared.costs, strict=True)
+        bisection = Bisection.objects.create(
+            run=run, diff_id=diff_id,
+            request={**said, "checks": [check.model_dump(mode="json") for check in request.checks]},
+            forks=[[fork.sequence_no, fork.type, fork.name, cost] for fork, cost in priced],
+            recorded=[result.model_dump(mode="json") for result in prepared.recorded],
+        )  # fmt: skip
+        transaction.on_commit(partial(_go_on, bisection.id))
+        return str(bisection.id)
+
+    return queries.find(once(_KIND, key, asked, make))
 
 
 def cancel(bisection_id: UUID) -> Bisection:

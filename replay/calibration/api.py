@@ -16,7 +16,7 @@ from replay.calibration.schemas import (
 )
 from traces.bodies import parsed
 from traces.once import agree
-from traces.responses import KEY, PROBLEMS, caller_of, callers_key, query
+from traces.responses import KEY, PROBLEMS, caller_of, key_of, query
 
 _APP = query("app", "Only the list of this app.")
 
@@ -29,7 +29,7 @@ class CalibrationsView(APIView):
     def post(self, request: Request) -> Response:
         """Compare two recordings of the same work, and propose which fields signatures should leave out."""
         given = parsed(CalibrationRequest, request.data)
-        agree("calibration", callers_key(request), request.data)
+        agree("calibration", key_of(request), request.data)
         row = services.calibrate(given)
         return Response(queries.view(queries.find(row.id)), 201)
 
@@ -65,5 +65,5 @@ class IgnoreListsView(APIView):
     def post(self, request: Request) -> Response:
         """Set the whole list of an app, as its next version; without rules nothing is ignored any more."""
         given = parsed(SetIgnoreList, request.data)
-        row = services.set_list(app=given.app, rules=given.rules, by=caller_of(request), key=callers_key(request))
+        row = services.set_list(app=given.app, rules=given.rules, by=caller_of(request), key=key_of(request))
         return Response(queries.list_view(row), 201)

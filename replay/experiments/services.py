@@ -3,10 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
+from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from replay import log, preflight, services, sessions, tasks
 from replay.experiments import checks, matrix, progress, queries
@@ -15,13 +16,13 @@ from replay.experiments.schemas import CellPlan, ExperimentPlan, ExperimentReque
 from replay.library import queries as library
 from replay.models import Experiment, ExperimentRow, ReplaySession
 from replay.problems import ReplayRefused
-from replay.repeated import made_by
 from replay.schemas import PlanRefusal, ReplayRequest
 from traces import queueing
 from traces.bodies import parsed
-from traces.canonical import digest
 from traces.json_types import JSONValue
+from traces.once import Key, made, once
 
+_KIND: Final = "experiment"
 _Planned = tuple[matrix.Cell, preflight.Prepared]
 
 
@@ -37,25 +38,22 @@ def preview(request: ExperimentRequest) -> ExperimentPlan:
     return _plan(request, cells, refusals or _refusals(cells))
 
 
-def start(request: ExperimentRequest, idempotency_key: str | None = None) -> Experiment:
+def start(request: ExperimentRequest, key: Key | None = None) -> Experiment:
     """Start an experiment; raises `ReplayRefused`. The same key again returns the one that it started."""
-    asked = digest(request.model_dump(mode="json", exclude_unset=True))
-    rows = Experiment.objects.select_related("source_run")
-    if (known := made_by(rows, idempotency_key, asked)) is not None:
-        return known
+    asked = request.model_dump(mode="json", exclude_unset=True)
+    if known := made(_KIND, key, asked):
+        return queries.find(known)
     refusals = _own_refusals(request)
     cells = [] if refusals else plan_cells(request)
     for refusal in refusals or _refusals(cells):
         raise ReplayRefused(refusal)
-    try:
-        with transaction.atomic():
-            experiment = _create(request, cells, idempotency_key, asked)
-            transaction.on_commit(partial(_queue_next, experiment.id))
-    except IntegrityError:
-        if (known := made_by(rows, idempotency_key, asked)) is not None:
-            return known  # the same request arrived twice at once
-        raise
-    return queries.find(experiment.id)
+
+    def make() -> str:
+        experiment = _create(request, cells)
+        transaction.on_commit(partial(_queue_next, experiment.id))
+        return str(experiment.id)
+
+    return queries.find(once(_KIND, key, asked, make))
 
 
 def cancel(experiment_id: UUID) -> Experiment:
@@ -134,7 +132,7 @@ def _plan(request: ExperimentRequest, planned: list[_Planned], refusals: list[Pl
     )  # fmt: skip
 
 
-def _create(request: ExperimentRequest, planned: list[_Planned], key: str | None, asked: str) -> Experiment:
+def _create(request: ExperimentRequest, planned: list[_Planned]) -> Experiment:
     first, budget = planned[0][1], request.budget
     places = matrix.places([cell for cell, _ in planned], request.samples)
     experiment = Experiment.objects.create(
@@ -142,7 +140,7 @@ def _create(request: ExperimentRequest, planned: list[_Planned], key: str | None
         request=request.model_dump(mode="json", exclude_unset=True) | {"checks": _dumped(request)},
         parallel=request.parallel, max_live_calls=budget.max_live_calls,
         max_cost_usd=None if budget.max_cost_usd is None else Decimal(str(budget.max_cost_usd)),
-        idempotency_key=key or None, request_digest=asked, last_seq=len(places) + 1,
+        last_seq=len(places) + 1,
     )  # fmt: skip
     prepared = {cell.number: found for cell, found in planned}
     sessions = [_session(prepared[place.cell.number]) for place in places]

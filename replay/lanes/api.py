@@ -11,7 +11,7 @@ from replay.lanes import services
 from replay.lanes.schemas import UnchangedRequest, UnchangedView
 from traces.bodies import parsed
 from traces.once import agree
-from traces.responses import KEY, PROBLEMS, callers_key
+from traces.responses import KEY, PROBLEMS, key_of
 
 
 class UnchangedReplayView(APIView):
@@ -27,5 +27,5 @@ class UnchangedReplayView(APIView):
     def post(self, request: Request, id: UUID) -> Response:
         """Replay the base without the candidate's changes; asking again finds the replay that was started."""
         given = parsed(UnchangedRequest, request.data)
-        agree("unchanged", callers_key(request), [str(id), request.data])
+        agree("unchanged", key_of(request), [str(id), request.data])
         return Response(services.start(id, given))

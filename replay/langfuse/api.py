@@ -14,7 +14,7 @@ from traces.bodies import parsed
 from traces.models import Run
 from traces.once import agree
 from traces.queries import find_run
-from traces.responses import KEY, PROBLEMS, callers_key, path
+from traces.responses import KEY, PROBLEMS, key_of, path
 
 _RUN = path("id", "The run's id, a unique beginning of it, its external id, or `last`.")
 _SHOWN = 20
@@ -39,7 +39,7 @@ class LangfuseView(APIView):
         """Send a run to Langfuse. The export goes on in the background; asked again, nothing is doubled there."""
         given = parsed(ExportRequest, request.data or {})
         run = find_run(id)
-        agree("export", callers_key(request), [str(run.id), request.data])
+        agree("export", key_of(request), [str(run.id), request.data])
         if run.sealed_at is None:
             raise SessionConflict(f"run {run.id} is still being recorded: it can be exported when it is complete")
         return Response(view_of(exporting.enqueue(run.id, _target(given.target)), run), 202)

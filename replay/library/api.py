@@ -9,7 +9,7 @@ from replay.library import queries, services
 from replay.library.schemas import PolicyList, ProfileList, SavePolicy, SaveProfile, StoredPolicy, StoredProfile
 from traces.bodies import parsed
 from traces.once import agree
-from traces.responses import KEY, PROBLEMS, caller_of, callers_key
+from traces.responses import KEY, PROBLEMS, caller_of, key_of
 
 
 class ProfilesView(APIView):
@@ -24,7 +24,7 @@ class ProfilesView(APIView):
     def post(self, request: Request) -> Response:
         """Store an override profile under a name. The name moves if it had another profile, which stays as it is."""
         given = services.parse_profile(request.data)
-        agree("profile", callers_key(request), request.data)
+        agree("profile", key_of(request), request.data)
         digest = services.save_profile(given.name, given.profile, by=caller_of(request))
         return Response(queries.profile(digest), 201)
 
@@ -54,7 +54,7 @@ class PoliciesView(APIView):
     def post(self, request: Request) -> Response:
         """Store a policy under a name. The name moves if it had another policy, which stays as it is."""
         given = parsed(SavePolicy, request.data)
-        agree("policy", callers_key(request), request.data)
+        agree("policy", key_of(request), request.data)
         digest = services.save_policy(given.name, given.policy, by=caller_of(request))
         return Response(queries.policy(digest), 201)
 

@@ -21,8 +21,6 @@ class Experiment(models.Model):
     max_live_calls = models.PositiveIntegerField(null=True)
     live_calls = models.PositiveIntegerField(default=0, help_text="of all rows, against the budget")
     cost_usd = models.DecimalField(max_digits=14, decimal_places=8, default=0, help_text="what is known of it")
-    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
-    request_digest = models.CharField(max_length=64)
     last_seq = models.PositiveIntegerField(default=0, help_text="of its changes")
     cancelled_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -64,8 +62,6 @@ class Bisection(models.Model):
     recorded = models.JSONField(help_text="what the checks say of the run itself")
     status = models.CharField(max_length=9, default="running")
     error = models.TextField(blank=True, help_text="why it failed, or stopped before its end")
-    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
-    request_digest = models.CharField(max_length=64)
     last_seq = models.PositiveIntegerField(default=1, help_text="of its changes")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -110,8 +106,6 @@ class Proof(models.Model):
     findings = models.JSONField(null=True, help_text="so far")
     evidence_id = models.UUIDField(null=True, help_text="the findings as they were attached to the report")
     error = models.TextField(blank=True)
-    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
-    request_digest = models.CharField(max_length=64)
     worked_at = models.DateTimeField(help_text="when a worker last got on with it")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)

@@ -31,8 +31,6 @@ class ReplaySession(models.Model):
     planned = models.JSONField(default=dict, help_text="what is not plain reuse: [action, label, reason] by number")
     planned_steps = models.PositiveIntegerField()
     is_probe = models.BooleanField(default=False, help_text="one of many in a search: kept out of lists")
-    idempotency_key = models.CharField(max_length=200, null=True, unique=True)  # noqa: DJ001  # unique, so that "none" cannot be an empty text
-    request_digest = models.CharField(max_length=64)
 
     status = models.CharField(max_length=20, choices=STATUSES, default="pending")
     owner = models.CharField(max_length=160, blank=True, help_text="the worker process that has claimed it")

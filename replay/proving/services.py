@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from diffing import queries as diffs
 from diffing.models import DiffReport, DiffStatus
@@ -16,11 +16,12 @@ from replay.problems import ReplayRefused, SessionConflict
 from replay.proving import planning, queries, running
 from replay.proving.outcomes import Unknown
 from replay.proving.schemas import ProofPlan, ProofRefusal, ProofRequest
-from replay.repeated import made_by
 from replay.schemas import PlanRefusal
 from traces import queueing
-from traces.canonical import digest
+from traces.json_types import JSONValue
+from traces.once import Key, made, once
 
+_KIND: Final = "proof"
 _CHECKED: Final = frozenset({"check", "score"})
 _PATIENCE: Final = timedelta(seconds=60)  # far more than a probe takes
 
@@ -32,29 +33,23 @@ def preview(diff_id: UUID, request: ProofRequest) -> ProofPlan:
     return planning.refused(request, refusals) if refusals else planning.plan(_unsaved(diff, request), request)
 
 
-def start(diff_id: UUID, request: ProofRequest, idempotency_key: str | None = None) -> Proof:
+def start(diff_id: UUID, request: ProofRequest, key: Key | None = None) -> Proof:
     """Start a proof; raises `ReplayRefused`. The same key again returns the one that it started."""
     diff = _ready(diff_id)
     said = request.model_dump(mode="json", exclude_unset=True)
-    asked = digest([str(diff_id), said])
-    rows = Proof.objects.select_related("diff__base", "diff__candidate")
-    if (known := made_by(rows, idempotency_key, asked)) is not None:
-        return known
+    asked: JSONValue = [str(diff_id), said]
+    if known := made(_KIND, key, asked):
+        return queries.find(known)
     for refusal in _refusals(diff, request):
         raise ReplayRefused(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
-    said |= {"checks": [check.model_dump(mode="json") for check in request.checks]}
-    try:
-        with transaction.atomic():
-            proof = Proof.objects.create(
-                diff=diff, request=said, request_digest=asked, idempotency_key=idempotency_key or None,
-                worked_at=datetime.now(UTC),
-            )  # fmt: skip
-            transaction.on_commit(partial(queueing.put, tasks.prove, proof.id))
-    except IntegrityError:
-        if (known := made_by(rows, idempotency_key, asked)) is not None:
-            return known  # the same request arrived twice at once
-        raise
-    return queries.find(proof.id)
+
+    def make() -> str:
+        checked = [check.model_dump(mode="json") for check in request.checks]
+        proof = Proof.objects.create(diff=diff, request={**said, "checks": checked}, worked_at=datetime.now(UTC))
+        transaction.on_commit(partial(queueing.put, tasks.prove, proof.id))
+        return str(proof.id)
+
+    return queries.find(once(_KIND, key, asked, make))
 
 
 def cancel(proof_id: UUID) -> Proof:

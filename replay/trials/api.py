@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 from replay.trials import queries, services
 from replay.trials.schemas import RetrieverList, RetrieverTrialRequest, ToolTrialRequest, TrialList, TrialView
 from traces.bodies import parsed
-from traces.responses import KEY, PROBLEMS, caller_of, callers_key, query
+from traces.responses import KEY, PROBLEMS, caller_of, key_of, query
 
 _KIND = query("kind", "Only those of tools (`tool`) or of retrievers (`retrieval`).")
 _NAME = query("name", "Only those of this tool or retriever.")
@@ -28,7 +28,7 @@ class ToolTrialsView(APIView):
     def post(self, request: Request) -> Response:
         """Run a tool once, outside of any replay. One that is not reviewed as safe has to be confirmed."""
         given = parsed(ToolTrialRequest, request.data)
-        return Response(queries.view(services.try_tool(given, by=caller_of(request), key=callers_key(request))), 202)
+        return Response(queries.view(services.try_tool(given, by=caller_of(request), key=key_of(request))), 202)
 
 
 class RetrieverTrialsView(APIView):
@@ -41,7 +41,7 @@ class RetrieverTrialsView(APIView):
     def post(self, request: Request) -> Response:
         """Search once, outside of any replay."""
         given = parsed(RetrieverTrialRequest, request.data)
-        trial = services.try_retriever(given, by=caller_of(request), key=callers_key(request))
+        trial = services.try_retriever(given, by=caller_of(request), key=key_of(request))
         return Response(queries.view(trial), 202)
 
 

@@ -60,8 +60,7 @@ def _start(trial: Trial, *, by: str, key: Key | None) -> Trial:
         transaction.on_commit(partial(_queue, trial))
         return str(trial.id)
 
-    with transaction.atomic():
-        started = once("trial", key, [trial.kind, trial.name, trial.input, trial.confirmed], make)
+    started = once("trial", key, [trial.kind, trial.name, trial.input, trial.confirmed], make)
     if started != str(trial.id):
         return Trial.objects.get(id=started)
     known = {"kind": trial.kind, "name": trial.name, "by": by, "confirmed": trial.confirmed, "trial": started}

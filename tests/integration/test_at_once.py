@@ -8,11 +8,12 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import connections
+from django.db.models import Model
 from django.test import Client
 
 from diffing.models import DiffReport, ShareLink
 from replay import tasks
-from replay.models import ReplaySession
+from replay.models import Experiment, Proof, ReplaySession
 from tests.replay_runs import Asks, Says, order_desk
 from traces.models import IgnoreList, RequestKey
 from traces.services import record
@@ -108,6 +109,24 @@ def test_a_link_asked_for_by_many_is_one_and_its_token_is_stored_nowhere(diff: s
     assert url.rpartition("/")[2] not in str(stored)
     assert {answer.json()["id"] for answer in answers} == {str(link.id)}
     assert Client().get(f"/api/v1/share/{url.rpartition('/')[2]}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "model"),
+    [
+        ("/replays", {"run": "{base}"}, ReplaySession),
+        ("/experiments", {"run": "{base}", "policy": {"order": "reuse"}}, Experiment),
+        ("/diffs/{diff}/prove", {"parts": False}, Proof),
+    ],
+    ids=["replay", "experiment", "proof"],
+)
+def test_what_many_ask_for_with_one_key_is_started_once(
+    pair: tuple[str, str], diff: str, path: str, body: dict[str, Any], model: type[Model]
+) -> None:
+    asked = {name: value.format(base=pair[0]) if isinstance(value, str) else value for name, value in body.items()}
+    answers = at_once(lambda client, _: post(client, path.format(diff=diff), asked, "k"))
+    assert codes(answers) == {201}
+    assert len({answer.json()["id"] for answer in answers}) == model._default_manager.count() == 1
 
 
 def test_links_without_a_key_differ(client: Client, diff: str) -> None:

@@ -88,7 +88,7 @@ def experiment_on(source: Run) -> Experiment:
 def bisection_of(source: Run) -> Bisection:
     forks = [[2, "model", "chat", None]]
     request = {"checks": [{"kind": "contains", "text": "shipped"}]}
-    return Bisection.objects.create(run=source, request=request, forks=forks, recorded=[], request_digest="")
+    return Bisection.objects.create(run=source, request=request, forks=forks, recorded=[])
 
 
 def fork(source: Run, number: int) -> ReplaySession:
@@ -126,7 +126,7 @@ def more(client: Client, source: Run, places: dict[str, str], numbers: range) ->
         kept = {"experiment_id": experiment, "cell": 1, "session": fork(source, -at)}
         ExperimentRow.objects.create(number=100 + at, sample=at, seq=at, **kept)
         LangfuseExport.objects.create(run=source, target="gone")
-        Proof.objects.create(diff_id=places["diff"], request={}, request_digest="", worked_at=timezone.now())
+        Proof.objects.create(diff_id=places["diff"], request={}, worked_at=timezone.now())
         Trial.objects.create(kind="tool", name="get_order", input={}, executor="http", confirmed=True, by="ada")
         Evidence.objects.create(
             diff_id=mine.diff_id or UUID(int=0), question="answer", verdict="single", confidence="high", body={},

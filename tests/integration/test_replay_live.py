@@ -11,11 +11,12 @@ from pytest_django import Settings
 
 from replay import preflight, providers, queries, runner, services, tasks, tool_services
 from replay.models import Attempt, ReplaySession, SessionMessage
-from replay.problems import ReplayRefused, SessionConflict
+from replay.problems import ReplayRefused
 from replay.schemas import OperatorAnswer, SessionView
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
 from tests.replay_runs import ORDERS, Asks, order_desk
 from traces.models import Run, Step
+from traces.once import Key, KeyConflict
 from traces.problems import NotFound, ProblemError
 from traces.services import record
 from traces.vocabulary import RunStatus, StepStatus
@@ -334,10 +335,12 @@ def test_watchers_read_every_message_once_and_in_order(server: ProviderServer) -
 
 def test_a_key_starts_one_session(server: ProviderServer) -> None:
     request = preflight.parse({"run": str(recorded().id)})
-    first = services.launch(request, "key-1")
-    assert services.launch(request, "key-1").id == first.id
-    with pytest.raises(SessionConflict):
-        services.launch(preflight.parse({"run": "last", "fork_step": 2}), "key-1")
+    key = Key(text="key-1", caller="ada")
+    first = services.launch(request, key)
+    assert services.launch(request, key).id == first.id
+    with pytest.raises(KeyConflict):
+        services.launch(preflight.parse({"run": "last", "fork_step": 2}), key)
+    assert services.launch(request, key._replace(caller="bob")).id != first.id, "it is a key of hers"
 
 
 @pytest.mark.parametrize(
