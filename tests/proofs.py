@@ -1,8 +1,10 @@
-"""Proving causes over REST in tests: a model that answers by a rule, and forks whose diffs are to be explained."""
+"""Proving causes over REST in tests: a model that answers by a rule, and forks whose diffs are to be explained.
+
+A test module that wants the fixtures here takes them under their names: pytest looks for them among its own.
+"""
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -31,8 +33,8 @@ def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
     return client.post(f"/api/v1{path}", body or {}, content_type="application/json", headers=headers)
 
 
-@contextmanager
-def demo_model(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
+@pytest.fixture
+def local_model(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
     """The demo's model, known to every process: to a worker that starts later, too."""
     configured = {"local": {"protocol": "openai", "base_url": model_server.start()}}
     settings.PROVIDERS = configured
@@ -42,7 +44,8 @@ def demo_model(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[
     provider.stop()
 
 
-def queue_instead(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+@pytest.fixture
+def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What would be queued; the test works it off itself."""
     queued: list[tuple[str, str]] = []
 
@@ -121,8 +124,8 @@ class Ruled:
         return prove(self.client, self.queued, diff, **request)
 
 
-@contextmanager
-def rule_server(client: Client, queued: list[tuple[str, str]], settings: Settings) -> Iterator[Ruled]:
+@pytest.fixture
+def ruled(client: Client, no_queue: list[tuple[str, str]], settings: Settings) -> Iterator[Ruled]:
     rule: list[Callable[[Asked], str]] = []
 
     def respond(exchange: Exchange) -> None:
@@ -143,7 +146,7 @@ def rule_server(client: Client, queued: list[tuple[str, str]], settings: Setting
     said = (("What about order A-1?", (Says("It is lost."),)),)
     with provider_server(respond) as server:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{server.base_url}/v1"}}
-        yield Ruled(client, queued, UUID(str(record(order_desk(said)).run_id)), rule)
+        yield Ruled(client, no_queue, UUID(str(record(order_desk(said)).run_id)), rule)
         providers.close()
 
 

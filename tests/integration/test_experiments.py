@@ -1,7 +1,6 @@
 """Experiments over REST: many forks of one run, by a real worker that asks a real model server."""
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import Iterator
@@ -13,12 +12,13 @@ from channels.db import database_sync_to_async
 from django.test import Client
 from pytest_django import Settings
 
-from cockpit.demo import loading, model_server, provider
+from cockpit.demo import loading
 from replay import preflight, providers, runner, tasks
 from replay.experiments import progress, queries, services
 from replay.models import Experiment, ExperimentRow, ReplaySession
 from replay.problems import Stopped
 from replay.services import requeue_unfinished
+from tests import proofs
 from tests.provider_server import Exchange, openai_chunk, provider_server
 from tests.replay_runs import Says, order_desk
 from tests.services.sockets import open_socket
@@ -27,6 +27,7 @@ from traces.services import record
 pytestmark = pytest.mark.django_db(transaction=True)
 LIMIT_S = 60
 MODELS: dict[str, Any] = {"type": "model"}
+local_model = proofs.local_model
 
 
 def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
@@ -82,17 +83,6 @@ def work_off(queued: list[str]) -> None:
     """What a worker does, one session after the other."""
     while queued:
         tasks.execute(queued.pop(0))
-
-
-@pytest.fixture
-def local_model(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
-    """The demo's model, known to every process: to a worker that starts later, too."""
-    configured = {"local": {"protocol": "openai", "base_url": model_server.start()}}
-    settings.PROVIDERS = configured
-    monkeypatch.setenv("FORKPOINT_PROVIDERS", json.dumps(configured))
-    yield
-    providers.close()
-    provider.stop()
 
 
 def test_models_and_prompts_of_the_demo_are_compared(

@@ -1,28 +1,24 @@
 """Proving causes over REST: counterfactual replays of stored runs that ask a real model server where they have to."""
 
 import time
-from collections.abc import Iterator
 from itertools import cycle
 from uuid import UUID
 
 import pytest
 from django.test import Client
-from pytest_django import Settings
 
 from cockpit.demo import loading
 from diffing.models import Evidence
 from replay.models import Proof, ReplaySession
+from tests import proofs
 from tests.proofs import (
     HELPFUL,
     MODELS,
     Ruled,
     candidate_of,
-    demo_model,
     forked,
     live,
     post,
-    queue_instead,
-    rule_server,
     setting,
     system,
     work_off,
@@ -37,23 +33,7 @@ from traces.vocabulary import StepType
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIMIT_S = 90
-
-
-@pytest.fixture
-def local_model(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
-    with demo_model(monkeypatch, settings):
-        yield
-
-
-@pytest.fixture
-def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    return queue_instead(monkeypatch)
-
-
-@pytest.fixture
-def ruled(client: Client, no_queue: list[tuple[str, str]], settings: Settings) -> Iterator[Ruled]:
-    with rule_server(client, no_queue, settings) as found:
-        yield found
+local_model, no_queue, ruled = proofs.local_model, proofs.no_queue, proofs.ruled
 
 
 def test_the_mended_prompt_of_the_demo_is_proved_by_a_worker(
@@ -105,6 +85,9 @@ def test_one_change_among_idle_ones_is_the_cause_and_its_sentence_is_found(ruled
     found = ruled.prove(ruled.diff(system(told), setting(temperature=0.7)), **live())
     assert (found["verdict"], found["confidence"]) == ("single", "high")
     assert "over repeats" in found["rule"]
+    repeated = [probe for probe in found["probes"] if probe["purpose"] == "repeat"]
+    assert len(repeated) == 4  # both runs unchanged, one with only the cause, the other without it
+    assert all(probe["repeats"] >= 4 for probe in repeated)
     atoms = {atom["title"]: (atom["sufficient"], atom["necessary"]) for atom in found["atoms"]}
     assert atoms["Setting temperature of model steps to 0.7"] == (False, False)
     assert atoms["Adding “Offer a refund.”"] == (True, True)

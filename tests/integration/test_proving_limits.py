@@ -1,6 +1,5 @@
 """What a proof does not claim: chance, unanswered probes, budgets; and that it goes on where it was left."""
 
-from collections.abc import Iterator
 from itertools import cycle
 from typing import Any
 from uuid import UUID
@@ -14,43 +13,25 @@ from replay import runner
 from replay.models import Proof, ProofProbe, ReplaySession
 from replay.proving import running, services
 from replay.proving.probing import Laboratory
+from tests import proofs
 from tests.proofs import (
     HELPFUL,
     MODELS,
     Ruled,
     answered,
     candidate_of,
-    demo_model,
     desk_run,
     forked,
     live,
     post,
     prove,
-    queue_instead,
-    rule_server,
     setting,
     system,
     work_off,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def local_model(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
-    with demo_model(monkeypatch, settings):
-        yield
-
-
-@pytest.fixture
-def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    return queue_instead(monkeypatch)
-
-
-@pytest.fixture
-def ruled(client: Client, no_queue: list[tuple[str, str]], settings: Settings) -> Iterator[Ruled]:
-    with rule_server(client, no_queue, settings) as found:
-        yield found
+local_model, no_queue, ruled = proofs.local_model, proofs.no_queue, proofs.ruled
 
 
 def test_what_chance_does_is_noise(ruled: Ruled) -> None:
