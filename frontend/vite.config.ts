@@ -21,8 +21,19 @@ export default defineConfig({
     },
   },
   test: {
-    environment: "happy-dom",
-    include: ["src/**/*.test.{ts,tsx}"],
-    setupFiles: ["src/testing/setup.ts"],
+    // A page for each file, and modules loaded anew for each, would take most of the time.
+    isolate: false,
+    projects: [
+      { extends: true, test: { name: "logic", environment: "node", include: ["src/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: {
+          name: "components",
+          environment: "happy-dom",
+          include: ["src/**/*.test.tsx"],
+          setupFiles: ["src/testing/setup.ts"],
+        },
+      },
+    ],
   },
 });

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { handleKey, isTyping, matches, register, sectionsOf } from "./keyboard";
 
