@@ -15,7 +15,7 @@ class Grounds:
     answer from a model; `borrowed`: one took a tool's answer from the other of two separate runs; `stood_in`: a step
     that only one run has is no more than what it gave. `confirmed` is the larger of the adjusted p values of repeats of
     those probes, null without repeats; `apart`: their effect lies outside of what unchanged repeats show. `finished`:
-    the search came to its end.
+    the search came to its end. `exhaustive`: every combination of the changes was looked at.
     """
 
     verdict: EvidenceVerdict
@@ -29,6 +29,7 @@ class Grounds:
     apart: bool = False
     finished: bool = True
     left_by_certificates: bool = False
+    exhaustive: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,9 @@ def _high(grounds: Grounds) -> Level | None:
 def _medium(grounds: Grounds) -> Level:
     if grounds.verdict in {"joint", "over_determined"}:
         kind = "A set of changes" if grounds.verdict == "joint" else "Several causes, each enough,"
-        return Level(confidence="medium", rule=f"{kind} found by replay; every combination was tried once.")
+        some = "of all combinations only some were tried, each once, and another set may be enough as well"
+        tried = "every combination was tried, each once" if grounds.exhaustive else some
+        return Level(confidence="medium", rule=f"{kind} found by replay; {tried}.")
     if grounds.left_by_certificates:
         return Level(confidence="medium", rule="Certificates rule out every other change; it was not tested itself.")
     if not (grounds.enough and grounds.needed):

@@ -134,7 +134,13 @@ def _grounds(ladder: Ladder, found: Verdict) -> Grounds:
         borrowed=bool(cause) and not ladder.case.one_space and ladder.borrowed(cause),
         stood_in=any(atom.id in cause and atom.category == "structure" for atom in space.atoms),
         confirmed=gate.confirmed(space, cause) if cause else None, apart=bool(cause) and gate.apart(space, cause),
+        exhaustive=_is_exhaustive(space),
     )  # fmt: skip
+
+
+def _is_exhaustive(space: Space) -> bool:
+    names = [atom.id for atom in space.atoms]
+    return len(names) <= shares.MOST and shares.known_values(space, names) is not None
 
 
 def _shares(ladder: Ladder) -> Shares:

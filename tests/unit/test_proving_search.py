@@ -126,7 +126,8 @@ def test_nothing_is_claimed_that_is_not_so(given: tuple[Truth, int]) -> None:
     if found.confidence == "high":
         [[name]] = found.primary
         assert truth(frozenset({name})) == "candidate" != truth(whole - {name})
-    if found.verdict in {"joint", "over_determined"}:  # then every combination was looked at
+    if found.verdict in {"joint", "over_determined"}:
+        assert "every combination was tried" in found.rule
         assert {frozenset(one) for one in found.primary} == smallest(truth, count)
         assert sum(atom.shapley or 0.0 for atom in found.atoms) == pytest.approx(1.0, rel=1e-4)
 
@@ -256,6 +257,18 @@ def test_a_second_cause_is_found_where_a_change_disturbs_it_in_the_whole() -> No
         found = proved(truth, count)
         assert (found.verdict, found.confidence) == ("over_determined", "medium")
         assert {frozenset(one) for one in found.primary} == {frozenset("ab"), frozenset("ac")}
+
+
+def test_of_many_changes_it_says_that_another_set_may_be_enough() -> None:
+    """`a` with `b`, or with `c` and `d` where none of `e` to `h` is: no way from the whole leads there."""
+
+    def truth(applied: Atoms) -> ProbeOutcome:
+        hit = applied >= {"a", "b"} or (applied >= {"a", "c", "d"} and applied.isdisjoint("efgh"))
+        return "candidate" if hit else "base"
+
+    found = proved(truth, 12)
+    assert (found.verdict, found.confidence, found.primary) == ("joint", "medium", [["a", "b"]])
+    assert "another set may be enough as well" in found.rule
 
 
 def needs_names(*names: str) -> Truth:
