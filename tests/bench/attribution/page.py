@@ -24,9 +24,9 @@ the difference is found by running all combinations of the changes. The ladder n
 recordings through the product's engine. *Top-1*: the first change that it names belongs to a smallest set that is
 enough. *Kind*: single, joint, over-determined or none. *Hunk*: the right sentence, field or document inside the
 change. *Entry step*: the first step at which the base's answer brings the base's outcome back. *Precision*: every
-word of the finding is true, the kind and each set. Of more than six changes the product does not try every combination:
-where it is wrong about the kind it named one true cause, and missed a second one that other changes undo. The split *prior-friendly* has 60 % of its causes in prompts; in
-*adversarial* the first step that differs is a decoy.
+word of the finding is true, the kind and each set. Of more than six changes the product does not try every
+combination: where it is wrong about the kind it named one true cause, and missed a second one that other changes undo.
+The split *prior-friendly* has 60 % of its causes in prompts; in *adversarial* the first step that differs is a decoy.
 
 **Track A, unaided.** The same recordings, but nobody says what was changed: the product finds the changes itself,
 makes its own overrides of them and probes with what the two recordings hold. Some changes show in neither recording
