@@ -12,7 +12,7 @@ from cockpit.effective import effective
 from cockpit.schemas import Configuration, TokenList, TokenRequest, TokenView
 from traces.bodies import parsed
 from traces.problems import NotFound
-from traces.responses import PROBLEMS
+from traces.responses import KEY, PROBLEMS, key_of
 
 
 class SettingsView(APIView):
@@ -30,10 +30,12 @@ class TokensView(APIView):
         """All tokens in force, without their secrets."""
         return Response(tokens.in_force())
 
-    @extend_schema(operation_id="create_token", request=TokenRequest, responses={201: TokenView, **PROBLEMS})
+    @extend_schema(
+        operation_id="create_token", parameters=[KEY], request=TokenRequest, responses={201: TokenView, **PROBLEMS}
+    )
     def post(self, request: Request) -> Response:
         """A new token. Its secret is in this answer only."""
-        return Response(tokens.issue(parsed(TokenRequest, request.data)), 201)
+        return Response(tokens.issue(parsed(TokenRequest, request.data), key_of(request)), 201)
 
 
 class TokenRevokeView(APIView):

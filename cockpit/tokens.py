@@ -1,7 +1,6 @@
 """Making, finding and revoking API tokens."""
 
 import hashlib
-import secrets
 from datetime import timedelta
 from typing import cast
 from uuid import UUID
@@ -11,8 +10,10 @@ from django.utils import timezone
 
 from cockpit.models import ApiToken
 from cockpit.schemas import Role, TokenList, TokenRequest, TokenView
+from traces.once import Key, once, unguessable
 
 PREFIX = "fp_"
+_KIND = "token"
 # Last use is a hint for people: writing it for every request would make every read a write.
 USE_NOTED_EVERY = timedelta(minutes=1)
 
@@ -29,10 +30,15 @@ def create(*, name: str, role: Role) -> str:
     return secret
 
 
-def issue(asked: TokenRequest) -> TokenView:
-    """A new token with its secret, as whoever asked for it sees it once."""
-    secret = PREFIX + secrets.token_urlsafe(32)
-    return _view(ApiToken.objects.create(name=asked.name.strip(), role=asked.role, digest=_digest(secret)), secret)
+def issue(asked: TokenRequest, key: Key | None = None) -> TokenView:
+    """A new token with its secret, which nobody sees again but who repeats the request with its key."""
+    wanted = asked.model_dump(mode="json")
+    secret = PREFIX + unguessable(_KIND, key, wanted)
+
+    def make() -> str:
+        return str(ApiToken.objects.create(name=asked.name.strip(), role=asked.role, digest=_digest(secret)).id)
+
+    return _view(ApiToken.objects.get(id=once(_KIND, key, wanted, make)), secret)
 
 
 def in_force() -> TokenList:

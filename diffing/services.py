@@ -1,7 +1,5 @@
 """Making reports and sharing them."""
 
-import secrets
-from base64 import urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -10,7 +8,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
-from django.utils.crypto import salted_hmac
 
 from diffing import embeddings, queries, runner, tasks
 from diffing.evidence_schemas import Findings
@@ -24,10 +21,10 @@ from traces.canonical import digest
 from traces.ids import new_id
 from traces.json_types import JSONValue
 from traces.models import Run
-from traces.once import Key, once
+from traces.once import Key, once, unguessable
 from traces.problems import NotFound
 
-_TOKEN_BYTES: Final = 32  # 256 bits: beyond guessing at any rate
+_KIND: Final = "share"
 _PATIENCE: Final = timedelta(minutes=2)  # far more than a report takes
 _VERSION: Final = 3  # of what a report says: a new one is made when this changes
 
@@ -104,7 +101,7 @@ def share(
         raise SharingOff("sharing is switched off on this server: its operator set FORKPOINT_SHARING to off")
     given = asked or ShareRequest()
     wanted: JSONValue = [str(diff_id), given.model_dump(mode="json", exclude_unset=True)]
-    token = _token(key, wanted)
+    token = f"fps_{unguessable(_KIND, key, wanted)}"
     lasts = given.expires_in_s and timedelta(seconds=given.expires_in_s)
 
     def make() -> str:
@@ -114,7 +111,7 @@ def share(
         )  # fmt: skip
         return str(link.id)
 
-    return ShareLink.objects.get(id=once("share", key, wanted, make)), token
+    return ShareLink.objects.get(id=once(_KIND, key, wanted, make)), token
 
 
 def revoke(share_id: UUID) -> ShareLink:
@@ -138,14 +135,6 @@ def open_share(token: str, viewer: str = "") -> UUID:
     if not counted.update(views=F("views") + 1) or link is None:
         raise NotFound("this share link is not valid, not valid any more, or not meant for you")
     return link.diff_id
-
-
-def _token(key: Key | None, wanted: JSONValue) -> str:
-    """Beyond guessing. Whoever repeats a request gets the same one, which is nevertheless stored nowhere."""
-    if key is None:
-        return f"fps_{secrets.token_urlsafe(_TOKEN_BYTES)}"
-    drawn = salted_hmac("share", digest([key.caller, key.text, wanted]), algorithm="sha256").digest()
-    return f"fps_{urlsafe_b64encode(drawn).rstrip(b'=').decode()}"
 
 
 def _enqueue(diff_id: UUID) -> None:

@@ -3,10 +3,13 @@
 Keys belong to whoever sends them, and are kept as digests.
 """
 
+import secrets
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from django.db import transaction
+from django.utils.crypto import salted_hmac
 
 from traces.canonical import digest
 from traces.json_types import JSONValue
@@ -15,6 +18,7 @@ from traces.problems import ProblemError
 
 LONGEST: Final = 200
 WHERE: Final = "Idempotency-Key"
+_SECRET_BYTES: Final = 32  # 256 bits: beyond guessing at any rate
 
 
 class Key(NamedTuple):
@@ -62,6 +66,14 @@ def agree(kind: str, key: Key | None, asked: JSONValue) -> None:
     """Raise `KeyConflict` for another request under the same key, where asking again finds what was made."""
     if key is not None:
         _row(kind, key, asked)
+
+
+def unguessable(kind: str, key: Key | None, asked: JSONValue) -> str:
+    """Beyond guessing. Whoever repeats a request gets the same one, which is nevertheless stored nowhere."""
+    if key is None:
+        return secrets.token_urlsafe(_SECRET_BYTES)
+    drawn = salted_hmac(kind, digest([key.caller, key.text, asked]), algorithm="sha256").digest()
+    return urlsafe_b64encode(drawn).rstrip(b"=").decode()
 
 
 def _row(kind: str, key: Key, asked: JSONValue) -> RequestKey:

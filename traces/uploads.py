@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from hashlib import file_digest
 from queue import SimpleQueue
 from tempfile import SpooledTemporaryFile
 from threading import Thread
@@ -23,8 +24,9 @@ from rest_framework.views import APIView
 from traces import bundles, importing, queries
 from traces.importing import NamedFile, Progress
 from traces.models import Run
+from traces.once import agree
 from traces.problems import InvalidQuery, ProblemError, TooLarge
-from traces.responses import PROBLEMS, query
+from traces.responses import KEY, PROBLEMS, key_of, query
 from traces.schemas import BundleRequest, ImportedRun, ImportReport
 from traces.vocabulary import RunStatus
 
@@ -79,14 +81,19 @@ class ImportView(APIView):
             query("filename", "The name of the file that the body holds, when it is not a form."),
             query("app", "The app of the imported runs, instead of the one that their files name."),
             query("format", "The format, where it should not be detected."),
+            KEY,
         ],
         request=_FILES,
         responses={200: ImportReport, (200, NDJSON): OpenApiTypes.STR, **PROBLEMS},
     )
     def post(self, request: Request) -> HttpResponseBase:
-        """Import recordings. With `Accept: application/x-ndjson`, progress line by line and the report at the end."""
+        """Import recordings. With `Accept: application/x-ndjson`, progress line by line and the report at the end.
+
+        What was imported before is found by its content and not made again: it comes with `created` false.
+        """
         files = _files(request)
         app, format = _option(request, "app"), _option(request, "format")
+        _agree("import", request, files, app, format)
 
         def run(progress: Progress) -> ImportReport:
             with _closing(files):
@@ -123,10 +130,13 @@ class BundleExportView(APIView):
 class BundleImportView(APIView):
     parser_classes = (MultiPartParser, RawParser)
 
-    @extend_schema(operation_id="import_bundle", request=_FILES, responses={200: ImportReport, **PROBLEMS})
+    @extend_schema(
+        operation_id="import_bundle", parameters=[KEY], request=_FILES, responses={200: ImportReport, **PROBLEMS}
+    )
     def post(self, request: Request) -> Response:
         """Import runs from bundles: all of them, or none of a bundle that is damaged."""
         files = _files(request)
+        _agree("bundle", request, files)
         with _closing(files):
             return Response(ImportReport(runs=[_imported(file) for file in files], skipped=[]))
 
@@ -149,6 +159,20 @@ def _files(request: Request) -> list[NamedFile]:
         name = request.query_params.get("filename", "").replace("\\", "/").rpartition("/")[2] or "upload"
         return [NamedFile(name=name, file=body)]
     raise InvalidQuery("there is no file in the request", where="/file")
+
+
+def _agree(kind: str, request: Request, files: Sequence[NamedFile], *options: str | None) -> None:
+    """Raise `KeyConflict` for other files under the same key."""
+    if (key := key_of(request)) is not None:
+        agree(kind, key, [*options, [[file.name, _sha256(file.file)] for file in files]])
+
+
+def _sha256(file: IO[bytes]) -> str:
+    """Of the whole file, which is left at its start."""
+    file.seek(0)
+    found = file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # typeshed wants what only real files have
+    file.seek(0)
+    return found
 
 
 def _option(request: Request, name: str) -> str | None:

@@ -77,6 +77,7 @@ POSTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("/calibrations", {"base": "{base}", "candidate": "{candidate}"}, {"base": "{candidate}", "candidate": "{base}"}),
     ("/diffs", {"base": "{base}", "candidate": "{candidate}"}, {"base": "{candidate}", "candidate": "{base}"}),
     ("/ignore-lists", {"app": "desk", "rules": []}, {"app": "desk", "rules": [{"type": "tool", "pointer": "/a"}]}),
+    ("/tokens", {"name": "ci", "role": "viewer"}, {"name": "ci", "role": "admin"}),
     ("/profiles", {"name": "p", "profile": {"overrides": []}}, {"name": "q", "profile": {"overrides": []}}),
     ("/policies", {"name": "p", "policy": {}}, {"name": "q", "policy": {}}),
 ]

@@ -268,6 +268,19 @@ def test_a_body_is_imported_as_one_file_and_twice_gives_it_once(pack: Callable[[
     assert [run["created"] for report in reports for run in report["runs"]] == [True, False]
 
 
+def test_under_the_key_of_an_import_come_the_same_files_only() -> None:
+    def sent(app: str, *names: str) -> Any:
+        files = [SimpleUploadedFile("run.json", _chat(name)) for name in names]
+        body = {"file": files, "app": app}
+        return Client().post("/api/v1/runs/import", body, headers={"Idempotency-Key": "k"})
+
+    reports = [sent("given", "one", "two").json(), sent("given", "one", "two").json()]
+    assert [[run["created"] for run in report["runs"]] for report in reports] == [[True, True], [False, False]]
+    others = [sent("given", "one"), sent("given", "two", "one"), sent("given", "one", "three"), sent("x", "one", "two")]
+    assert [(other.status_code, other.json()["where"]) for other in others] == [(409, "Idempotency-Key")] * 4
+    assert Run.objects.count() == 2
+
+
 def test_a_request_without_a_file_is_refused() -> None:
     response = Client().post("/api/v1/runs/import", {"app": "x"})
     assert (response.status_code, response.json()["where"]) == (400, "/file")

@@ -5,6 +5,7 @@ import threading
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import IO, Any
 
 import orjson
@@ -333,8 +334,11 @@ def test_bundles_travel_over_rest() -> None:
     assert (response["Content-Type"], response["Content-Length"]) == ("application/zip", str(len(data)))
     _forget_everything()
     for url in ("/api/v1/bundles/import", "/api/v1/runs/import"):
-        report = Client().post(url, {"file": SimpleUploadedFile("run.zip", data)}).json()
-        assert [imported["external_id"] for imported in report["runs"]] == ["order-1"], report
+        sent = partial(Client().post, url, headers={"Idempotency-Key": "k"})
+        for _ in range(2):
+            report = sent({"file": SimpleUploadedFile("run.zip", data)}).json()
+            assert [imported["external_id"] for imported in report["runs"]] == ["order-1"], report
+        assert sent({"file": SimpleUploadedFile("run.zip", data[:-1])}).status_code == 409
 
 
 def test_a_body_that_is_no_bundle_is_a_problem() -> None:

@@ -1047,7 +1047,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Import recordings. With `Accept: application/x-ndjson`, progress line by line and the report at the end. */
+        /**
+         * @description Import recordings. With `Accept: application/x-ndjson`, progress line by line and the report at the end.
+         *
+         *     What was imported before is found by its content and not made again: it comes with `created` false.
+         */
         post: operations["import_runs"];
         delete?: never;
         options?: never;
@@ -5994,7 +5998,10 @@ export interface operations {
     import_bundle: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7982,7 +7989,10 @@ export interface operations {
                 /** @description The format, where it should not be detected. */
                 format?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -8195,7 +8205,10 @@ export interface operations {
     create_token: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
