@@ -43,8 +43,7 @@ def made(kind: str, key: Key | None, asked: JSONValue) -> str:
 
     For those who prepare at length what `once` then makes: a repetition need not wait for that.
     """
-    row = RequestKey.objects.filter(key=_name(kind, key)).first() if key is not None else None
-    if row is None or key is None:
+    if key is None or (row := RequestKey.objects.filter(key=_name(kind, key)).first()) is None:
         return ""
     _check(row, key, asked)
     return row.made
