@@ -10,7 +10,8 @@ producer's output. By kind:
   that came that way: the producer's own answer, with its `producer_path`, or else the last one of its input.
   Only the messages after it have edges of their own, so the edges of a conversation grow with its length.
 * ``digest``        equal messages, documents or long texts.
-* ``text``          an equal short value, or the words of a long text inside another.
+* ``text``          an equal short value, or the words of a long text inside another. Values as common as `yes` are only
+  taken for the same where an output says all of what the model answered last.
 
 A step of type output that has no input is the consumer by its output: its paths point there. Containers
 (agent, turn) neither produce nor consume: what they hold is their children's.
@@ -32,6 +33,7 @@ MAX_PATH: Final = 200
 SNIPPET: Final = 120
 _CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
 _ANSWER: Final = "/message"
+_SAID: Final = "/text"  # of an output
 _LISTS_OF_PARTS: Final = ("messages", "documents")
 
 
@@ -70,6 +72,7 @@ class _Asked:
     answer: str
     calls: frozenset[str]
     text: str
+    places: dict[str, str]  # of each text that it says, its path in the output
 
 
 @dataclass(slots=True)
@@ -131,7 +134,7 @@ def _into(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
     if step.type is StepType.MODEL:
         yield from _into_messages(step, known)
     elif step.type is StepType.OUTPUT and step.input is None:
-        yield from _into_value(step.no, step.output, step.output_ref, known)
+        yield from _into_output(step, known)
     elif not explicit:
         yield from _into_value(step.no, step.input, step.input_ref, known)
 
@@ -211,6 +214,20 @@ def _into_message(no: int, message: JSONValue, digest: str, path: str, known: _K
         yield from _into_texts(no, message.get("content"), f"{path}/content", known)
 
 
+def _into_output(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
+    """Edges into what a run says in the end: also a short answer is the last model's, where it is all of it."""
+    found = list(_into_value(step.no, step.output, step.output_ref, known))
+    yield from found
+    text = step.output.get("text") if isinstance(step.output, dict) else None
+    if known.last is None or not isinstance(text, str) or any(edge.consumer_path in ("", _SAID) for edge in found):
+        return
+    if (place := known.last.places.get(text.strip())) is not None:
+        yield EdgeFact(
+            producer=known.last.no, consumer=step.no, kind=EdgeKind.TEXT, consumer_path=_SAID, producer_path=place,
+            evidence=_cut(text),
+        )  # fmt: skip
+
+
 def _into_value(no: int, value: JSONValue, ref: str, known: _Known) -> Iterator[EdgeFact]:
     """Edges into any value: whole, else by the parts in it and by its texts."""
     whole = known.parts.get(ref) if ref else None
@@ -277,7 +294,7 @@ def _remember_answer(step: StepFacts, known: _Known) -> None:
     digests = known.splitter.part_digests(_messages(step.input))
     asked = _Asked(
         no=step.no, messages=digests, answer=known.splitter.part_digest(message) if message else "",
-        calls=frozenset(_call_ids(message)), text=_text(message),
+        calls=frozenset(_call_ids(message)), text=_text(message), places=dict(_places(message)),
     )  # fmt: skip
     known.last = asked
     if digests:
@@ -330,6 +347,16 @@ def _call_ids(message: JSONObject) -> list[str]:
 def _text(message: JSONObject) -> str:
     content = message.get("content")
     return content.strip() if isinstance(content, str) else ""
+
+
+def _places(message: JSONObject) -> Iterator[tuple[str, str]]:
+    """The texts of an answer, one or its blocks, with where each stands."""
+    content = message.get("content")
+    blocks = list(enumerate(content)) if isinstance(content, list) else []
+    said = [(f"/{index}/text", block.get("text")) for index, block in blocks if isinstance(block, dict)]
+    for path, text in said or [("", content)]:
+        if isinstance(text, str) and text.strip():
+            yield text.strip(), f"{_ANSWER}/content{path}"
 
 
 def _cut(text: str) -> str:

@@ -113,6 +113,23 @@ def test_an_equal_value_links_steps_without_call_ids_and_common_words_do_not() -
     assert _ends(_edges(*steps)) == {(1, 2, "text", "/id", "/order_id")}
 
 
+@pytest.mark.parametrize(
+    ("said", "linked"), [("Yes.", True), (" Yes. ", True), ("No.", False), ("", False), ({"text": "Yes."}, False)]
+)
+def test_a_short_answer_is_what_the_run_says_in_the_end_where_it_is_all_of_it(said: JSONValue, linked: bool) -> None:
+    """Else a replay would keep the old answer of the run although the model now says something else."""
+    model = _model(1, [user("Is it late?")], says("Yes."))
+    edges = _edges(model, StepFacts(no=2, type=StepType.OUTPUT, input=None, output={"text": said}))
+    assert _ends(edges) == ({(1, 2, "text", "/text", "/message/content")} if linked else set())
+
+
+def test_a_short_answer_after_thoughts_is_found_in_its_block() -> None:
+    blocks: list[JSONValue] = [{"type": "thinking", "thinking": "Two days over."}, {"type": "text", "text": "Yes."}]
+    model = _model(1, [user("Is it late?")], {"role": "assistant", "content": blocks})
+    edges = _edges(model, StepFacts(no=2, type=StepType.OUTPUT, input=None, output={"text": "Yes."}))
+    assert _ends(edges) == {(1, 2, "text", "/text", "/message/content/1/text")}
+
+
 def test_an_explicit_producer_makes_the_search_for_texts_needless() -> None:
     steps = [StepFacts(no=1, type=StepType.TOOL, input={}, output={"order_id": "A-1042"})]
     steps.append(_model(2, [user("look")], asks("call-9", "A-1042")))
