@@ -81,6 +81,16 @@ def fed(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> list[int]:
     return [at for at in range(place + 1, len(messages)) if at in found and not _is_result(messages[at])]
 
 
+def of_this_turn(messages: Sequence[JSONValue]) -> Sequence[JSONValue]:
+    """The messages since somebody spoke last after an answer that asks for nothing."""
+    for at in range(len(messages) - 1, 0, -1):
+        before = messages[at - 1]
+        answered = isinstance(before, dict) and before.get("role") == "assistant" and not before.get("tool_calls")
+        if answered and _role(messages[at]) not in {"tool", "assistant", None}:
+            return messages[at:]
+    return messages
+
+
 def _taken_over(graph: Graph, model: Node) -> int | None:
     """The place of the last message that a call has from the one that it continues."""
     link = graph.continued.get(model.no)

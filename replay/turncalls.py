@@ -1,7 +1,7 @@
 """The calls of a loop that is followed: which recorded one answers which, and how results are handed over. Pure."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from replay import wording
 from replay.answerers import KINDS, Answering
@@ -10,14 +10,20 @@ from replay.edits import NO_EDITS
 from replay.graph import Node
 from replay.loops import Loop
 from replay.matching import Match, RecordedCalls
-from replay.rebuild import rendered, tool_content
+from replay.rebuild import calls_of, rendered, tool_content
 from replay.subagents import called_anew
+from replay.telling import of_this_turn
 from replay.world import Answer, Call, label_key
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import Label, Reason, StepStatus, StepType
 
 if TYPE_CHECKING:
     from replay.walk import Walk
+
+# Calls that nobody made or answered: such a one again repeats nothing.
+_NOT_MADE: Final = frozenset({
+    Reason.SIDE_EFFECT_BLOCKED, Reason.POLICY_FALLBACK, Reason.DENIED, Reason.STOPPED, Reason.DUPLICATE_SUPPRESSED,
+})  # fmt: skip
 
 
 class TurnCalls:
@@ -106,8 +112,8 @@ class TurnCalls:
 
     def came(self, call: Call, answer: Answer) -> None:
         """Remember how a call ended, for calls that repeat it."""
-        if answer.reason is not Reason.DUPLICATE_SUPPRESSED:
-            self._outcome(call.called, call.input, answer.status, call.no)
+        status = StepStatus.DENIED if answer.reason in _NOT_MADE else answer.status
+        self._outcome(call.called, call.input, status, call.no)
 
     def in_its_place(self, call: Call, at: Node) -> Node | None:
         """The first unused recorded call of the same tool before the next recorded model step."""
@@ -157,17 +163,39 @@ class TurnCalls:
         return self._messages.get(self._call_id(node), (0, {}))[0]
 
     def _learn(self, start: Node) -> None:
-        for node in (*self._earlier(), *(call for call in self._loop.calls if call.no < start.no)):
+        for node in self._of_this_turn(start):
             if node.type is StepType.TOOL or self._walk.answerers.of(node) is not None:
-                status = node.status if node.no not in self._walk.changes else StepStatus.OK
                 number = self._walk.numbers.get(node.no, node.no)
-                self._outcome(*self._asked(node), status, number)
+                self._outcome(*self._asked(node), self._became(node), number)
         for node in self._later:
             (self._without_tool if node.type in KINDS else self._recorded).add(node, *self._asked(node))
         messages = self._walk.recorded_input(self._loop.models[-1]).get("messages")
         for place, message in enumerate(_list(messages), 1):
             if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str):
                 self._messages[str(message["tool_call_id"])] = (place, message)
+
+    def _became(self, node: Node) -> StepStatus:
+        """How a recorded call ended in this replay."""
+        _, reason = self._walk.labels.get(node.no, (None, None))
+        if reason in _NOT_MADE:
+            return StepStatus.DENIED
+        changed = StepStatus.OK if node.no in self._walk.changes else node.status
+        return self._walk.statuses.get(node.no, changed)
+
+    def _of_this_turn(self, start: Node) -> list[Node]:
+        """The recorded calls between what somebody said last and `start`, but for those that are gone."""
+        turn = of_this_turn(_list(self._walk.recorded_input(start).get("messages")))
+        answers = [message for message in turn if isinstance(message, dict) and message.get("role") == "assistant"]
+        models = [model.no for model in self._loop.models if model.no < start.no]
+        since, earlier = start.no, list[Node]()  # as where it begins with `start`
+        if len(answers) > len(models):  # it began before the fork
+            ids = {str(call.get("id")) for answer in answers for call in calls_of(answer)}
+            since = 0
+            earlier = [node for node in self._earlier() if not node.call_id or node.call_id in ids]
+        elif answers:
+            since = models[-len(answers)]
+        later = [call for call in self._loop.calls if since <= call.no < start.no and call.no not in self._walk.gone]
+        return [*earlier, *later]
 
     def _earlier(self) -> list[Node]:
         """The calls of this loop from before the fork, its closed containers around them."""

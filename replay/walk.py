@@ -30,7 +30,7 @@ from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import Splitter
 from traces.signatures import call_of, differing_fields, signature
-from traces.vocabulary import EdgeKind, Label, Reason, StepType
+from traces.vocabulary import EdgeKind, Label, Reason, StepStatus, StepType
 
 _SEVERITY = {Label.EXACT: 0, Label.CACHED: 1, Label.SIMULATED: 2}
 
@@ -58,6 +58,7 @@ class Walk:
         self.splitter = Splitter()  # knows each message of a conversation once
         self.changes: dict[int, Change] = {}
         self.labels: dict[int, tuple[Label, Reason]] = {}
+        self.statuses: dict[int, StepStatus] = {}
         self.numbers: dict[int, int] = {}
         self.next_no = graph.fork
         self.gone: set[int] = set()
@@ -100,6 +101,7 @@ class Walk:
 
     def settle(self, node: Node, answer: Answer) -> None:
         """Remember what a source step's resolution changed."""
+        self.statuses[node.no] = answer.status
         if answer.label is not None and answer.reason is not None:
             self.labels[node.no] = (answer.label, answer.reason)
         if answer.label is Label.EXACT and answer.source is node:
@@ -237,10 +239,11 @@ class Walk:
             return True
         if self.subagents.is_told(node):
             return True
-        return any(
-            link.producer in self.changes or (link.kind is EdgeKind.HISTORY and self.histories.has(link.producer))
-            for link in self.answerers.links(node.no)
-        )
+        return any(map(self._brings_change, self.answerers.links(node.no)))
+
+    def _brings_change(self, link: Link) -> bool:
+        continued = link.kind is EdgeKind.HISTORY and self.histories.has(link.producer)
+        return continued or link.producer in self.changes
 
     def _keep(self, nodes: Sequence[Node]) -> Iterator[Event]:
         """Steps that no change reaches, as they are."""
@@ -341,13 +344,8 @@ class Walk:
         return number
 
     def _because(self, node: Node) -> tuple[int, ...]:
-        links = self.answerers.links(node.no)
-        reached = {
-            link.producer
-            for link in links
-            if link.producer in self.changes or (link.kind is EdgeKind.HISTORY and self.histories.has(link.producer))
-        }
-        return tuple(sorted(reached))
+        links = filter(self._brings_change, self.answerers.links(node.no))
+        return tuple(sorted({link.producer for link in links}))
 
     def _derived(self, call: Call) -> Answer:
         """A step that makes no call: what it says follows from what it was given, where that can be told."""
