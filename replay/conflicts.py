@@ -62,8 +62,13 @@ def of_budget(policy: Policy, fork: int, live: Sequence[PlannedStep]) -> Iterato
         yield _refused("/policy/budget/max_steps", detail)
 
 
-def budget_warnings(policy: Policy, live: Sequence[PlannedStep], cost: float | None) -> Iterator[str]:
+def budget_warnings(
+    policy: Policy, live: Sequence[PlannedStep], cost: float | None, *, steps: int
+) -> Iterator[str]:  # fmt: skip
     """A budget that the plan as it is would use up; an answer that ends the loop earlier may save it."""
+    room = policy.budget.max_steps
+    if room is not None and steps > room:
+        yield f"The budget allows {_steps(room)}, and this replay has {steps}: it stops when these are made."
     calls, most = policy.budget.max_live_calls, policy.budget.max_cost_usd
     if calls and len(live) > calls:
         yield f"The budget allows {_calls(calls)}: the replay stops at step {live[calls].sequence_no}, the next one."
@@ -102,6 +107,10 @@ def _covering(patterns: Sequence[str], name: str) -> str | None:
 
 def _makes(live: Sequence[PlannedStep]) -> str:
     return f"the plan makes {_calls(len(live))}"
+
+
+def _steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count} steps"
 
 
 def _calls(count: int) -> str:

@@ -8,7 +8,7 @@ from replay.graph import CONTAINERS
 from replay.world import label_key
 from traces import bulk
 from traces.models import Step
-from traces.vocabulary import StepStatus, StepType
+from traces.vocabulary import StepStatus
 
 _FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 _SUMS: Final = ("duration_ms", "tokens_in", "tokens_out", "tokens_cached", "cost_usd")
@@ -16,37 +16,34 @@ _OPEN: Final = (
     "The step was open at the fork: its label speaks of its start, which is the recorded one. "
     "Its status and duration are those of this run's steps."
 )
+_CUT_OFF: Final = (
+    "The replay ended inside of it, so it has no output: its label speaks of its start. "
+    "Its status and duration are those of this run's steps."
+)
 _CHANGED: Final = "Steps in it were resolved anew: its status and duration are those of this run's steps."
 
 
-def settle(run_id: UUID, touched: Collection[int | None], fork: int, *, cut_off: bool = False) -> None:
+def settle(run_id: UUID, touched: Collection[int | None], fork: int) -> None:
     """Give the containers around the `touched` steps the outcome of what they hold now.
 
-    `touched` are numbers of containers in which something is not as recorded. `cut_off`: the replay was stopped
-    inside of them.
+    `touched` are numbers of containers in which something is not as recorded.
     """
-    containers = _around(run_id, touched)
-    last = _children(run_id, containers)
-    for no in sorted(containers, reverse=True):  # inner ones first
-        _settle(containers[no], last.get(no, []), fork, cut_off=cut_off)
-    Step.objects.bulk_update(containers.values(), ["status", "error", "detail", *_SUMS], batch_size=100)
+    _settle_all(run_id, touched, fork, cut_off=False)
 
 
-def cut_off(run_id: UUID, fork: int, *, failed: bool) -> None:
+def cut_off(run_id: UUID, fork: int) -> None:
     """Settle the containers in which a replay came to its end before they did."""
-    parent = Step.objects.filter(run_id=run_id).order_by("-sequence_no").values_list("parent_no", flat=True).first()
-    settle(run_id, {parent}, fork, cut_off=not failed)
+    last = Step.objects.filter(run_id=run_id).order_by("-sequence_no").values_list("sequence_no", "parent_no").first()
+    _settle_all(run_id, set(last or ()), fork, cut_off=True)
 
 
-def ends_failing(run_id: UUID) -> bool:
-    """Whether the last outermost step failed; the output after it only repeats what there was."""
-    outermost = Step.objects.filter(run_id=run_id, parent_no__isnull=True).exclude(type=StepType.OUTPUT)
-    return outermost.order_by("-sequence_no").values_list("status", flat=True).first() in _FAILED
-
-
-def has_failures(run_id: UUID) -> bool:
-    """Whether any step of a run failed."""
-    return Step.objects.filter(run_id=run_id, status__in=_FAILED).exists()
+def _settle_all(run_id: UUID, touched: Collection[int | None], fork: int, *, cut_off: bool) -> None:
+    containers = _around(run_id, touched)
+    held = _children(run_id, containers)
+    for no in sorted(containers, reverse=True):  # inner ones first
+        _settle(containers[no], held.get(no, []), fork, cut_off=cut_off)
+    columns = ["status", "error", "detail", "output_ref", *_SUMS]
+    Step.objects.bulk_update(containers.values(), columns, batch_size=100)
 
 
 def _around(run_id: UUID, touched: Collection[int | None]) -> dict[int, Step]:
@@ -80,7 +77,9 @@ def _settle(container: Step, children: list[Step], fork: int, *, cut_off: bool) 
     for name in _SUMS:
         if getattr(container, name) is not None:
             setattr(container, name, _sum(getattr(child, name) for child in children))
-    means = _OPEN if container.sequence_no < fork else _CHANGED
+    if cut_off:
+        container.output_ref = ""  # what it would have said was never said
+    means = _CUT_OFF if cut_off else _OPEN if container.sequence_no < fork else _CHANGED
     container.detail = {**label_key(), **container.detail, "means": means}
 
 

@@ -18,6 +18,7 @@ from replay import (
     cache,
     containers,
     derived,
+    ending,
     livecalls,
     liveretrieval,
     livetools,
@@ -29,7 +30,6 @@ from replay import (
     tools,
 )
 from replay.deviations import Deviations
-from replay.graph import Graph
 from replay.hooks import lifecycle
 from replay.hooks.types import NO_HOOKS, Hooks
 from replay.langfuse import exporting
@@ -41,7 +41,6 @@ from replay.saving import Saver
 from replay.schemas import OperatorQuestion, StepsResolved
 from replay.walk import Walk
 from replay.world import (
-    LIVE_REASONS,
     Answer,
     Call,
     Closed,
@@ -59,8 +58,9 @@ from replay.world import (
 from traces import ignore_lists, live
 from traces import services as traces
 from traces.models import Step
+from traces.parts import MissingPart
 from traces.rows import StepRow
-from traces.vocabulary import Label, Reason, RunSource, RunStatus, StepStatus
+from traces.vocabulary import Label, Reason, RunSource, StepStatus
 
 _BATCH: Final = 2500  # kept steps in one transaction: short enough that other writers need not wait
 _BUFFERED: Final = 200
@@ -85,13 +85,12 @@ class Execution:
         self.counts = {Label.EXACT: session.exact_count, Label.CACHED: session.cached_count,
                        Label.SIMULATED: session.simulated_count}  # fmt: skip
         self.deviations = Deviations(session.planned)
-        self.buffer: list[StepRow] = []
-        self.buffered_at = 0.0
+        self.buffer, self.buffered_at = list[StepRow](), 0.0
         self.closed: list[Closed] = []
         self.touched: set[int | None] = set()  # the parents of what is not as recorded
         self.gone: set[int] = set()
         self.committed: dict[int, Step] = {}
-        self.failed_source_kept = False
+        self.end_kept = False
         self.hooks: Hooks = NO_HOOKS
 
     # Before the walk
@@ -141,8 +140,7 @@ class Execution:
         return preflight.provider_name(provider, model, override)
 
     def live(self, call: Call, provider: str) -> Answer:
-        self.flush()
-        self.check_cancelled()
+        self._prepare_call()
         return self.calls.answer(call, provider)
 
     def tool(self, name: str) -> Standing:
@@ -151,16 +149,14 @@ class Execution:
         return Standing(safe=tool_queries.standing(name), executor="" if configured is None else configured.place)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
-        self.flush()
-        self.check_cancelled()
+        self._prepare_call()
         return livetools.answer(self.calls, tools.configured()[call.called], call)
 
     def retriever(self, call: Call) -> Serving:
         return preflight.retriever(call)
 
     def live_retrieval(self, call: Call, serving: Serving) -> Answer:
-        self.flush()
-        self.check_cancelled()
+        self._prepare_call()
         return liveretrieval.answer(self.calls, retrieval.configured()[serving.name], call)
 
     def ask(self, call: Call, why: str = "which no recording answers") -> OperatorAnswer | None:
@@ -186,11 +182,20 @@ class Execution:
         row = self.committed.get(no)
         if row is None:
             return None
-        if row.status == StepStatus.ERROR and row.output_ref == "" and row.reason in LIVE_REASONS:
-            raise Stopped(str(row.detail.get("code", "provider_error")), row.error, step=no, finished=True)
+        if "code" in row.detail:  # the replay failed here, and its worker ended before it could say so
+            raise Stopped(str(row.detail["code"]), row.error, step=no, finished=True)
         return derived.answer_of_row(row, self.payload(row.output_ref) if row.output_ref else None)
 
     # What the walk says
+
+    def follow(self, walk: Walk) -> None:
+        """Write what a walk says; whatever ends it, what was resolved before stays."""
+        try:
+            for event in walk.run():
+                self.handle(event, walk)
+        except (CancelRequested, HandedBack, MissingPart, Stopped):
+            self.flush()
+            raise
 
     def handle(self, event: Event, walk: Walk) -> None:
         match event:
@@ -221,7 +226,7 @@ class Execution:
 
     def keep_everything(self) -> None:
         """A replay that changes nothing keeps every step."""
-        self.failed_source_kept = True
+        self.end_kept = True
         self._copy(self.session.fork_sequence_no, self.session.source_run.step_count)
 
     def flush(self) -> None:
@@ -235,10 +240,10 @@ class Execution:
 
     def check_cancelled(self) -> None:
         """Raise when the operator or this worker wants to stop, or when somebody else owns the session by now."""
-        row = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.session.id)
-        if row[1] != self.owner:
+        cancelled, owner = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.session.id)
+        if owner != self.owner:
             raise OwnershipLost
-        if row[0]:
+        if cancelled:
             raise CancelRequested
         if stopping.begun():
             raise HandedBack
@@ -252,8 +257,9 @@ class Execution:
             for event in self.closed:
                 self._close(event)
             containers.settle(self.run_id, self.touched, self.session.fork_sequence_no)
-            status = self._end_status()
-            traces.seal_run(self.run_id, self._run_status())
+            status = ending.session_status(self.session, self.counts)
+            ended = ending.run_status(self.session, touched=bool(self.touched), end_kept=self.end_kept)
+            traces.seal_run(self.run_id, ended)
             exporting.enqueue_replay(self.run_id)
             self._update(
                 status=status, current="", ended_at=datetime.now(UTC), owner="", **self._columns(),
@@ -262,6 +268,7 @@ class Execution:
 
     def fail_step(self, row: StepRow, stopped: Stopped) -> NoReturn:
         """Write the step that failed, so that the run shows where and why."""
+        self.flush()
         self.counts[row.label] += 1
         with transaction.atomic():
             self._progress(row.sequence_no, row.sequence_no)
@@ -274,9 +281,10 @@ class Execution:
 
     def _keep(self, event: Kept, walk: Walk) -> None:
         for no in range(event.first, event.last + 1) if self.session.planned else ():
-            self._became(no, walk.graph, Label.EXACT, Reason.SOURCE_OUTPUT_REUSED)
+            holds = no in walk.graph.children
+            self.deviations.became(no, Label.EXACT, Reason.SOURCE_OUTPUT_REUSED, holds_others=holds)
         self.flush()
-        self.failed_source_kept = True
+        self.end_kept = True
         if not event.offset and not walk.numbers_moved:
             self._copy(event.first, event.last)
             return
@@ -291,19 +299,21 @@ class Execution:
                 derived.kept_row(step, step.sequence_no + event.offset, walk.parent_of(step.parent_no))
                 for step in source
             ]
-            self.buffer = [row for row in rows if row.sequence_no > self.checkpoint]
-            self.counts[Label.EXACT] += len(self.buffer)
-            self._room_for(len(self.buffer))
-            self.check_cancelled()
-            self.flush()
+            rows = [row for row in rows if row.sequence_no > self.checkpoint]
+            while rows:
+                room = self._room_for(len(rows))
+                self.buffer, rows = rows[:room], rows[room:]
+                self.counts[Label.EXACT] += room
+                self.check_cancelled()
+                self.flush()
 
     def _copy(self, first: int, last: int) -> None:
         """Copy source steps under their own numbers, those before the checkpoint aside."""
-        for start in range(max(first, self.checkpoint + 1), last + 1, _BATCH):
-            end = min(start + _BATCH - 1, last)
+        while (start := max(first, self.checkpoint + 1)) <= last:
             self.check_cancelled()
-            self._room_for(end - start + 1)
-            self.counts[Label.EXACT] += end - start + 1
+            room = self._room_for(min(_BATCH, last - start + 1))
+            end = start + room - 1
+            self.counts[Label.EXACT] += room
             with transaction.atomic():
                 self._progress(start, end)
                 traces.copy_steps(
@@ -318,15 +328,17 @@ class Execution:
         if answer.label is not Label.EXACT:
             self.touched.add(call.parent)
         if node is not None:
-            self._became(node.no, walk.graph, answer.label or "", answer.reason or "")
+            holds = node.no in walk.graph.children
+            self.deviations.became(node.no, answer.label or "", answer.reason or "", holds_others=holds)
         if call.no <= self.checkpoint:
             return
         if answer.label is None:
-            raise Stopped("fallback_refused", f"step {call.no} ({call.called}): {answer.note}", step=call.no)
+            self._refuse(call, answer, "fallback_refused", answer.note)
         if self.policy.strict and answer.label is Label.SIMULATED:
-            raise Stopped("strict", f"step {call.no} ({call.called}) would be simulated: {answer.reason}", step=call.no)
-        self._room_for(1)
-        self.failed_source_kept = answer.label is Label.EXACT
+            self._refuse(call, answer, "strict", f"it would be simulated ({answer.reason})")
+        if answer.action != "live":  # there was room for it before it was asked
+            self._room_for(1)
+        self.end_kept = answer.label is Label.EXACT
         if not self.buffer:
             self.buffered_at = time.monotonic()
         self.buffer.append(derived.row(call, answer, self.session.source_run_id, self.save))
@@ -334,16 +346,30 @@ class Execution:
         if answer.action == "live":
             self.flush()
 
-    def _room_for(self, count: int) -> None:
-        """Refuse to write more steps than the budget allows."""
+    def _refuse(self, call: Call, answer: Answer, code: str, why: str) -> NoReturn:
+        """End at a step that the policy does not let be answered so."""
+        said = f"step {call.no} ({call.called}): {why}"
+        failed = Answer(
+            action="blocked", label=Label.SIMULATED, reason=answer.reason or Reason.POLICY_FALLBACK,
+            status=StepStatus.ERROR, error=said, detail={**answer.detail, "code": code},
+        )  # fmt: skip
+        row = derived.row(call, failed, self.session.source_run_id, self.save)
+        self.fail_step(row, Stopped(code, said, step=call.no))
+
+    def _prepare_call(self) -> None:
+        """Before a live call everything before it is committed, and there is room for its answer."""
+        self.flush()
+        self.check_cancelled()
+        self._room_for(1)
+
+    def _room_for(self, count: int) -> int:
+        """How many of so many more steps the budget allows; raises `Stopped` where it allows none."""
         most = self.policy.budget.max_steps
         written = sum(self.counts.values())
-        if most is not None and written + count > most:
-            raise Stopped("budget_steps", f"the budget allows {most} steps", step=written + 1)
         self.calls.check_deadline(written + 1)
-
-    def _became(self, no: int, graph: Graph, label: str, reason: str) -> None:
-        self.deviations.became(no, label, reason, holds_others=no in graph.children)
+        if most is not None and written >= most:
+            raise Stopped("budget_steps", f"the budget allows {most} steps", step=written + 1)
+        return count if most is None else min(count, most - written)
 
     def _close(self, event: Closed) -> None:
         step = Step.objects.filter(run_id=self.run_id, sequence_no=event.no)
@@ -353,21 +379,6 @@ class Execution:
             self.counts[Label(before)] -= 1
             self.counts[event.label] += 1
             log.say(self.session.id, StepsResolved(seq=0, first=event.no, last=event.no))
-
-    def _end_status(self) -> str:
-        if not self.counts[Label.CACHED] and not self.counts[Label.SIMULATED]:
-            return "completed_exact"
-        from_fork = Step.objects.filter(run_id=self.run_id, sequence_no__gte=self.session.fork_sequence_no)
-        held = from_fork.filter(label__in=(Label.EXACT, Label.CACHED)).exists()
-        return "completed_mixed" if held else "completed_simulated"
-
-    def _run_status(self) -> RunStatus:
-        """A derived run fails where it ends so; an exact one, or one whose source failed in no step, as its source."""
-        if containers.ends_failing(self.run_id):
-            return RunStatus.FAILED
-        source = self.session.source_run
-        as_source = not self.touched or (self.failed_source_kept and not containers.has_failures(source.id))
-        return RunStatus.FAILED if as_source and source.status == RunStatus.FAILED else RunStatus.COMPLETED
 
     def _progress(self, first: int, last: int) -> None:
         self.checkpoint = max(self.checkpoint, last)

@@ -219,12 +219,12 @@ def _assembled(
         tokens=sum((node.tokens_in or 0) + (node.tokens_out or 0) for node in nodes),
         duration_ms=sum(node.duration_ms or 0.0 for node in nodes),
         replay_type=replay_type(determinism), determinism=determinism, loop=loop, refusals=refusals,
-        warnings=_warnings(steps, policy, events, costs),
+        warnings=_warnings(steps, policy, events, costs, count=sum(actions.values()) - actions["unreached"]),
     )  # fmt: skip
 
 
 def _warnings(
-    steps: list[PlannedStep], policy: Policy, events: Sequence[Event], costs: list[float | None]
+    steps: list[PlannedStep], policy: Policy, events: Sequence[Event], costs: list[float | None], *, count: int
 ) -> list[str]:
     found = []
     new = sum(
@@ -232,7 +232,8 @@ def _warnings(
         for event in events
         if isinstance(event, Resolved) and "divergence" in event.answer.detail and event.call.type not in CONTAINERS
     )
-    placeholders = [step.sequence_no for step in steps if step.reason == Reason.POLICY_FALLBACK]
+    simulates = policy.fallback == "simulate"
+    placeholders = [step.sequence_no for step in steps if simulates and step.reason == Reason.POLICY_FALLBACK]
     blocked = [step.sequence_no for step in steps if step.action == "blocked" and step.label is None]
     if costs:
         found.append("Live answers may ask for other calls than recorded; later steps are planned as recorded.")
@@ -250,7 +251,7 @@ def _warnings(
         found.append(f"The replay will fail at step {blocked[0]}: nothing can answer it, and the policy says fail.")
     live = [step for step in steps if step.action == "live"]
     cost = None if None in costs else sum(each or 0.0 for each in costs)
-    return [*found, *conflicts.budget_warnings(policy, live, cost)]
+    return [*found, *conflicts.budget_warnings(policy, live, cost, steps=count)]
 
 
 def _loop(graph: Graph, steps: list[PlannedStep]) -> str:

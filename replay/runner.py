@@ -127,8 +127,7 @@ def _walk(session_id: UUID, owner: str) -> bool:
         preflight.expect(graph, profile, payloads)
         walk = Walk(graph, profile, policy, execution, execution.hooks, execution.ignoring)
         walk.points.heed_start(started)
-        for event in walk.run():
-            execution.handle(event, walk)
+        execution.follow(walk)
     execution.finish()
     lifecycle.ended(session_id)
     return True
@@ -148,7 +147,7 @@ def _end(
         columns = ("run_id", "fork_sequence_no")
         run_id, fork = ReplaySession.objects.values_list(*columns).get(id=session_id)
         if run_id is not None:
-            containers.cut_off(run_id, fork, failed=status == "failed_execution")
+            containers.cut_off(run_id, fork)
             traces.seal_run(run_id, RunStatus.FAILED)
             exporting.enqueue_replay(run_id)
         log.say(session_id, "session")

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from replay import log, ownership, preflight, queries, runner, sessions, tasks
+from replay import containers, log, ownership, preflight, queries, runner, sessions, tasks
 from replay.hooks import lifecycle
 from replay.langfuse import exporting
 from replay.models import COMPLETED, ReplaySession
@@ -66,6 +66,7 @@ def cancel(session_id: UUID) -> ReplaySession:
                 status="cancelled", ended_at=datetime.now(UTC), owner="", question=None, current=""
             )
             if session.run_id is not None:
+                containers.cut_off(session.run_id, session.fork_sequence_no)
                 traces.seal_run(session.run_id, RunStatus.FAILED)
                 exporting.enqueue_replay(session.run_id)
                 transaction.on_commit(partial(lifecycle.ended, session_id))

@@ -260,16 +260,17 @@ def test_a_final_error_fails_the_session_at_the_step(server: ProviderServer) -> 
 
 
 @pytest.mark.parametrize(
-    ("budget", "code"),
+    ("budget", "code", "asked"),
     [
-        ({"max_live_calls": 1}, "budget_live_calls"),
-        ({"max_steps": 5}, "budget_steps"),
-        ({"deadline_s": 1e-6}, "budget_deadline"),
+        ({"max_live_calls": 1}, "budget_live_calls", 1),
+        ({"max_steps": 4}, "budget_steps", 0),  # no answer is asked for that there is no room for
+        ({"max_steps": 5}, "budget_steps", 1),
+        ({"deadline_s": 1e-6}, "budget_deadline", 0),
     ],
 )
-def test_a_budget_stops_the_session(server: ProviderServer, budget: dict[str, Any], code: str) -> None:
+def test_a_budget_stops_the_session(server: ProviderServer, budget: dict[str, Any], code: str, asked: int) -> None:
     view = replay(recorded(), 3, WRONG, budget=budget)
-    assert (view.status, view.error_code) == ("failed_execution", code)
+    assert (view.status, view.error_code, len(server.seen)) == ("failed_execution", code, asked)
 
 
 def test_strict_refuses_what_would_be_simulated(server: ProviderServer) -> None:
