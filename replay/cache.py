@@ -17,8 +17,9 @@ from traces.models import ReducedSignature, Run, Step
 from traces.parts import MissingPart
 from traces.vocabulary import Label, StepStatus, StepType
 
-# A simulated answer is real only when a live call gave it: placeholders and what-ifs never answer another replay.
-_REAL: Final = ~Q(label=Label.SIMULATED) | Q(reason__in=LIVE_REASONS)
+# Recorded, or given by a live call. What a replay took over is a copy, found where it came from: a copy of a
+# placeholder, of a what-if or of the answer to a call much like this one must not pass for this call's answer.
+_REAL: Final = Q(label=Label.LIVE) | Q(reason__in=LIVE_REASONS)
 _TRIED: Final = 5
 
 
@@ -31,7 +32,7 @@ def _same_call(app: str, signature: str) -> Q:
 
 
 def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Hit | None:
-    """The newest answer that can be read; originals before copies of them."""
+    """The newest answer that can be read."""
     if not is_reduced(signature) and not _is_known(signature):
         return None
     found = (

@@ -36,8 +36,6 @@ def answered(
     ("label", "reason"),
     [
         (Label.LIVE, ""),
-        (Label.EXACT, Reason.SOURCE_OUTPUT_REUSED),
-        (Label.CACHED, Reason.CACHE_SIGNATURE),
         (Label.SIMULATED, Reason.LIVE_TOOL),
         (Label.SIMULATED, Reason.LIVE_MODEL),
         (Label.SIMULATED, Reason.LIVE_RETRIEVAL),
@@ -60,6 +58,19 @@ def test_what_was_really_answered_answers_again(label: Label, reason: Reason) ->
 )  # fmt: skip
 def test_what_nobody_answered_never_answers_another_replay(reason: Reason) -> None:
     answered(label=Label.SIMULATED, reason=reason)
+    assert cache.lookup("desk", CALL) is None
+
+
+@pytest.mark.parametrize(
+    ("label", "reason"),
+    [
+        (Label.EXACT, Reason.SOURCE_OUTPUT_REUSED),
+        (Label.CACHED, Reason.CACHE_SIGNATURE),
+        (Label.CACHED, Reason.CACHE_SEMANTIC),
+    ],
+)
+def test_a_copy_never_answers_for_it_may_be_one_of_a_what_if_or_of_another_call(label: Label, reason: Reason) -> None:
+    answered(label=label, reason=reason)
     assert cache.lookup("desk", CALL) is None
 
 
