@@ -1,7 +1,6 @@
 """One process for everything: HTTP through WSGI threads, websockets, and, embedded, the worker."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import structlog
@@ -13,14 +12,10 @@ from django.urls import path
 
 from cockpit.wsgi import application as http  # sets Django up, which what follows needs
 
-from cockpit import embedded, live, recovery  # isort: skip
+from cockpit import clients, embedded, live, recovery  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
 HTTP_THREADS = 8
-
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 def _start() -> embedded.EmbeddedWorker | None:
@@ -39,7 +34,7 @@ async def _stop(worker: embedded.EmbeddedWorker | None) -> None:
         log.warning("worker_still_busy", consequence="its replays go on at the next start")
 
 
-async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
+async def lifespan(scope: clients.Scope, receive: clients.Receive, send: clients.Send) -> None:
     worker = None
     while True:
         message = await receive()
@@ -54,7 +49,7 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
 
 application = ProtocolTypeRouter(
     {
-        "http": WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS),
+        "http": clients.Patient(WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS)),
         "websocket": live.SameOrigin(SessionMiddlewareStack(URLRouter([path("ws/live", live.LiveConsumer.as_asgi())]))),
         "lifespan": lifespan,
     }

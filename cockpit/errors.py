@@ -1,5 +1,6 @@
 """Every error leaves as `application/problem+json`, with a code, a place and the request's id."""
 
+import sys
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple, cast, get_args
@@ -7,8 +8,8 @@ from typing import Any, NamedTuple, cast, get_args
 import redis
 import structlog
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
@@ -68,9 +69,11 @@ def describe(error: Exception) -> Trouble:
             return Trouble("auth_forbidden", 403, str(error) or "This is not allowed.")
         case RequestDataTooBig():
             return Trouble("payload_too_large", 413, "The request is larger than this server accepts.")
+        case UnreadablePostError():
+            return Trouble("validation_error", 400, "The body of the request broke off, or did not come in time.")
         case SuspiciousOperation():
             return Trouble("validation_error", 400, "The request is malformed.")
-        case OperationalError():
+        case OperationalError() | InterfaceError():
             return Trouble("dependency_unavailable", 503, "The database did not answer.", "", retryable=True)
         case redis.ConnectionError() | redis.TimeoutError():
             return Trouble("dependency_unavailable", 503, "Redis did not answer.", "", retryable=True)
@@ -106,8 +109,11 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
 
 def problem_page(request: HttpRequest, trouble: Trouble) -> HttpResponse:
     """The same answer for code outside REST framework's views."""
-    body = _problem(trouble, request_id(request)).model_dump_json()
-    return HttpResponse(body, status=trouble.status, content_type=CONTENT_TYPE)
+    return HttpResponse(in_json(trouble, request_id(request)), status=trouble.status, content_type=CONTENT_TYPE)
+
+
+def in_json(trouble: Trouble, request_id: str = "") -> bytes:
+    return _problem(trouble, request_id).model_dump_json().encode()
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -123,4 +129,6 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return problem_page(request, describe(Exception()))
+    """For what was raised before a view ran, or in one that is not REST framework's."""
+    error = sys.exception()
+    return problem_page(request, describe(error if isinstance(error, Exception) else Exception()))

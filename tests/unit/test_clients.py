@@ -1,0 +1,89 @@
+"""Clients that send slowly, break off, or read nothing."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cockpit import clients
+
+END = {"type": "http.request", "body": b" and the end", "more_body": False}
+BEGIN = {"type": "http.request", "body": b"a beginning", "more_body": True}
+GONE = {"type": "http.disconnect"}
+
+
+class Exchange:
+    """One request of a client that sends some messages and then nothing; and what the application got and said."""
+
+    def __init__(self, *messages: clients.Message, answer: bytes = b"fine", reads: bool = True) -> None:
+        self.sent: Iterator[clients.Message] = iter(messages)
+        self.answer, self.reads = answer, reads
+        self.read: bytes | None = None
+        self.failed: Exception | None = None
+        self.heard: list[clients.Message] = []
+
+    async def receive(self) -> clients.Message:
+        message = next(self.sent, None)
+        return message if message is not None else await asyncio.Future()
+
+    async def send(self, message: clients.Message) -> None:
+        self.heard.append(message)
+        if not self.reads:
+            await asyncio.Future()
+
+    async def application(self, scope: clients.Scope, receive: clients.Receive, send: clients.Send) -> None:
+        self.read = b""
+        more = True
+        while more:
+            try:
+                message = await receive()
+            except OSError as error:
+                self.failed = error
+                return
+            self.read += message["body"]
+            more = message["more_body"]
+        for _ in range(3):
+            await send({"type": "http.response.body", "body": self.answer})
+
+    def run(self) -> "Exchange":
+        asyncio.run(clients.Patient(self.application)({"type": "http"}, self.receive, self.send))
+        return self
+
+
+@pytest.fixture(autouse=True)
+def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "_PATIENCE_S", 0.01)
+
+
+def test_a_body_reaches_the_application_whole() -> None:
+    served = Exchange(BEGIN, BEGIN, END).run()
+    assert (served.read, len(served.heard)) == (b"a beginninga beginning and the end", 3)
+
+
+def test_a_body_that_breaks_off_never_reaches_the_application() -> None:
+    served = Exchange(BEGIN, GONE).run()
+    assert (served.read, served.heard) == (None, [])
+
+
+def test_a_body_that_stops_is_answered_without_the_application() -> None:
+    served = Exchange(BEGIN).run()
+    start, body = served.heard
+    assert (served.read, start["status"]) == (None, 408)
+    assert json.loads(body["body"])["code"] == "validation_error"
+
+
+@pytest.mark.parametrize(("then", "kind"), [((GONE,), ConnectionResetError), ((), TimeoutError)])
+def test_of_a_long_body_that_does_not_end_the_application_hears_an_error(
+    then: tuple[clients.Message, ...], kind: type[Exception]
+) -> None:
+    long: dict[str, Any] = {**BEGIN, "body": b"x" * 1024 * 1024}
+    served = Exchange(long, *then).run()
+    assert isinstance(served.failed, kind)
+    assert served.heard == []
+
+
+def test_a_client_that_reads_nothing_holds_nobody_up() -> None:
+    served = Exchange(END, reads=False).run()
+    assert (served.read, len(served.heard)) == (END["body"], 1)
