@@ -31,7 +31,8 @@ def config(level: str) -> dict[str, Any]:
     """The LOGGING setting."""
     terminal = sys.stderr.isatty()
     renderer: list[Any] = (
-        [structlog.dev.ConsoleRenderer()]
+        # Its usual tracebacks show what the variables hold: payloads, and keys of providers.
+        [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
         if terminal
         else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     )
