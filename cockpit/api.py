@@ -1,6 +1,8 @@
 """The cockpit's own addresses: signs of life and the way in."""
 
+import structlog
 from django.conf import settings
+from django.db import Error as DatabaseError
 from django.db import connection
 from django.middleware.csrf import get_token
 from drf_spectacular.utils import extend_schema
@@ -15,6 +17,8 @@ from traces import artifact_files
 from traces.bodies import parsed
 from traces.problems import ProblemError
 from traces.responses import PROBLEMS
+
+log = structlog.get_logger("cockpit.ready")
 
 
 class UnknownToken(ProblemError):
@@ -37,12 +41,26 @@ def _check_broker() -> None:
 _CHECKS = {"database": _check_database, "broker": _check_broker, "storage": artifact_files.check}
 
 
-def _outcome(name: str) -> str:
+def _outcome(name: str, *, told: bool) -> str:
     try:
         _CHECKS[name]()
     except Exception as error:  # noqa: BLE001  # whatever is wrong with a dependency is the answer here
-        return f"{type(error).__name__}: {error}"
+        log.warning("not_ready", dependency=name, error=f"{type(error).__name__}: {error}")
+        return f"{type(error).__name__}: {error}" if told else "does not answer; the server's log says why"
     return "ok"
+
+
+def _caller(request: Request) -> auth.Caller | None:
+    return auth.caller_of({key.lower(): value for key, value in request.headers.items()}, request.session)
+
+
+def _may_see_inside(request: Request) -> bool:
+    """Errors of dependencies tell where they are and who asks them. Without a database nobody is known."""
+    try:
+        caller = _caller(request)
+    except DatabaseError:
+        return False
+    return caller is not None and auth.may(caller, "admin")
 
 
 class HealthView(APIView):
@@ -55,15 +73,15 @@ class HealthView(APIView):
 class ReadyView(APIView):
     @extend_schema(operation_id="ready", responses={200: Readiness, 503: Readiness})
     def get(self, request: Request) -> Response:
-        """The database, the broker and the artifact storage answer."""
-        checks = {name: _outcome(name) for name in _CHECKS}
+        """The database, the broker and the artifact storage answer. What is wrong with one is told to admins only."""
+        told = _may_see_inside(request)
+        checks = {name: _outcome(name, told=told) for name in _CHECKS}
         ready = set(checks.values()) == {"ok"}
         return Response(Readiness(ready=ready, checks=checks), 200 if ready else 503)
 
 
 def _access(request: Request) -> Access:
-    headers = {key.lower(): value for key, value in request.headers.items()}
-    caller = auth.caller_of(headers, request.session)
+    caller = _caller(request)
     return Access(
         login_required=settings.LOGIN_REQUIRED,
         name=caller.name if caller else "",

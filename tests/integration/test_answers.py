@@ -1,8 +1,15 @@
 """What every answer of the server carries."""
 
+from typing import get_args
+from unittest.mock import Mock
+
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
+
+from cockpit import tokens
+from cockpit.schemas import Role
 
 pytestmark = pytest.mark.django_db
 
@@ -17,6 +24,29 @@ def test_not_ready_says_what_is_wrong(settings: Settings) -> None:
     response = Client().get("/api/v1/ready")
     assert response.status_code == 503
     assert "nowhere" in response.json()["checks"]["storage"]
+
+
+def test_what_is_wrong_with_a_dependency_is_told_to_admins_only(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED = True
+    settings.STORAGES = {**settings.STORAGES, "artifacts": {"BACKEND": "nowhere.Storage"}}
+    bearer = {role: {"Authorization": f"Bearer {tokens.create(name=role, role=role)}"} for role in get_args(Role)}
+    said = {role: Client().get("/api/v1/ready", headers=sent).json()["checks"] for role, sent in bearer.items()}
+    said["nobody"] = Client().get("/api/v1/ready").json()["checks"]
+    assert "nowhere" in said.pop("admin")["storage"]
+    hidden = {"database": "ok", "broker": "ok", "storage": "does not answer; the server's log says why"}
+    assert said == dict.fromkeys(("viewer", "debugger", "nobody"), hidden)
+
+
+def test_a_database_that_is_away_while_the_caller_is_looked_up_is_said_to_be_away(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.LOGIN_REQUIRED = True
+    monkeypatch.setattr(tokens, "find", Mock(side_effect=OperationalError("server at 10.0.0.5 closed the connection")))
+    answered = Client(raise_request_exception=False).get("/api/v1/runs", headers={"Authorization": "Bearer fp_x"})
+    assert answered.status_code == 503
+    problem = answered.json()
+    assert (problem["code"], problem["retryable"]) == ("dependency_unavailable", True)
+    assert "10.0.0.5" not in answered.content.decode()
 
 
 def test_an_unknown_address_of_the_api_is_a_problem_with_the_callers_request_id() -> None:
