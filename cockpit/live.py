@@ -5,6 +5,7 @@ seconds reads what comes after; so order, gaps, repeats and late joiners are one
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Protocol
@@ -193,6 +194,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     channel_layer_alias = "none"
     _pump: asyncio.Task[None] | None = None
+    _let_in_at = float("-inf")
 
     async def connect(self) -> None:
         self._woken = asyncio.Event()
@@ -208,7 +210,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._put_off(error)
 
     async def _begin(self) -> None:
-        if not await database_sync_to_async(self._allowed)():
+        if not await self._may_read():
             await self.close(NO_ACCESS, "log in first")
         elif not await database_sync_to_async(self._feed.exists)():
             await self.close(NOT_FOUND, "there is no such thing to follow")
@@ -222,6 +224,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self._pump.cancel()
             await self._wake_ups.stop()
 
+    async def _may_read(self) -> bool:
+        """Asked again every few seconds: a token that is revoked closes the sockets that it opened."""
+        if time.monotonic() - self._let_in_at > CATCH_UP_S:
+            if not await database_sync_to_async(self._allowed)():
+                return False
+            self._let_in_at = time.monotonic()
+        return True
+
     def _allowed(self) -> bool:
         headers = {key.decode("latin1"): value.decode("latin1") for key, value in self.scope["headers"]}
         return auth.caller_of(headers, self.scope["session"]) is not None
@@ -229,7 +239,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _follow(self) -> None:
         woken = True
         try:
-            while True:
+            while await self._may_read():
                 await self._send_new(woken)
                 await asyncio.sleep(PAUSE_S)
                 with suppress(TimeoutError):
@@ -237,6 +247,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                         await self._woken.wait()
                 woken = self._woken.is_set()
                 self._woken.clear()
+            await self.close(NO_ACCESS, "log in again")
         except DatabaseError as error:
             await self._put_off(error)
         except _ReaderLeft:

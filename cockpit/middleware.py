@@ -43,12 +43,15 @@ def request_ids(get_response: Handler) -> Handler:
 
 
 def security_headers(get_response: Handler) -> Handler:
-    """No inline script, no framing, no sniffing, no referrer to other sites."""
+    """No inline script, no framing, no sniffing, no referrer to other sites; cookies given over TLS stay on it."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         response.headers.setdefault("Content-Security-Policy", _POLICY)
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+        if request.is_secure():
+            for cookie in response.cookies.values():
+                cookie["secure"] = True
         return response
 
     return handle

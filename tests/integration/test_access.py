@@ -79,6 +79,16 @@ def test_a_session_ends_with_its_token() -> None:
 
 
 @pytest.mark.usefixtures("reachable")
+@pytest.mark.parametrize("over_tls", [True, False])
+def test_cookies_that_were_given_over_tls_stay_on_it(over_tls: bool) -> None:
+    secret = tokens.create(name="ada", role="viewer")
+    login = Client().post("/api/v1/login", {"token": secret}, content_type="application/json", secure=over_tls)
+    assert {name: bool(cookie["secure"]) for name, cookie in login.cookies.items()} == {
+        "sessionid": over_tls, "csrftoken": over_tls,
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("reachable")
 def test_a_wrong_token_does_not_log_in() -> None:
     response = Client().post("/api/v1/login", {"token": "fp_wrong"}, content_type="application/json")
     assert response.status_code == 401

@@ -8,7 +8,8 @@ from channels.db import database_sync_to_async
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from cockpit import live
+from cockpit import live, tokens
+from cockpit.schemas import TokenRequest
 from replay import services as replays
 from replay.schemas import ReplayRequest
 from tests.recordings import order_run
@@ -119,4 +120,18 @@ async def test_a_stranger_is_refused_where_others_can_reach_the_server(settings:
     settings.LOGIN_REQUIRED = True
     async with open_socket("runs=1") as socket:
         assert await socket.connect()
+        assert await socket.close_code() == live.NO_ACCESS
+
+
+async def test_a_token_that_is_revoked_closes_the_sockets_that_it_opened(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.LOGIN_REQUIRED = True
+    monkeypatch.setattr(live, "CATCH_UP_S", 0.1)
+    token = await database_sync_to_async(tokens.issue)(TokenRequest(name="ada", role="viewer"))
+    async with open_socket("runs=1", authorization=f"Bearer {token.secret}") as socket:
+        await socket.connect()
+        await socket.next()
+        assert await socket.is_silent(0.3)
+        await database_sync_to_async(tokens.revoke)(token.id)
         assert await socket.close_code() == live.NO_ACCESS
