@@ -18,14 +18,19 @@ from replay.schemas import (
     SessionView,
 )
 from traces.bodies import parsed
-from traces.paging import LAST_NO, whole_number
+from traces.paging import LAST_ID, LAST_NO, Page, page_of, whole_number
 from traces.queries import find_run
 from traces.responses import KEY, PROBLEMS, key_of
 
 _RUN = OpenApiParameter("run", OpenApiTypes.STR, description="Only sessions that fork this run.")
 _AFTER = OpenApiParameter("after", OpenApiTypes.INT, description="The number of the last message that is known.")
 LIMIT = OpenApiParameter("limit", OpenApiTypes.INT, description="How many; at most 200.")
+PAGE = [
+    OpenApiParameter("after", OpenApiTypes.INT, description="`next` of the page before."),
+    OpenApiParameter("limit", OpenApiTypes.INT, description="How many; at most 1,000."),
+]
 _MOST = 200
+_MOST_OF_SESSION = 1000
 
 
 class PreviewView(APIView):
@@ -60,10 +65,10 @@ class SessionDetailView(APIView):
 
 
 class AttemptsView(APIView):
-    @extend_schema(operation_id="list_attempts", responses={200: AttemptList, **PROBLEMS})
+    @extend_schema(operation_id="list_attempts", parameters=PAGE, responses={200: AttemptList, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
         """Every attempt of every live call of a session, failed ones with their errors, in order."""
-        return Response(queries.attempts(queries.find_session(id).id))
+        return Response(queries.attempts(queries.find_session(id).id, asked_page(request)))
 
 
 class MessagesView(APIView):
@@ -95,6 +100,11 @@ class ProvidersView(APIView):
     def get(self, request: Request) -> Response:
         """The configured model providers, without their keys."""
         return Response(queries.configured_providers())
+
+
+def asked_page(request: Request) -> Page:
+    """The page of what a session left behind that `PAGE` asks for."""
+    return page_of(request.query_params, most=_MOST_OF_SESSION, last=LAST_ID)
 
 
 def limit_of(request: Request) -> int:

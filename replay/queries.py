@@ -24,6 +24,7 @@ from replay.schemas import (
     Takeover,
     TextStreamed,
 )
+from traces.paging import Page, cut
 from traces.queries import by_id
 from traces.schemas import LabelCounts
 
@@ -64,10 +65,10 @@ def messages_after(session_id: UUID, after: int) -> list[Message]:
     return [_message(row) for row in shown]
 
 
-def attempts(session_id: UUID) -> AttemptList:
-    """All attempts at live calls, also those of a session that has ended."""
-    rows = Attempt.objects.filter(session_id=session_id).order_by("sequence_no", "attempt")
-    return AttemptList(attempts=[livecalls.view_of(row) for row in rows])
+def attempts(session_id: UUID, page: Page) -> AttemptList:
+    """Attempts at live calls in the order in which they were made, also those of a session that has ended."""
+    rows, rest = cut(Attempt.objects.filter(session_id=session_id), page)
+    return AttemptList(attempts=[livecalls.view_of(row) for row in rows], next=rest)
 
 
 def configured_providers() -> ProviderList:

@@ -105,6 +105,7 @@ class AttemptView(Schema):
 
 class AttemptList(Schema):
     attempts: list[AttemptView]
+    next: int | None  # ask again after it; null: these are the last
 
 
 class Takeover(Schema):
@@ -116,19 +117,23 @@ class Takeover(Schema):
 
 
 class OperatorQuestion(Schema):
-    """A tool call that no recording answers, and that the policy wants the operator to answer."""
+    """A tool call that the policy wants the operator to answer, or whose outcome nobody knows.
+
+    `may_run`: it would run for real, and waits for the operator to let it.
+    """
 
     sequence_no: int
     tool_name: str
     arguments: JSONValue
     text: str
+    may_run: bool = False
 
 
 class OperatorAnswer(Schema):
-    """What a waiting session gets: the tool's answer, or `fallback` to go on as the policy says."""
+    """What a waiting session gets: the tool's answer, `run` where it may, or `fallback`: to go on without either."""
 
     sequence_no: int
-    action: Literal["answer", "fallback"]
+    action: Literal["answer", "run", "fallback"]
     output: JSONValue = None
     status: Literal["ok", "error", "timeout", "partial"] = "ok"
 

@@ -1,11 +1,15 @@
 """Which page of a list is asked for, by parameters of the address."""
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
+
+from django.db.models import Model, QuerySet
 
 from traces.problems import InvalidQuery
 
 LAST_NO: Final = 2**31 - 1  # of a step, or of a message
+LAST_ID: Final = 10**12 - 1  # of a row; `whole_number` reads so many digits
+_Row = TypeVar("_Row", bound=Model)
 
 
 class Page(NamedTuple):
@@ -15,12 +19,18 @@ class Page(NamedTuple):
     limit: int
 
 
-def page_of(query: Mapping[str, str], *, most: int, usual: int | None = None) -> Page:
+def page_of(query: Mapping[str, str], *, most: int, usual: int | None = None, last: int = LAST_NO) -> Page:
     """The page by `after` and `limit`; without a limit `usual`, else the most that one answer holds."""
     return Page(
-        after=whole_number(query, "after", default=0, most=LAST_NO, least=0),
+        after=whole_number(query, "after", default=0, most=last, least=0),
         limit=whole_number(query, "limit", default=usual or most, most=most),
     )
+
+
+def cut(rows: QuerySet[_Row], page: Page) -> tuple[list[_Row], int | None]:
+    """A page of rows, in the order in which they were made, and after what the next one begins; None: it is the last."""
+    found: list[Any] = list(rows.filter(id__gt=page.after).order_by("id")[: page.limit + 1])
+    return found[: page.limit], found[page.limit - 1].id if len(found) > page.limit else None
 
 
 def whole_number(query: Mapping[str, str], name: str, *, default: int, most: int, least: int = 1) -> int:

@@ -6,6 +6,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from replay import queries
+from replay.api import PAGE, asked_page
 from replay.hooks import listing
 from replay.hooks.schemas import HookList, HookOutcomeList
 from traces.responses import PROBLEMS
@@ -19,7 +20,7 @@ class HooksView(APIView):
 
 
 class SessionHooksView(APIView):
-    @extend_schema(operation_id="list_hook_outcomes", responses={200: HookOutcomeList, **PROBLEMS})
+    @extend_schema(operation_id="list_hook_outcomes", parameters=PAGE, responses={200: HookOutcomeList, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """What hooks decided in a session, and where they failed, in the order of its steps."""
-        return Response(listing.outcomes(queries.find_session(id).id))
+        """What hooks decided in a session, and where they failed, in the order in which it happened."""
+        return Response(listing.outcomes(queries.find_session(id).id, asked_page(request)))

@@ -8,6 +8,7 @@ from replay.hooks.configuration import HookEntry, TelemetryEntry
 from replay.hooks.schemas import HookFailureView, HookList, HookOutcomeList, HookOutcomeView, HookView, TelemetryView
 from replay.hooks.types import HookEvent
 from replay.models import HookOutcome, LangfuseExport, TelemetryCount
+from traces.paging import Page, cut
 
 
 def configured() -> HookList:
@@ -18,9 +19,9 @@ def configured() -> HookList:
     )
 
 
-def outcomes(session_id: UUID) -> HookOutcomeList:
-    rows = HookOutcome.objects.filter(session_id=session_id).order_by("sequence_no", "id")
-    return HookOutcomeList(outcomes=[_outcome(row) for row in rows])
+def outcomes(session_id: UUID, page: Page) -> HookOutcomeList:
+    rows, rest = cut(HookOutcome.objects.filter(session_id=session_id), page)
+    return HookOutcomeList(outcomes=[_outcome(row) for row in rows], next=rest)
 
 
 def _hook(name: str, entry: HookEntry) -> HookView:

@@ -58,3 +58,4 @@ class HookOutcomeView(Schema):
 
 class HookOutcomeList(Schema):
     outcomes: list[HookOutcomeView]
+    next: int | None  # ask again after it; null: these are the last

@@ -294,6 +294,16 @@ def test_a_replay_that_fails_or_is_cancelled_stops_too(
     assert heard[-1] == ("agent_stop", {"result": "", "status": "cancelled"})
 
 
+def paged(client: Client, path: str, rows: str) -> Iterator[Any]:
+    """Everything that a list holds, asked for two at a time."""
+    after: int | None = 0
+    while after is not None:
+        page = client.get(path, {"after": after, "limit": 2}).json()
+        assert len(page[rows]) <= 2
+        yield from page[rows]
+        after = page["next"]
+
+
 def test_what_was_tried_used_and_taken_over_can_be_read(server: ProviderServer, client: Client) -> None:
     good, answers = server.respond, iter([429, 500])
 
@@ -309,6 +319,7 @@ def test_what_was_tried_used_and_taken_over_can_be_read(server: ProviderServer, 
     attempts = client.get(f"/api/v1/replays/{session}/attempts").json()["attempts"]
     first = [one for one in attempts if one["sequence_no"] == attempts[0]["sequence_no"]]
     assert [(one["attempt"], one["status"]) for one in first] == [(1, "failed"), (2, "failed"), (3, "succeeded")]
+    assert attempts == list(paged(client, f"/api/v1/replays/{session}/attempts", "attempts"))
     usage = client.get(f"/api/v1/runs/{view.run}/usage").json()
     live = [step for step in steps(view) if step.type == "model" and step.reason == "live_model_call"]
     assert usage["total"]["calls"] == usage["total"]["reused_calls"] + len(live) + 1  # and the what-if

@@ -619,7 +619,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The database, the broker and the artifact storage answer. */
+        /** @description The database, the broker and the artifact storage answer. What is wrong with one is told to admins only. */
         get: operations["ready"];
         put?: never;
         post?: never;
@@ -756,7 +756,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What hooks decided in a session, and where they failed, in the order of its steps. */
+        /** @description What hooks decided in a session, and where they failed, in the order in which it happened. */
         get: operations["list_hook_outcomes"];
         put?: never;
         post?: never;
@@ -1381,6 +1381,8 @@ export interface components {
         AttemptList: {
             /** Attempts */
             attempts: components["schemas"]["AttemptView"][];
+            /** Next */
+            next: number | null;
         };
         /**
          * AttemptView
@@ -2936,6 +2938,8 @@ export interface components {
         HookOutcomeList: {
             /** Outcomes */
             outcomes: components["schemas"]["HookOutcomeView"][];
+            /** Next */
+            next: number | null;
         };
         /**
          * HookOutcomeView
@@ -3388,7 +3392,7 @@ export interface components {
         };
         /**
          * OperatorAnswer
-         * @description What a waiting session gets: the tool's answer, or `fallback` to go on as the policy says.
+         * @description What a waiting session gets: the tool's answer, `run` where it may, or `fallback`: to go on without either.
          */
         OperatorAnswer: {
             /** Sequence No */
@@ -3397,7 +3401,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "answer" | "fallback";
+            action: "answer" | "run" | "fallback";
             /** @default null */
             output: components["schemas"]["JSONValue"];
             /**
@@ -3409,7 +3413,9 @@ export interface components {
         };
         /**
          * OperatorQuestion
-         * @description A tool call that no recording answers, and that the policy wants the operator to answer.
+         * @description A tool call that the policy wants the operator to answer, or whose outcome nobody knows.
+         *
+         *     `may_run`: it would run for real, and waits for the operator to let it.
          */
         OperatorQuestion: {
             /** Sequence No */
@@ -3419,6 +3425,11 @@ export interface components {
             arguments: components["schemas"]["JSONValue"];
             /** Text */
             text: string;
+            /**
+             * May Run
+             * @default false
+             */
+            may_run: boolean;
         };
         /**
          * Override
@@ -7358,7 +7369,12 @@ export interface operations {
     };
     list_attempts: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next` of the page before. */
+                after?: number;
+                /** @description How many; at most 1,000. */
+                limit?: number;
+            };
             header?: never;
             path: {
                 id: string;
@@ -7416,7 +7432,12 @@ export interface operations {
     };
     list_hook_outcomes: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next` of the page before. */
+                after?: number;
+                /** @description How many; at most 1,000. */
+                limit?: number;
+            };
             header?: never;
             path: {
                 id: string;

@@ -16,7 +16,11 @@ export function HookOutcomes({ session }: { session: SessionView }): ReactElemen
     <section className="panel" aria-labelledby="hook-outcomes">
       <header className={classes.head}>
         <h2 id="hook-outcomes">Hooks</h2>
-        <span className="muted num">{counted(data.outcomes.length, "decision")}</span>
+        <span className="muted num">
+          {data.next === null
+            ? counted(data.outcomes.length, "decision")
+            : `the first ${data.outcomes.length} decisions`}
+        </span>
       </header>
       <ol className={classes.calls}>
         {data.outcomes.map((outcome) => (
