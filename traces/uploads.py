@@ -22,6 +22,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from traces import bundles, importing, queries
+from traces.bodies import parsed
 from traces.importing import NamedFile, Progress
 from traces.models import Run
 from traces.once import agree
@@ -113,7 +114,7 @@ class BundleExportView(APIView):
     )
     def post(self, request: Request) -> FileResponse:
         """A run as one file that any other server can import."""
-        run = queries.find_run(BundleRequest.model_validate(request.data).run)
+        run = queries.find_run(parsed(BundleRequest, request.data).run)
         file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the response closes it
         with ExitStack() as on_error:
             on_error.callback(file.close)

@@ -341,6 +341,11 @@ def test_bundles_travel_over_rest() -> None:
         assert sent({"file": SimpleUploadedFile("run.zip", data[:-1])}).status_code == 409
 
 
+def test_a_bundle_of_no_run_is_refused_with_the_place() -> None:
+    answered = Client().post("/api/v1/bundles/export", {}, content_type="application/json")
+    assert (answered.status_code, answered.json()["where"]) == (422, "/run")
+
+
 def test_a_body_that_is_no_bundle_is_a_problem() -> None:
     response = Client().post("/api/v1/bundles/import", b"hello", content_type="application/octet-stream")
     assert (response.status_code, response.json()["code"]) == (400, "validation_error")
