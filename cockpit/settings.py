@@ -237,15 +237,21 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = 2000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
+# A Redis that does not answer is taken for gone; the longest that anybody waits for a message there is 5 s.
+_REDIS_LIMITS = {"socket_connect_timeout": 3, "socket_timeout": 10, "socket_keepalive": True}
+
 # What all processes count together, such as how often share links are opened from one address.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
     if EMBEDDED
-    else {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "forkpoint"}
+    else {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "forkpoint",
+        "OPTIONS": _REDIS_LIMITS,
+    }
 }
 
-# A Redis that does not answer is taken for gone; the longest that anybody waits for a message there is 5 s.
-_REDIS_LIMITS = {"socket_connect_timeout": 3, "socket_timeout": 10, "socket_keepalive": True}
 CHANNEL_LAYERS = {
     "default": {"BACKEND": "cockpit.embedded.LoopBoundLayer", "CONFIG": {"capacity": 1000}}
     if EMBEDDED
@@ -257,16 +263,22 @@ CHANNEL_LAYERS = {
 
 CELERY_BROKER_URL = "memory://" if EMBEDDED else REDIS_URL
 CELERY_BROKER_TRANSPORT = "cockpit.embedded:QuickTransport" if EMBEDDED else None
-# The in-memory transport polls once a second unless told otherwise.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.02} if EMBEDDED else _REDIS_LIMITS
+# The in-memory transport polls once a second unless told otherwise. Redis does not keep what was taken: the database
+# knows what is to be done, and a worker that cannot say that it took a message, because Redis is away, would count it
+# as open for good, and with enough of those take no more.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.02} if EMBEDDED else {**_REDIS_LIMITS, "ack_emulation": False}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker never gives its broker up
+# A worker never gives its broker up, nor ends because Redis is full or has become a replica.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_CHANNEL_ERROR_RETRY = True
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+# What waits behind a long replay is for another worker.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_DISABLE_PREFETCH = not EMBEDDED  # only Redis knows it
 
 LOGGING = logs.config(_log_level())
 logs.configure()
