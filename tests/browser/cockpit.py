@@ -8,8 +8,10 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-# What WCAG 2.2 AA asks for.
-_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+# What WCAG 2.2 AA asks for. Without the lists of what passed: to write these takes longer than all rules.
+_RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "resultTypes": ["violations"],
+}  # fmt: skip
 SLOW_MS = 15_000
 DESK: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -61,7 +63,8 @@ class Cockpit:
     def serious_accessibility_problems(self) -> list[str]:
         """What axe finds that keeps people out, each with the element it is about."""
         # The page's own policy allows no foreign script; the browser's debugger may evaluate one.
-        self.page.evaluate(AXE.read_text())
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE.read_text())
         found: dict[str, Any] = self.page.evaluate("(options) => axe.run(document, options)", _RULES)
         return [
             f"{violation['impact']}: {violation['id']} {node['target']} {node['failureSummary']}"
