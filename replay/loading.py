@@ -51,8 +51,8 @@ class Payloads:
     def __init__(self) -> None:
         self._joiner = Joiner(store.load)
         self._values: dict[str, JSONValue] = {}
-        self._expected: list[str] = []
-        self._place: dict[str, int] = {}
+        self._expected: list[list[str]] = []
+        self._place: dict[str, tuple[int, int]] = {}
 
     def __call__(self, ref: str) -> JSONValue:
         """Raises `MissingPart`."""
@@ -62,15 +62,16 @@ class Payloads:
             self._values.update(self._joiner.join([ref]))
         return self._values[ref]
 
-    def expect(self, refs: Iterable[str]) -> None:
-        """These will be wanted in about this order: wanting one reads the next few as well, in the same queries."""
-        self._expected = list(dict.fromkeys(ref for ref in refs if ref))
-        self._place = {ref: at for at, ref in enumerate(self._expected)}
+    def expect(self, *groups: Iterable[str]) -> None:
+        """These will be wanted in about this order: wanting one reads the next few of its group in the same queries."""
+        self._expected = [list(dict.fromkeys(ref for ref in group if ref)) for group in groups]
+        self._place = {ref: (group, at) for group, refs in enumerate(self._expected) for at, ref in enumerate(refs)}
 
     def _read_ahead(self, ref: str) -> None:
         """What is missing is left out: it matters only where it is used."""
-        if (at := self._place.get(ref)) is not None:
-            ahead = [one for one in self._expected[at : at + _AHEAD] if one not in self._values]
+        if (place := self._place.get(ref)) is not None:
+            group, at = place
+            ahead = [one for one in self._expected[group][at : at + _AHEAD] if one not in self._values]
             try:
                 self._values.update(self._joiner.join(ahead))
             except MissingPart:

@@ -42,7 +42,7 @@ class Outlooks:
         walked: Callable[[], Outlook],
     ) -> Outlook:  # fmt: skip
         """The outlook of a plan: as `walked`, or that of one before it with the costs of this one."""
-        if policy.order != "reexecute" or "model" not in policy.allow:
+        if not policy.asks_anew(StepType.MODEL):
             return walked()
         served = _served(graph, profile, provider)
         if served is None:

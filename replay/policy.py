@@ -1,13 +1,16 @@
 """The policy of a replay: what may go live, in which order calls are resolved, and where it stops."""
 
+from fnmatch import fnmatchcase
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from traces.canonical import digest
 from traces.schemas import Schema
+from traces.vocabulary import StepType
 
 _YEAR_S: Final = 366 * 86_400
+_LIVE_KINDS: Final = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}
 # What the columns for them hold.
 Dollars = Annotated[float, Field(ge=0, lt=1_000_000)]
 CallCount = Annotated[int, Field(ge=0, lt=2**31)]
@@ -22,6 +25,10 @@ class ToolRules(Schema):
     allow: _Globs = []
     block: _Globs = []
     ask: _Globs = []
+
+    def asks(self, tool: str) -> bool:
+        """Whether the operator is asked before a call of this tool gets a new answer."""
+        return any(fnmatchcase(tool, pattern) for pattern in self.ask)
 
 
 class Budget(Schema):
@@ -58,3 +65,7 @@ class Policy(Schema):
     def digest(self) -> str:
         """Of what was written down: later changes of what is usual do not touch it."""
         return digest(self.model_dump(mode="json", exclude_unset=True))
+
+    def asks_anew(self, type: StepType) -> bool:
+        """Whether steps of a type are asked anew, whatever is recorded."""
+        return self.order == "reexecute" and _LIVE_KINDS.get(type) in self.allow

@@ -76,7 +76,7 @@ class Source:
             models = load_first_model(self.run.id, self.fork)
             return planning.plan_unchanged(self.fork, self.run.step_count, models, request.policy, self._lookups)
         profile = apply_profile(request.overrides, self._graph)
-        expect(self._graph, profile, self._payloads)
+        expect(self._graph, profile, request.policy, self._payloads)
         return planning.plan(self._graph, profile, request.policy, self._lookups, brief=brief)
 
     @cached_property
@@ -118,16 +118,20 @@ def changes_anything(overrides: OverrideProfile, policy: Policy) -> bool:
     return bool(overrides.overrides) or policy.order == "reexecute"
 
 
-def expect(graph: Graph, profile: AppliedProfile, payloads: Payloads) -> None:
-    """Announce what the change can reach, but for long inputs of models that a walk may not need."""
-    reached = sorted(graph.reach(profile.by_step))
-    nodes = [graph.by_no[no] for no in reached if no in graph.by_no]
-    payloads.expect(ref for node in nodes for ref in (node.output_ref, _wanted_input(node, profile)))
+def expect(graph: Graph, profile: AppliedProfile, policy: Policy, payloads: Payloads) -> None:
+    """Announce what the change can reach. Apart from it the inputs of models, of which a plan may need none."""
+    anew = {node.no for node in graph.nodes if policy.asks_anew(node.type)}
+    nodes = [graph.by_no[no] for no in sorted(graph.reach(anew | profile.by_step.keys())) if no in graph.by_no]
+    around = {each.no: each for node in nodes for each in graph.ancestors(node)}
+    payloads.expect(
+        (node.input_ref for node in nodes if node.type is StepType.MODEL),
+        (ref for node in nodes for ref in (node.output_ref, _given(node))),
+        (each.output_ref for each in around.values()),
+    )  # fmt: skip
 
 
-def _wanted_input(node: Node, profile: AppliedProfile) -> str:
-    """Of a model whose configuration is changed the recorded one is looked at."""
-    return "" if node.type is StepType.MODEL and not profile.of(node).model else node.input_ref
+def _given(node: Node) -> str:
+    return "" if node.type is StepType.MODEL else node.input_ref
 
 
 def sources(run: Run, payloads: Payloads) -> planning.Sources:

@@ -124,7 +124,7 @@ def _walk(session_id: UUID, owner: str) -> bool:
     else:
         graph = load_graph(session.source_run_id, session.fork_sequence_no)
         profile = apply_profile(overrides, graph)
-        preflight.expect(graph, profile, payloads)
+        preflight.expect(graph, profile, policy, payloads)
         walk = Walk(graph, profile, policy, execution, execution.hooks, execution.ignoring)
         walk.points.heed_start(started)
         execution.follow(walk)

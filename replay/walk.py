@@ -233,7 +233,7 @@ class Walk:
     def _touched(self, node: Node) -> bool:
         if node.no in self.profile.by_step:
             return True
-        if self.policy.order == "reexecute" and _LIVE_KINDS.get(node.type) in self.policy.allow:
+        if self.policy.asks_anew(node.type):
             return True
         if self.points.active and turns.is_awaited(self, node):
             return True
@@ -395,4 +395,3 @@ class Walk:
 
 _CALLS = "/message/tool_calls/"
 _CALLED = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
-_LIVE_KINDS = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}

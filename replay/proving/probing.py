@@ -156,7 +156,7 @@ class Laboratory:
         profile = apply_profile(setup.overrides, graph)
         if profile.refusals:
             return Seen(outcome="failed", missing=profile.refusals[0].detail)
-        preflight.expect(graph, profile, self.payloads)
+        preflight.expect(graph, profile, _RECORDED, self.payloads)
         try:
             for event in Walk(graph, profile, _RECORDED, world, ignoring=self._ignoring).run():
                 watch.see(event, self.payloads)

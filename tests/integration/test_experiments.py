@@ -9,7 +9,9 @@ from uuid import UUID
 
 import pytest
 from channels.db import database_sync_to_async
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from cockpit.demo import loading
@@ -132,6 +134,21 @@ def test_cells_planned_together_are_planned_as_each_alone(desk: str) -> None:
     assert len({cell.overrides.digest for cell, _ in together}) == 2
     for _, prepared in [*together, *reversed(together)]:
         assert preflight.prepare(prepared.request, brief=True).plan == prepared.plan
+
+
+def test_a_longer_run_is_planned_with_no_more_queries(desk: str) -> None:
+    """What is asked anew is read ahead, whether or not an override names it."""
+    counts = []
+    for turns in (10, 60):
+        said = [(f"Where is A-{at}?", [Says(f"It is lost, {at}.")]) for at in range(turns)]
+        run = str(record(order_desk(said, external_id=f"{turns} turns")).run_id)
+        told = {"overrides": [{"match": {"step": 3}, "output": {"message": {"role": "assistant", "content": "Gone."}}}]}
+        asked = services.parse({"run": run, "fork_step": 3, "overrides": told})
+        with CaptureQueriesContext(connection) as made:
+            [(_, prepared)] = services.plan_cells(asked)
+        assert prepared.plan.live_calls == turns - 1
+        counts.append(len(made))
+    assert abs(counts[1] - counts[0]) < 10  # not one for each turn
 
 
 def test_no_more_run_at_once_than_was_said(client: Client, desk: str, no_queue: list[str]) -> None:
