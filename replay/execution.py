@@ -159,16 +159,17 @@ class Execution:
         self._prepare_call()
         return liveretrieval.answer(self.calls, retrieval.configured()[serving.name], call)
 
-    def ask(self, call: Call, why: str = "which no recording answers") -> OperatorAnswer | None:
-        """The operator's stored answer; without one the session begins to wait."""
+    def ask(self, call: Call, why: str = "which no recording answers", may_run: bool = False) -> OperatorAnswer | None:
+        """The operator's stored answer, else the session begins to wait. `run` is no answer to what came of a call."""
         given = self.session.answers.get(str(call.no))
-        if given is not None:
-            return OperatorAnswer(
-                fallback=given["action"] == "fallback", output=given.get("output"), status=StepStatus(given["status"])
-            )
+        if given is not None and (may_run or given["action"] != "run"):
+            said, output, status = given["action"], given.get("output"), StepStatus(given["status"])
+            return OperatorAnswer(fallback=said == "fallback", run=said == "run", output=output, status=status)
         self.flush()
         text = f"Step {call.no} calls {call.called}, {why}: what does it return?"
-        question = OperatorQuestion(sequence_no=call.no, tool_name=call.called, arguments=call.input, text=text)
+        question = OperatorQuestion(
+            sequence_no=call.no, tool_name=call.called, arguments=call.input, text=text, may_run=may_run
+        )
         with transaction.atomic():
             self._update(
                 status="awaiting_operator", question=question.model_dump(mode="json"), current=text[:300], owner=""

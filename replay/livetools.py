@@ -10,14 +10,14 @@ from replay import deadlines, log, outages, tools
 from replay.livecalls import INTERRUPTED, LiveCalls, Watch
 from replay.models import Attempt, ReplaySession
 from replay.resolvers import operator_said
-from replay.world import Answer, Call
+from replay.world import Answer, Call, OperatorAnswer
 from traces.vocabulary import Label, Reason, StepStatus
 
 _UNKNOWN: Final = "unknown_outcome"
 
 
 def answer(calls: LiveCalls, tool: tools.Tool, call: Call) -> Answer | None:
-    """One call with its retries. None: the outcome is unknown, and the operator leaves it to the policy."""
+    """One call with its retries. None: the operator leaves it to the policy, when asked before or what came of it."""
     if tool.entry.idempotent:
         calls.abandon(calls.attempts(call))
     attempts = calls.attempts(call)
@@ -26,7 +26,15 @@ def answer(calls: LiveCalls, tool: tools.Tool, call: Call) -> Answer | None:
             return _restored(attempt)
     if any(_is_open(attempt) for attempt in attempts):
         return _ask(calls, call, attempts)
+    if calls.policy.tools.asks(call.called) and not (said := _before(calls, call, tool)).run:
+        return operator_said(said)
     return _run(calls, tool, call, attempts)
+
+
+def _before(calls: LiveCalls, call: Call, tool: tools.Tool) -> OperatorAnswer:
+    """What the operator says of a call that is about to be made."""
+    said = calls.execution.ask(call, f"which would run now ({tool.place})", may_run=True)
+    return said or OperatorAnswer(fallback=True)
 
 
 def _run(calls: LiveCalls, tool: tools.Tool, call: Call, attempts: list[Attempt]) -> Answer | None:

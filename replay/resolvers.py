@@ -169,11 +169,15 @@ class Resolvers:
         standing = self.world.tool(call.called)
         if standing.safe is None:
             self.unreviewed.append(call)
-        return self.world.live_tool(call, standing.executor) if standing.safe and standing.executor else None
+        if not (standing.safe and standing.executor):
+            return None
+        answer = self.world.live_tool(call, standing.executor)
+        waits = answer is not None and self.world.planning and self.policy.tools.asks(call.called)
+        return replace(answer, note=f"{answer.note}, once you let it") if answer is not None and waits else answer
 
     def is_listed(self, tool: str) -> bool:
         """Whether the policy wants a tool's new calls denied, or asked about first."""
-        return self._is_blocked(tool) or _any_glob(self.policy.tools.ask, tool)
+        return self._is_blocked(tool) or self.policy.tools.asks(tool)
 
     def _is_blocked(self, tool: str) -> bool:
         return _any_glob(self.policy.tools.block, tool)
@@ -186,7 +190,7 @@ class Resolvers:
         return "not on the allowlist" if rules.allow and not _any_glob(rules.allow, tool) else ""
 
     def _asked(self, call: Call) -> Answer | None:
-        if not _any_glob(self.policy.tools.ask, call.called):
+        if not self.policy.tools.asks(call.called):
             return None
         said = self.world.ask(call)
         if said is None:

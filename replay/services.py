@@ -86,6 +86,8 @@ def answer(session_id: UUID, given: OperatorAnswer) -> ReplaySession:
             raise SessionConflict(f"session {session_id} is {session.status}: it waits for no answer")
         if question["sequence_no"] != given.sequence_no:
             raise SessionConflict(f"the question is about step {question['sequence_no']}", where="/sequence_no")
+        if given.action == "run" and not question.get("may_run"):
+            raise SessionConflict("this call does not run: answer it, or go on without", where="/action")
         answers = {**session.answers, str(given.sequence_no): given.model_dump(mode="json")}
         released = ReplaySession.objects.filter(id=session_id, status="awaiting_operator").update(
             status="pending", question=None, answers=answers, current=""

@@ -86,9 +86,10 @@ class Hit:
 
 @dataclass(frozen=True, kw_only=True)
 class OperatorAnswer:
-    """What the operator said when asked: an output, or to go on by policy (`output` None and `fallback` set)."""
+    """What the operator said when asked: an output, to make the call (`run`), or to go on by policy (`fallback`)."""
 
-    fallback: bool
+    fallback: bool = False
+    run: bool = False
     output: JSONValue = None
     status: StepStatus = StepStatus.OK
 

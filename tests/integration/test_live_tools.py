@@ -10,6 +10,7 @@ from pytest_django import Settings
 
 from replay import ownership, preflight, queries, runner, services, tasks, tool_services, tools
 from replay.models import Attempt, ReplaySession
+from replay.problems import SessionConflict
 from replay.schemas import OperatorAnswer
 from tests.live_tools import LIVE, attempts, configure, launch, order_step, output, replay
 from tests.provider_server import Exchange, ProviderServer, provider_server
@@ -136,6 +137,48 @@ def test_an_unknown_outcome_is_asked_about_and_never_repeated(endpoint: Provider
     runner.execute(session)
     step = order_step(queries.session_view(session))
     assert (step.reason, output(step), len(endpoint.seen)) == ("simulation_operator_override", "done", 1)
+
+
+def asked_first(**given: Any) -> Any:
+    """A call that waits for the operator, and the session after the answer."""
+    session = launch(tools={"ask": ["get_*"]})
+    runner.execute(session)
+    waiting = queries.session_view(session)
+    assert waiting.question is not None
+    assert waiting.question.may_run
+    assert attempts() == []
+    services.answer(session, OperatorAnswer(sequence_no=waiting.question.sequence_no, **given))
+    runner.execute(session)
+    return queries.session_view(session)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason", "calls"),
+    [
+        ({"action": "run"}, "live_tool_call", 1),
+        ({"action": "answer", "output": "lost"}, "simulation_operator_override", 0),
+        ({"action": "fallback"}, "simulation_policy_fallback", 0),
+    ],
+)
+def test_a_tool_that_is_to_be_asked_about_runs_only_when_somebody_lets_it(
+    endpoint: ProviderServer, given: Any, reason: str, calls: int
+) -> None:
+    view = asked_first(**given)
+    assert (order_step(view).reason, len(endpoint.seen)) == (reason, calls)
+    assert view.status.startswith("completed")
+
+
+def test_that_a_call_may_run_does_not_answer_what_came_of_it(endpoint: ProviderServer) -> None:
+    endpoint.respond = lambda exchange: exchange.status(500, "half done")
+    view = asked_first(action="run")
+    assert view.question is not None
+    assert (view.status, view.question.may_run, len(endpoint.seen)) == ("awaiting_operator", False, 1)
+    step = view.question.sequence_no
+    with pytest.raises(SessionConflict, match="does not run"):
+        services.answer(view.id, OperatorAnswer(sequence_no=step, action="run"))
+    services.answer(view.id, OperatorAnswer(sequence_no=step, action="answer", output="done"))
+    runner.execute(view.id)
+    assert (output(order_step(queries.session_view(view.id))), len(endpoint.seen)) == ("done", 1)
 
 
 class Everyone(ownership.Observer):

@@ -10,7 +10,7 @@ import classes from "./Question.module.css";
 type Outcome = OperatorAnswer["status"];
 const OUTCOMES: Outcome[] = ["ok", "error", "timeout", "partial"];
 
-/** A call that nothing recorded answers: the operator says what the tool says, or lets the policy go on. */
+/** A call that waits: the operator says what the tool says, lets it run where it would, or lets the replay go on. */
 export function Question({ session }: { session: SessionView }): ReactElement | null {
   const { question } = session;
   return question && <Form key={question.sequence_no} session={session.id} question={question} />;
@@ -55,6 +55,15 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
         >
           Go on without
         </Button>
+        {question.may_run && (
+          <Button
+            variant="default"
+            disabled={send.isPending}
+            onClick={() => send.mutate({ action: "run", output: null })}
+          >
+            Run it
+          </Button>
+        )}
         <Button
           loading={send.isPending}
           disabled={"error" in read}
