@@ -114,10 +114,13 @@ def _read(state: _Import, file: NamedFile, format: str | None) -> Iterator[Recor
 
 def _by_line(state: _Import, name: str, importer: Importer, stream: io.BufferedReader) -> Iterator[RecordedRun | None]:
     for line in opening.lines(stream):
+        source = Source(name=name, data=line.data)
         try:
-            yield from importer.runs([Source(name=name, data=line.data)])
+            yield from importer.runs([source])
         except ProblemError as problem:
-            _skip(state, name, BadFile(problem.detail, problem.where).inside(line.where))
+            source.skipped.append(BadFile(problem.detail, problem.where))
+        for found in source.skipped:
+            _skip(state, name, found.inside(line.where))
 
 
 def _of_one_file(state: _Import, importer: Importer, source: Source) -> Iterator[RecordedRun | None]:

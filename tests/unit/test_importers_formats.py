@@ -341,37 +341,8 @@ def test_one_message_on_each_line_is_one_transcript() -> None:
 
 
 def test_a_call_without_a_result_is_partial() -> None:
-    value = {"messages": [{"role": "user", "content": "go"}, dict(fixtures.CALL)]}
+    earlier = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Good morning."}]
+    value = {"messages": [*earlier, {"role": "user", "content": "go"}, dict(fixtures.CALL)]}
     (run,) = registry.named("chat").runs([Source(name="x", data=orjson.dumps(value))])
     assert only(run, StepType.TOOL).status is StepStatus.PARTIAL
-
-
-# Coding agents
-
-
-def test_a_claude_code_session_is_its_last_branch_with_sub_agents_nested() -> None:
-    run = fixtures.run("claude_code.jsonl")
-    assert "an abandoned answer" not in str(run.steps)
-    assert (run.external_id, run.metadata["other_branches"], run.metadata["summaries"]) == ("cc-1", 1, ["Stock check"])
-    models = fixtures.steps(run, StepType.MODEL)
-    assert models[0].tokens_in == 112, "the lines of one answer count once"
-    assert body(models[0].output)["message"]["tool_calls"][0]["name"] == "Bash"
-    assert only(run, StepType.TOOL).status is StepStatus.ERROR
-    assert ("agent", "sub-agent", "claude-code") in shape(run)
-
-
-def test_a_codex_rollout_counts_each_answer_by_the_difference() -> None:
-    run = fixtures.run("codex.jsonl")
-    first, second = fixtures.steps(run, StepType.MODEL)
-    assert (first.tokens_in, second.tokens_in, first.model) == (100, 150, "gpt-5.5")
-    assert body(first.input)["messages"] == [fixtures.SYSTEM, fixtures.REQUEST]
-    assert body(second.output)["message"] == fixtures.ANSWER
-    assert only(run, StepType.TOOL).input == {"title": "Dune"}
-
-
-def test_an_atif_trajectory() -> None:
-    run = fixtures.run("atif.json")
-    model = fixtures.steps(run, StepType.MODEL)[0]
-    assert (model.tokens_in, model.tokens_cached, model.cost_usd) == (42, 16, Decimal("0.001"))
-    assert body(model.output)["message"]["content"] == [{"type": "thinking", "thinking": "look"}]
-    assert only(run, StepType.TOOL).output == "3 copies"
+    assert fixtures.steps(run, StepType.OUTPUT) == [], "what was said before is not the answer to this"

@@ -1,14 +1,16 @@
-"""Claude Code session files: lines that form a tree, because rewinding leaves branches behind.
+"""Claude Code session files: lines that form a tree, because going back in a session leaves branches behind.
 
-The run is the branch that ends last; how many others there are is noted. Sub-agents (`isSidechain`) are nested
-under the tool call that gave them their task, or under the session's agent where none did.
+A session's run is the branch that ends last; every other branch on which the model answered is a run of its own, which
+begins with the messages that they share. Sub-agents (`isSidechain`) are nested under the tool call that gave them their
+task, or under the session's agent where none did; newer versions write each to a file of its own, which is a run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from traces.importers import transcripts
 from traces.importers.building import RunFacts, finish
+from traces.importers.claude_tree import Line, branches, chains
 from traces.importers.messages import said
 from traces.importers.reading import first, items, obj, text
 from traces.importers.source import Source
@@ -18,68 +20,68 @@ from traces.recording import RecordedRun, RecordedStep
 from traces.vocabulary import StepType
 
 FORMAT = "claude-code"
-_LINE = tuple[JSONObject, str]
 _SETTING = Setting(provider="anthropic", agent="claude-code")
+_KEPT = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forkedFrom")
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each session in the file."""
-    sessions: dict[str, list[_LINE]] = {}
+    """The runs of each session in the file."""
+    sessions: dict[str, list[Line]] = {}
     titles: list[JSONValue] = []
     for given, where in source.objects():
-        if text(given.get("type")) in {"user", "assistant"} and isinstance(given.get("message"), dict):
-            sessions.setdefault(text(given.get("sessionId")), []).append((given, where))
-        elif given.get("type") == "summary":
+        if given.get("type") == "summary":
             titles.append(given.get("summary"))
+        elif "uuid" in given or "message" in given:
+            session_id = text(given.get("sessionId")) or source.name
+            sessions.setdefault(session_id, []).append(Line(given=given, where=where))
     for session_id, lines in sessions.items():
-        yield _run(session_id or source.name, lines, titles)
+        yield from _runs(session_id, lines, titles)
 
 
-def _run(session_id: str, lines: list[_LINE], titles: list[JSONValue]) -> RecordedRun:
-    main = [line for line in lines if not line[0].get("isSidechain")]
-    side = [line for line in lines if line[0].get("isSidechain")]
-    branch = _branch(main) if main else []
-    steps = transcripts.steps_of(_messages(branch), _SETTING)
-    for at, chain in enumerate(_chains(side), 1):
-        inner = transcripts.steps_of(_messages(chain), _SETTING)
-        caller = _call_of(inner, steps)
-        place = len(steps) if caller is None else caller + 1
-        steps[place:place] = _nested(inner, f"side-{at}/", steps[caller or 0])
-    first_line = lines[0][0]
-    parents = {text(line[0].get("parentUuid")) for line in main}
-    leaves = sum(text(line[0].get("uuid")) not in parents for line in main)
-    kept = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forkedFrom")
+def _runs(session_id: str, lines: list[Line], titles: list[JSONValue]) -> Iterator[RecordedRun]:
+    told = [line for line in lines if not line.given.get("isSidechain")]
+    agents = chains([line for line in lines if line.given.get("isSidechain")])
+    found = list(branches(told))
+    if not found:
+        yield from _lone_agents(session_id, agents)
+    for at, branch in enumerate(found):
+        steps = _with_agents(transcripts.steps_of(_messages(branch.lines), _SETTING), agents, also_uncalled=at == 0)
+        if at == 0:
+            yield _run(session_id, steps, branch.lines, {"summaries": titles, "other_branches": len(found) - 1 or None})
+        else:
+            yield _run(f"{session_id}/{branch.lines[branch.shared].id}", steps, branch.lines,
+                       {"left_branch_of": session_id, "shared_messages": branch.shared})  # fmt: skip
+
+
+def _lone_agents(session_id: str, agents: Sequence[list[Line]]) -> Iterator[RecordedRun]:
+    """Sub-agents whose session is in another file."""
+    for chain in agents:
+        name = text(chain[0].given.get("agentId")) or chain[0].id
+        steps = _nested(transcripts.steps_of(_messages(chain), _SETTING), "", None)
+        yield _run(f"{session_id}/{name}", steps, chain, {"sub_agent_of": session_id})
+
+
+def _run(external_id: str, steps: list[RecordedStep], lines: Sequence[Line], metadata: JSONObject) -> RecordedRun:
+    begun = lines[0].given
+    kept = {name: begun[name] for name in _KEPT if name in begun}
     return finish(
-        RunFacts(external_id=session_id, app=FORMAT, format=FORMAT,
-                 metadata={**{name: first_line[name] for name in kept if name in first_line}, "summaries": titles,
-                           "other_branches": max(leaves - 1, 0) or None}),
-        steps, where=f"session {session_id}",
+        RunFacts(external_id=external_id, app=FORMAT, format=FORMAT, metadata={**kept, **metadata}),
+        steps, where=f"session {external_id}",
     )  # fmt: skip
 
 
-def _branch(lines: list[_LINE]) -> list[_LINE]:
-    """From the last line back to its root."""
-    by_id = {text(line[0].get("uuid")): line for line in lines}
-    path: dict[str, _LINE] = {}
-    at = text(lines[-1][0].get("uuid"))
-    while at in by_id and at not in path:
-        path[at] = by_id[at]
-        at = text(first(by_id[at][0], "parentUuid", "logicalParentUuid"))
-    return list(reversed(path.values())) or lines
-
-
-def _chains(lines: list[_LINE]) -> Iterator[list[_LINE]]:
-    """Sub-agents one by one: a line whose parent is not among them begins another."""
-    known: dict[str, list[_LINE]] = {}
-    chains: list[list[_LINE]] = []
-    for line in lines:
-        chain = known.get(text(line[0].get("parentUuid")))
-        if chain is None:
-            chain = []
-            chains.append(chain)
-        chain.append(line)
-        known[text(line[0].get("uuid"))] = chain
-    yield from chains
+def _with_agents(
+    steps: list[RecordedStep], agents: Sequence[Sequence[Line]], *, also_uncalled: bool
+) -> list[RecordedStep]:
+    """The steps with those of the sub-agents below the calls that gave them their tasks."""
+    for at, chain in enumerate(agents, 1):
+        inner = transcripts.steps_of(_messages(chain), _SETTING)
+        caller = _call_of(inner, steps)
+        if caller is None and not also_uncalled:
+            continue
+        place = len(steps) if caller is None else caller + 1
+        steps[place:place] = _nested(inner, f"side-{at}/", steps[caller or 0])
+    return steps
 
 
 def _call_of(inner: list[RecordedStep], steps: list[RecordedStep]) -> int | None:
@@ -97,39 +99,40 @@ def _holds(arguments: JSONValue, task: str) -> bool:
     return any(isinstance(value, str) and value.strip() == task.strip() for value in obj(arguments).values())
 
 
-def _messages(lines: list[_LINE]) -> list[Said]:
+def _messages(lines: Sequence[Line]) -> list[Said]:
     """Lines as messages; the lines of one API response are one message, counted once."""
-    said: list[Said] = []
-    last_id = ""
-    for given, where in lines:
-        message = obj(given["message"])
-        answer_id = text(message.get("id"))
-        if answer_id and answer_id == last_id:
-            known = obj(said[-1].value)
+    told: list[Said] = []
+    answers: dict[str, JSONObject] = {}
+    for line in lines:
+        message = obj(line.given["message"])
+        known = answers.get(line.answer)
+        if known is not None:
             known["content"] = [*items(known["content"]), *items(message.get("content"))]
             known["usage"] = first(message, "usage") or known.get("usage")
-        else:
-            said.append(Said(value=_message(given, message), where=where))
-        last_id = answer_id
-    return said
+            continue
+        value = _message(line.given, message)
+        compacted = line.given.get("isCompactSummary") is True
+        told.append(Said(value=value, where=line.where, aside=compacted or line.given.get("isMeta") is True,
+                         anew=compacted))  # fmt: skip
+        if line.answer:
+            answers[line.answer] = value
+    return told
 
 
 def _message(given: JSONObject, message: JSONObject) -> JSONObject:
     content = message.get("content")
-    kept = {
-        name: given[name]
-        for name in ("uuid", "requestId", "isMeta", "isCompactSummary", "toolUseResult")
-        if given.get(name)
-    }
+    kept = {name: given[name] for name in ("uuid", "requestId", "toolUseResult") if given.get(name)}
     said = {name: message[name] for name in ("usage", "model", "stop_reason") if message.get(name)}
     blocks = list(content) if isinstance(content, list) else content
     return {"role": text(first(message, "role") or given.get("type")), "content": blocks, "ts": given.get("timestamp"),
             **said, **kept}  # fmt: skip
 
 
-def _nested(steps: list[RecordedStep], prefix: str, root: RecordedStep) -> list[RecordedStep]:
+def _nested(steps: list[RecordedStep], prefix: str, caller: RecordedStep | None) -> list[RecordedStep]:
+    """The steps of a sub-agent below its caller, or by themselves."""
+    above = caller.key if caller else None
     return [
-        replace(step, key=prefix + step.key, parent=root.key if step.parent is None else prefix + step.parent,
+        replace(step, key=prefix + step.key, parent=above if step.parent is None else prefix + step.parent,
                 name="sub-agent" if step.parent is None else step.name)
         for step in steps
     ]  # fmt: skip

@@ -1,11 +1,14 @@
-"""Codex rollout files: response items, with the session's settings and running token counts between them."""
+"""Codex rollout files: response items, with the session's settings and running token counts between them.
+
+When a conversation gets too long, Codex goes on with a summary (`compacted`): the model calls after it are shown that.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from traces.importers import transcripts
 from traces.importers.building import RunFacts, finish
-from traces.importers.calls import provider_of
+from traces.importers.calls import provider_of, tokens
 from traces.importers.problems import BadFile
 from traces.importers.reading import first, items, obj, text
 from traces.importers.source import Source
@@ -17,6 +20,7 @@ FORMAT = "codex"
 TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
+_SHOWN = frozenset({"message", *_CALLS, *_RESULTS})  # of a history that took the place of another
 _COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
@@ -46,7 +50,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             case "event_msg" if payload.get("type") == "token_count":
                 _count(rollout, obj(payload.get("info")))
             case "compacted":
-                rollout.compacted += 1
+                _compact(rollout, payload, given.get("timestamp"), where)
     if not rollout.said:
         raise BadFile("a Codex rollout without any message", "line 1")
     yield _run(rollout, source.name)
@@ -86,6 +90,19 @@ def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, where: str) -> N
         _speak(rollout, item, kind, time, where)
 
 
+def _compact(rollout: _Rollout, payload: JSONObject, time: JSONValue, where: str) -> None:
+    """What the model is shown from here on: as the rollout says, else the user's requests and the summary."""
+    rollout.compacted += 1
+    rollout.speaking = None
+    shown = [obj(item) for item in items(payload.get("replacement_history")) if obj(item).get("type") in _SHOWN]
+    if not shown:
+        asked = [obj(each.value) for each in rollout.said if obj(each.value).get("role") == "user" and not each.aside]
+        shown = [*asked, {"role": "user", "content": payload.get("message")}]
+    rollout.said += [
+        Said(value={**item, "ts": time}, where=where, aside=True, anew=at == 0) for at, item in enumerate(shown)
+    ]
+
+
 def _speak(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, where: str) -> None:
     """Items of one response, up to the next result or request, are one message."""
     if rollout.speaking is None:
@@ -111,12 +128,17 @@ def _speak(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, wher
 def _count(rollout: _Rollout, info: JSONObject) -> None:
     """Counts are of the whole session so far: a response's own are the difference."""
     total = obj(info.get("total_token_usage"))
-    spent: JSONObject = {}
+    spent: dict[str, int] = {}
     for name in _COUNTS:
         now, before = total.get(name), rollout.counted.get(name, 0)
         if isinstance(now, int) and isinstance(before, int) and now >= before:
             spent[name] = now - before
     rollout.counted = total
-    answers = [obj(each.value) for each in rollout.said if obj(each.value).get("role") == "assistant"]
-    if answers and "usage" not in answers[-1] and any(spent.values()):
-        answers[-1]["usage"] = spent
+    told = (obj(each.value) for each in reversed(rollout.said) if not each.aside)
+    answer = next((message for message in told if message.get("role") == "assistant"), None)
+    if answer is not None and any(spent.values()):
+        # also what was spent beside answers, as on a summary: all steps together are the total
+        known = obj(answer.get("usage"))
+        answer["usage"] = known | {
+            name: count + (tokens(known.get(name), "/usage") or 0) for name, count in spent.items()
+        }

@@ -101,7 +101,11 @@ IMPORTERS: Final = (
     ),
     Importer(name="codex", title="Codex rollouts", sniff=recognition.is_codex, parse=codex.parse),
     Importer(
-        name="atif", title="ATIF trajectories", sniff=recognition.is_atif, parse=atif.parse, by_line=_lines_are_runs
+        name="atif",
+        title="ATIF trajectories",
+        sniff=recognition.is_atif,
+        parse_together=atif.parse,
+        by_line=_lines_are_runs,
     ),
     Importer(
         name="chat",

@@ -21,10 +21,16 @@ _COUNTED = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "inp
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
-    """One recorded message and its place."""
+    """One recorded message and its place.
+
+    What is said `aside` was put into the conversation by the program: the model is shown it, nobody said it. With
+    `anew` the model is shown nothing of what was said before: a summary took its place, or another recording goes on.
+    """
 
     value: JSONValue
     where: str
+    aside: bool = False
+    anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,8 +72,7 @@ class _Talk:
 def steps_of(messages: list[Said], setting: Setting) -> list[RecordedStep]:
     """The steps of a transcript, in order."""
     talk = _Talk(setting=setting)
-    if setting.system:
-        talk.history += [{**each, "role": "system"} for each in messages_of(setting.system, "system")]
+    _begin_anew(talk)
     talk.steps.append(RecordedStep(key=_ROOT, type=StepType.AGENT, name=setting.agent))
     for talk.number, message in enumerate(messages, 1):
         _add(talk, message)
@@ -79,8 +84,10 @@ def _add(talk: _Talk, given: Said) -> None:
     if not isinstance(given.value, dict):
         raise BadFile(f"a message was expected, not {kind(given.value)}", given.where)
     at = instant(first(given.value, "ts", "timestamp", "created_at"), given.where)
+    if given.anew:
+        _begin_anew(talk)
     for message in messages_of(given.value):
-        match message["role"]:
+        match "aside" if given.aside else message["role"]:
             case "user":
                 _user(talk, given, message, at)
             case "assistant":
@@ -90,6 +97,11 @@ def _add(talk: _Talk, given: Said) -> None:
             case _:
                 talk.history.append(message)
     talk.before = at or talk.before
+
+
+def _begin_anew(talk: _Talk) -> None:
+    """A conversation of which only the system's instructions were said."""
+    talk.history = [{**each, "role": "system"} for each in messages_of(talk.setting.system, "system")]
 
 
 def _user(talk: _Talk, given: Said, message: JSONObject, at: datetime | None) -> None:
@@ -208,7 +220,7 @@ def _close(talk: _Talk) -> None:
         if step.type is StepType.TURN:
             output = {"message": answers[step.key]} if step.key in answers else None
             talk.steps[at] = replace(step, ended_at=ends.get(step.key), output=output)
-    final = next((text for each in reversed(talk.history) if each["role"] == "assistant" and (text := said(each))), "")
+    final = _final(talk)
     first_start = next((step.started_at for step in talk.steps if step.started_at), None)
     asked = next((step.input for step in talk.steps if step.type is StepType.TURN), None)
     talk.steps[0] = replace(talk.steps[0], started_at=first_start, ended_at=ends.get(_ROOT), input=asked,
@@ -225,6 +237,15 @@ def _close(talk: _Talk) -> None:
                 output={"text": final},
             )
         )
+
+
+def _final(talk: _Talk) -> str:
+    """The last thing that the agent said; where the recording breaks off within a turn, what it said in that turn."""
+    answers = [step for step in talk.steps if step.type is StepType.MODEL]
+    if any(talk.steps[each.step].parent == _parent(talk) for each in talk.pending if not each.by_user):
+        answers = [step for step in answers if step.parent == _parent(talk)]
+    words = (said(obj(step.output).get("message")) for step in reversed(answers))
+    return next((each for each in words if each), "")
 
 
 def _parent(talk: _Talk) -> str:

@@ -1,0 +1,130 @@
+"""The lines of a Claude Code session as the tree that they are: its branches, and its sub-agents.
+
+Going back in a session and asking again leaves the old branch in the file. Two things look like branches and are
+none: the lines of one answer, which share its message id, and the results of calls that were made at once, which each
+hang at the line of their call.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from traces.importers.reading import first, items, obj, text
+from traces.json_types import JSONObject
+
+_MOST_BRANCHES: Final = 100  # each may repeat a long beginning
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One line of the file, and its place."""
+
+    given: JSONObject
+    where: str
+
+    @property
+    def id(self) -> str:
+        return text(self.given.get("uuid"))
+
+    @property
+    def parent(self) -> str:
+        """The line before; where the conversation was compacted, the last line before that."""
+        return text(first(self.given, "parentUuid", "logicalParentUuid"))
+
+    @property
+    def is_message(self) -> bool:
+        """Whether it is part of the conversation; others of the tree tell of it, and only connect."""
+        return text(self.given.get("type")) in {"user", "assistant"} and isinstance(self.given.get("message"), dict)
+
+    @property
+    def answer(self) -> str:
+        """The id of the model's answer that it is a part of."""
+        is_answer = self.given.get("type") == "assistant"
+        return text(obj(self.given.get("message")).get("id")) if is_answer else ""
+
+    def blocks(self, type: str, field: str) -> list[str]:
+        """`field` of its content blocks of a type."""
+        content = [obj(block) for block in items(obj(self.given.get("message")).get("content"))]
+        return [text(block.get(field)) for block in content if block.get("type") == type]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Branch:
+    """The messages from the root to the end of a branch; `shared` of them begin another one too, that ends later."""
+
+    lines: list[Line]
+    shared: int
+
+
+def branches(lines: Sequence[Line]) -> Iterator[Branch]:
+    """The branches on which a model answered, the one that ends last first; that one whatever it holds."""
+    tree = _Tree(lines)
+    taken: set[str] = set()
+    found = 0
+    for end in reversed(tree.messages):
+        if end.id in taken or found == _MOST_BRANCHES:
+            continue
+        branch = tree.branch(end)
+        new = [at for at, line in enumerate(branch) if line.id not in taken]
+        if not new:  # a line without an id is on none
+            continue
+        if not found or any(branch[at].given.get("type") == "assistant" for at in new):
+            yield Branch(lines=branch, shared=new[0])
+            found += 1
+        taken.update(line.id for line in branch)
+
+
+def chains(lines: Sequence[Line]) -> list[list[Line]]:
+    """The messages of sub-agents one by one: a line whose parent is not among them begins another."""
+    known: dict[str, list[Line]] = {}
+    found: list[list[Line]] = []
+    for line in lines:
+        chain = known.get(line.parent)
+        if chain is None:
+            chain = []
+            found.append(chain)
+        known[line.id] = chain
+        if line.is_message:
+            chain.append(line)
+    return [chain for chain in found if chain]
+
+
+class _Tree:
+    """Where each line is, and which belong together though neither is an ancestor of the other."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self.messages = [line for line in lines if line.is_message]
+        self._parents = {line.id: line.parent for line in lines if line.id}
+        self._places = {line.id: at for at, line in enumerate(self.messages)}
+        self._answers: dict[str, list[Line]] = {}
+        self._results: dict[str, list[Line]] = {}
+        for line in self.messages:
+            if line.answer:
+                self._answers.setdefault(line.answer, []).append(line)
+            for call in line.blocks("tool_result", "tool_use_id"):
+                self._results.setdefault(call, []).append(line)
+
+    def branch(self, end: Line) -> list[Line]:
+        """From the root to `end`, with all lines of its answers, and the results of all their calls."""
+        if not self._parents:
+            return self.messages
+        path: dict[str, None] = {}
+        at = end.id
+        while at in self._parents and at not in path:
+            path[at] = None
+            at = self._parents[at]
+        told = [self.messages[self._places[id]] for id in reversed(path) if id in self._places]
+        answers = dict.fromkeys(line.answer for line in told if line.answer)
+        _join(path, (line for answer in answers for line in self._answers[answer]))
+        whole = [self.messages[self._places[id]] for id in path if id in self._places]
+        answered = {call for line in told for call in line.blocks("tool_result", "tool_use_id")}
+        calls = dict.fromkeys(call for line in whole for call in line.blocks("tool_use", "id") if call not in answered)
+        _join(path, (line for call in calls for line in self._results.get(call, [])))
+        return [self.messages[place] for place in sorted(self._places[id] for id in path if id in self._places)]
+
+
+def _join(path: dict[str, None], lines: Iterable[Line]) -> None:
+    """Add those of the lines that hang at the path."""
+    for line in lines:
+        if line.parent in path:
+            path[line.id] = None
