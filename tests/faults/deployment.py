@@ -18,7 +18,7 @@ import psycopg
 
 from tests.faults import desk, process
 from tests.faults.verdict import broken
-from tests.services.processes import free_port, start, stop
+from tests.services.processes import WORKER_OPTIONS, free_port, start, stop
 
 TAKEOVER_S: Final = 1
 _ENDED: Final = ("completed", "failed", "cancelled")
@@ -154,7 +154,7 @@ def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
 @contextlib.contextmanager
 def celery(env: Mapping[str, str], home: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """`celery -A cockpit worker`, as it is deployed: a process that forks others."""
-    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "-c", "2", "-l", "WARNING"]
+    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "-c", "2", "-l", "WARNING", *WORKER_OPTIONS]
     log = home.with_suffix(".celery")
     running = start(command, answers=lambda: True, stop_signal=signal.SIGTERM, log=log, env=env, start_new_session=True)
     try:

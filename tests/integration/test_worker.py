@@ -1,13 +1,18 @@
 """The worker that is really there: threads of this process, or distributed a Celery process of its own."""
 
+import logging
 import time
+from typing import Any
 
 import pytest
+from django.conf import settings
+from kombu import Connection
 
 from replay import services as replays
 from replay.models import ReplaySession
 from replay.schemas import ReplayRequest
 from tests.recordings import order_run
+from tests.services.redis import own_server
 from traces import services
 
 LIMIT_S = 60
@@ -39,3 +44,18 @@ def test_what_an_earlier_process_left_is_taken_up(request: pytest.FixtureRequest
     request.getfixturevalue("worker")  # only now: it would have taken the session before it was left behind
     replays.requeue_unfinished()
     assert _ended(session).status == "completed_exact"
+
+
+@pytest.mark.own_services
+def test_a_redis_that_goes_away_while_work_is_taken_keeps_nobody_from_taking_more() -> None:
+    server = own_server()
+    broker = Connection(server.url, transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS)
+    queue = broker.SimpleQueue("work")
+    queue.consumer.qos(prefetch_count=1)
+    channel: Any = queue.channel  # its stubs know no limit
+    queue.put("the first")
+    taken = queue.get(timeout=5)
+    assert not channel.qos.can_consume()
+    server.kill()
+    taken.ack_log_error(logging.getLogger(), broker.connection_errors)  # as Celery does it
+    assert channel.qos.can_consume()

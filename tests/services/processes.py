@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 START_LIMIT_S = 60
+WORKER_OPTIONS = ("--without-mingle", "--without-gossip", "--without-heartbeat")  # as docker/compose.yml has them
 
 
 class CannotStart(Exception):

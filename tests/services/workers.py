@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from cockpit.embedded import EmbeddedWorker
-from tests.services.processes import scratch_folder, start, stop
+from tests.services.processes import WORKER_OPTIONS, scratch_folder, start, stop
 
 
 def _test_database_url() -> str:
@@ -25,7 +25,7 @@ def _test_database_url() -> str:
 def worker_process() -> Iterator[subprocess.Popen[bytes]]:
     """`celery -A cockpit worker`, as it is deployed; tests may kill it."""
     log = scratch_folder("fp-worker-") / "log"
-    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "--concurrency", "2"]
+    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "--concurrency", "2", *WORKER_OPTIONS]
     process = start(
         command,
         answers=lambda: True,  # what is sent before it listens waits in the queue
