@@ -5,26 +5,33 @@ import { sectionsOf, useGroups } from "./keyboard";
 import classes from "./HelpDialog.module.css";
 
 export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactElement {
-  const groups = sectionsOf(useGroups());
   return (
     <Modal opened={opened} onClose={onClose} title="Keyboard" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
-      <div className={classes.groups}>
-        {groups.map((group) => (
-          <section key={group.name}>
-            <h2>{group.name}</h2>
-            <dl className={classes.list}>
-              {group.shortcuts.map(({ keys, does }) => (
-                <div key={keys}>
-                  <dt>{does}</dt>
-                  <dd>
-                    <Keys keys={keys} />
-                  </dd>
-                </div>
-              ))}
-            </dl>
-          </section>
-        ))}
-      </div>
+      <Sections />
     </Modal>
+  );
+}
+
+/** Drawn while the dialog is open: what a page registers is no work for a closed one. */
+function Sections(): ReactElement {
+  const groups = sectionsOf(useGroups());
+  return (
+    <div className={classes.groups}>
+      {groups.map((group) => (
+        <section key={group.name}>
+          <h2>{group.name}</h2>
+          <dl className={classes.list}>
+            {group.shortcuts.map(({ keys, does }) => (
+              <div key={keys}>
+                <dt>{does}</dt>
+                <dd>
+                  <Keys keys={keys} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </div>
   );
 }

@@ -20,6 +20,7 @@ import type { RunSearch } from "./search";
 import { StepPanel } from "./step/StepPanel";
 import { StepsPanel } from "./steps/StepsPanel";
 
+const Header = memo(RunHeader);
 const Steps = memo(StepsPanel);
 const Step = memo(StepPanel);
 
@@ -92,7 +93,7 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
   return (
     <div className={classes.page}>
       <title>{`${run.name} · Forkpoint`}</title>
-      <RunHeader run={run} />
+      <Header run={run} />
       <Regions
         phone={phone}
         region={region}

@@ -2,7 +2,7 @@ import { ActionIcon, Button, CloseButton, Tooltip } from "@mantine/core";
 import { IconBraces, IconFlask, IconGitFork, IconPlayerPlay } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { lazy, Suspense, useState, type ReactElement } from "react";
+import { lazy, Suspense, useDeferredValue, useState, type ReactElement } from "react";
 import { stepQuery } from "@/api/runs";
 import type { StepSummary } from "@/api/schema";
 import { counted } from "@/components/format";
@@ -15,7 +15,7 @@ import { OverrideChips } from "./OverrideChips";
 import { PlanView } from "./PlanView";
 import { PolicyEditor } from "./PolicyEditor";
 import { StepEditor } from "./StepEditor";
-import { StoredPolicies, StoredProfiles } from "./StoredProfiles";
+import { StoredProfiles } from "./StoredProfiles";
 import type { Fork } from "./useFork";
 import type { ForkOf } from "./useForkOf";
 
@@ -35,6 +35,8 @@ interface Props {
 /** The right region: what to change from the fork on, and what a replay would then do. */
 export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect, onClose }: Props): ReactElement {
   const [asJson, setAsJson] = useState(false);
+  // The key that opens the panel is answered by its frame; the form, with its many fields, follows in the next one.
+  const hasFrame = useDeferredValue(true, false);
   const { draft, change, plan } = fork;
   const refusals = plan?.refusals ?? [];
   const blocked = refusals.length > 0 || fork.error !== null;
@@ -70,7 +72,7 @@ export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect,
           onRemove={(index) => change(removeEntry(draft, index))}
           onSelect={onSelect}
         />
-        <StoredProfiles draft={draft} onChange={change} />
+        {hasFrame && <StoredProfiles draft={draft} onChange={change} />}
         {copied.error && (
           <p className="failed" role="alert">
             The changes of the replay could not be read: {copied.error.message}
@@ -85,10 +87,9 @@ export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect,
             <OverridesJson draft={draft} onChange={change} />
           </Suspense>
         ) : (
-          <Editor fork={fork} from={from} step={step} onMoveHere={onMoveHere} />
+          hasFrame && <Editor fork={fork} from={from} step={step} onMoveHere={onMoveHere} />
         )}
-        <PolicyEditor policy={draft.policy} onChange={(policy) => change({ ...draft, policy })} />
-        <StoredPolicies draft={draft} onChange={change} />
+        {hasFrame && <PolicyEditor draft={draft} onChange={change} />}
       </div>
       <PlanView
         fork={fork}

@@ -6,6 +6,7 @@ import type { Message, ModelInput } from "../step/content";
 import { deleteMessage, editMessage, entryFor, insertedAt, insertMessages } from "./draft";
 import classes from "./Fork.module.css";
 import { FieldHead } from "./fields";
+import { Folded } from "./Folded";
 import type { EditorProps } from "./StepEditor";
 
 /** The newest messages are what one wants to change; the others come on demand. */
@@ -24,10 +25,15 @@ export function MessagesEditor(props: Props): ReactElement {
     .filter(({ message }) => message.role !== "system");
   const shown = all ? indexed : indexed.slice(-NEWEST);
   return (
-    <details className={classes.more} open={edits.length > 0}>
-      <summary>
-        Messages of step {step.sequence_no} <span className="muted">{counted(indexed.length, "message")}</span>
-      </summary>
+    <Folded
+      className={classes.more}
+      edited={edits.length > 0}
+      summary={
+        <>
+          Messages of step {step.sequence_no} <span className="muted">{counted(indexed.length, "message")}</span>
+        </>
+      }
+    >
       {shown.length < indexed.length && (
         <button type="button" className={classes.link} onClick={() => setAll(true)}>
           {counted(indexed.length - shown.length, "earlier message")}
@@ -40,7 +46,7 @@ export function MessagesEditor(props: Props): ReactElement {
         </div>
       ))}
       <Inserted {...props} index={request.messages.length} />
-    </details>
+    </Folded>
   );
 }
 

@@ -6,6 +6,7 @@ import type { ModelOverride, ProviderView } from "@/api/schema";
 import { systemPrompt, type ModelInput } from "../step/content";
 import { entryFor, matchFor, setField, type Scope } from "./draft";
 import { TextField } from "./fields";
+import { Folded } from "./Folded";
 import classes from "./Fork.module.css";
 import { MessagesEditor } from "./MessagesEditor";
 import { RequestEditor } from "./RequestEditor";
@@ -67,10 +68,13 @@ export function ModelEditor(props: EditorProps & { request: ModelInput }): React
         }
       />
       <MessagesEditor {...props} />
-      <details className={classes.more}>
-        <summary>Say what it answered, without calling it</summary>
+      <Folded
+        className={classes.more}
+        edited={entryFor(draft, { step: step.sequence_no })?.output !== undefined}
+        summary="Say what it answered, without calling it"
+      >
         <OutputField step={step} draft={draft} onChange={onChange} />
-      </details>
+      </Folded>
     </>
   );
 }

@@ -4,13 +4,20 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import type { RetrieverView } from "@/api/schema";
 import { retrieversQuery } from "@/api/trials";
-import type { SparsePolicy } from "./draft";
+import type { Draft, SparsePolicy } from "./draft";
+import { Folded } from "./Folded";
 import classes from "./Fork.module.css";
+import { StoredPolicies } from "./StoredProfiles";
 
-type Change = (policy: SparsePolicy) => void;
+interface Props {
+  draft: Draft;
+  onChange: (draft: Draft) => void;
+}
 
 /** The basics of the policy; what is not set here keeps the server's defaults. */
-export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onChange: Change }): ReactElement {
+export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElement {
+  const { policy } = draft;
+  const onChange = (next: SparsePolicy) => changeDraft({ ...draft, policy: next });
   const live = policy.allow?.includes("model") ?? true;
   const tools = policy.allow?.includes("tool") ?? false;
   const searches = policy.allow?.includes("retrieval") ?? false;
@@ -27,11 +34,15 @@ export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onCha
     onChange(Object.keys(next).length > 0 ? { ...rest, budget: next } : rest);
   };
   return (
-    <details className={classes.policy}>
-      <summary>
-        <IconChevronRight size={13} aria-hidden /> <b>Policy</b>{" "}
-        <span className="muted ellipsis">{words(policy, live, tools, searches)}</span>
-      </summary>
+    <Folded
+      className={classes.policy}
+      summary={
+        <>
+          <IconChevronRight size={13} aria-hidden /> <b>Policy</b>{" "}
+          <span className="muted ellipsis">{words(policy, live, tools, searches)}</span>
+        </>
+      }
+    >
       <div className={classes.policyBody}>
         <Switch
           checked={live}
@@ -98,8 +109,9 @@ export function PolicyEditor({ policy, onChange }: { policy: SparsePolicy; onCha
             onChange={(value) => setBudget({ max_live_calls: value === "" ? null : Number(value) })}
           />
         </div>
+        <StoredPolicies draft={draft} onChange={changeDraft} />
       </div>
-    </details>
+    </Folded>
   );
 }
 

@@ -1,8 +1,10 @@
 import { Checkbox, MultiSelect } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { JsonValue, ModelOverride } from "@/api/schema";
+import { counted } from "@/components/format";
 import type { ModelInput } from "../step/content";
 import { JsonField } from "./fields";
+import { Folded } from "./Folded";
 import classes from "./Fork.module.css";
 import {
   editedOthers,
@@ -28,10 +30,16 @@ export function RequestEditor({ request, model, set }: Props): ReactElement {
   const edited = model.tools ?? model.response_format ?? model.parameters ?? model.unset;
   const offered = new Set((model.tools ?? request.tools).map(nameOf));
   return (
-    <details className={classes.more} open={edited != null}>
-      <summary>
-        Tools, response format, other parameters <span className="muted">{request.tools.length} tools</span>
-      </summary>
+    <Folded
+      className={classes.more}
+      edited={edited != null}
+      summary={
+        <>
+          Tools, response format, other parameters{" "}
+          <span className="muted">{counted(request.tools.length, "tool")}</span>
+        </>
+      }
+    >
       {request.tools.length > 0 && (
         <div className={classes.offered} role="group" aria-label="Tools that it is offered">
           {request.tools.map(nameOf).map((name) => (
@@ -76,6 +84,6 @@ export function RequestEditor({ request, model, set }: Props): ReactElement {
         data-edited={model.unset !== undefined}
         onChange={(names) => set({ unset: names.length > 0 ? names : undefined })}
       />
-    </details>
+    </Folded>
   );
 }

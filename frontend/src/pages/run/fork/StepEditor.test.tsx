@@ -25,6 +25,8 @@ function Desk({ step }: { step: StepDetail }): ReactElement {
 const type = (label: string | RegExp, text: string) =>
   fireEvent.change(screen.getByLabelText(label), { target: { value: text } });
 
+const unfold = (summary: string | RegExp) => fireEvent.click(screen.getByText(summary));
+
 test("another tool answer is an override; what is not JSON yet is said and not applied", () => {
   draw(<Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />);
   type("What get_order answers", '{"total": 42}');
@@ -83,6 +85,7 @@ test("a system prompt changes for every model step from the fork on, unless only
 
 test("a message of one request can be changed and left out", () => {
   draw(<Desk step={model} />);
+  unfold(/^Messages of step 5/);
   type("Message 2, user", "Hello there");
   expect(last.overrides).toEqual([
     { match: { step: 5 }, messages: [{ op: "replace", index: 1, content: "Hello there" }] },
@@ -100,6 +103,7 @@ test("the tools that a model is offered, its response format and other parameter
   const tools = [{ name: "get_order" }, { name: "pay" }];
   const asked = { ...(model.input as object), tools, parameters: { temperature: 0.2, tool_choice: "auto" } };
   draw(<Desk step={{ ...model, input: asked }} />);
+  unfold(/^Tools, response format/);
   fireEvent.click(screen.getByLabelText("pay"));
   expect(screen.getByLabelText<HTMLTextAreaElement>("Tool schemas").value).not.toContain("pay");
   type("Response format", '{"type": "json_object"}');
@@ -112,4 +116,15 @@ test("the tools that a model is offered, its response format and other parameter
   ]);
   type("Tool schemas", "[{}]");
   expect(screen.getByText(/^Not applied: this must be a list of tools/)).toBeTruthy();
+});
+
+test("fields that are seldom needed are drawn when they are unfolded, and what is changed there is in sight", () => {
+  draw(<Desk step={model} />);
+  const fold = screen.getByText(/^Messages of step 5/).closest("details");
+  expect(screen.queryByLabelText("Message 2, user")).toBeNull();
+  unfold(/^Messages of step 5/);
+  type("Message 2, user", "Hello there");
+  type("Message 2, user", "Hi");
+  expect(last.overrides).toEqual([]);
+  expect(fold?.open).toBe(true);
 });

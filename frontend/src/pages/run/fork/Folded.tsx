@@ -1,0 +1,29 @@
+import { useState, type ReactElement, type ReactNode } from "react";
+
+interface Props {
+  className?: string | undefined;
+  summary: ReactNode;
+  /** Something inside is changed: it unfolds, and stays as it is when the change is taken back. */
+  edited?: boolean;
+  children: ReactNode;
+}
+
+/** Fields that are drawn when they are first unfolded: a form of all of them takes longer to open than a key may. */
+export function Folded({ className, summary, edited = false, children }: Props): ReactElement {
+  const [state, setState] = useState<"unseen" | "open" | "folded">(edited ? "open" : "unseen");
+  const [known, setKnown] = useState(edited);
+  if (edited !== known) {
+    setKnown(edited);
+    if (edited) setState("open");
+  }
+  return (
+    <details
+      className={className}
+      open={state === "open"}
+      onToggle={({ currentTarget: { open } }) => setState((now) => (open ? "open" : now === "open" ? "folded" : now))}
+    >
+      <summary>{summary}</summary>
+      {state !== "unseen" && children}
+    </details>
+  );
+}
