@@ -24,6 +24,7 @@ from tests import proofs
 from tests.provider_server import Exchange, openai_chunk, provider_server
 from tests.replay_runs import Says, order_desk
 from tests.services.sockets import open_socket
+from traces.json_types import JSONObject
 from traces.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -142,7 +143,8 @@ def test_a_longer_run_is_planned_with_no_more_queries(desk: str) -> None:
     for turns in (10, 60):
         said = [(f"Where is A-{at}?", [Says(f"It is lost, {at}.")]) for at in range(turns)]
         run = str(record(order_desk(said, external_id=f"{turns} turns")).run_id)
-        told = {"overrides": [{"match": {"step": 3}, "output": {"message": {"role": "assistant", "content": "Gone."}}}]}
+        gone: JSONObject = {"message": {"role": "assistant", "content": "Gone."}}
+        told: JSONObject = {"overrides": [{"match": {"step": 3}, "output": gone}]}
         asked = services.parse({"run": run, "fork_step": 3, "overrides": told})
         with CaptureQueriesContext(connection) as made:
             [(_, prepared)] = services.plan_cells(asked)
