@@ -16,6 +16,7 @@ export const paths = {
   experiments: () => linkOptions({ to: "/experiments" }),
   experiment: (experiment: string) => linkOptions({ to: "/experiments/$experiment", params: { experiment } }),
   newExperiment: (search: NewExperimentSearch) => linkOptions({ to: "/experiments/new", search }),
+  bisections: () => linkOptions({ to: "/bisections" }),
   bisection: (bisection: string) => linkOptions({ to: "/bisections/$bisection", params: { bisection } }),
   tree: (run: string) => linkOptions({ to: "/tree/$run", params: { run } }),
   diffs: () => linkOptions({ to: "/diffs" }),

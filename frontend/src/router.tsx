@@ -2,7 +2,7 @@ import { createRouter } from "@tanstack/react-router";
 import { queryClient } from "./api/client";
 import { ErrorState } from "./components/ErrorState";
 import { NotFound } from "./components/NotFound";
-import { bisectionRoute } from "./pages/bisect/route";
+import { bisectionRoute, bisectionsRoute } from "./pages/bisect/route";
 import { calibrationRoute } from "./pages/calibrations/route";
 import { compareRoute } from "./pages/compare/route";
 import { diffRoute } from "./pages/diff/route";
@@ -29,6 +29,7 @@ const routeTree = rootRoute.addChildren([
   experimentsRoute,
   newExperimentRoute,
   experimentRoute,
+  bisectionsRoute,
   bisectionRoute,
   treeRoute,
   diffsRoute,

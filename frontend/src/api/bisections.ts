@@ -8,6 +8,12 @@ export type Bisected = { run: string } | { diff: string };
 /** A request that leaves out what has a default. */
 export type SparseBisection = { [Name in keyof BisectRequest]?: unknown } & { checks: object[] };
 
+export const bisectionsQuery = queryOptions({
+  queryKey: ["bisections"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/bisections", { signal })),
+  staleTime: 2_000,
+});
+
 export const bisectionQuery = (id: string) =>
   queryOptions({
     queryKey: ["bisection", id],

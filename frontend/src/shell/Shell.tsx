@@ -64,6 +64,7 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
     { keys: "3", does: "Go to diffs", run: () => void navigate(paths.diffs()) },
     { keys: "4", does: "Go to tools", run: () => void navigate(paths.tools()) },
     { keys: "5", does: "Go to experiments", run: () => void navigate(paths.experiments()) },
+    { keys: "", does: "Go to bisections", run: () => void navigate(paths.bisections()) },
     { keys: "", does: "Go to hooks and telemetry", run: () => void navigate(paths.hooks()) },
     { keys: "", does: "Go to settings", run: () => void navigate(paths.settings()) },
     { keys: "", does: "Compare two runs", run: () => void navigate(paths.compare()) },
@@ -83,7 +84,7 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       </Link>
       <Page label="Runs" to={paths.runs()} icon={IconListDetails} on={/^\/(runs\/|$)/} />
       <Page label="Replays" to={paths.replays()} icon={IconGitFork} on={/^\/replays/} />
-      <Page label="Experiments" to={paths.experiments()} icon={IconFlask} on={/^\/experiments/} />
+      <Page label="Experiments" to={paths.experiments()} icon={IconFlask} on={/^\/(experiments|bisections)/} />
       <Page label="Diffs" to={paths.diffs()} icon={IconArrowsDiff} on={/^\/(diffs|compare)/} />
       <Page label="Tools" to={paths.tools()} icon={IconTool} on={/^\/tools/} />
       <Page label="Hooks" to={paths.hooks()} icon={IconWebhook} on={/^\/hooks/} />

@@ -9,12 +9,12 @@ import type { BisectionView } from "@/api/schema";
 import { ErrorState } from "@/components/ErrorState";
 import { count, counted, money } from "@/components/format";
 import { StopButton } from "@/components/StopButton";
-import type { Mark } from "@/components/labels";
 import { StateChip } from "@/components/StateChip";
 import { Page, PageHeader, PageLoading } from "@/components/Page";
 import { ConfidenceChip } from "@/pages/diff/ConfidenceChip";
 import { overrideInWords } from "@/pages/session/overrides";
 import { paths } from "@/paths";
+import { BisectionState } from "./BisectionState";
 import { ForkRows } from "./ForkRows";
 import { ProbesTable } from "./ProbesTable";
 import { REPRODUCTION, RESCUE, type Said } from "./words";
@@ -69,14 +69,14 @@ function Header({ view }: { view: BisectionView }): ReactElement {
   return (
     <PageHeader
       crumbs={[
-        <Link {...paths.runs()}>Runs</Link>,
+        <Link {...paths.bisections()}>Bisections</Link>,
         <Link {...paths.run(view.run)}>{view.run_name}</Link>,
         ...(view.diff === null ? [] : [<Link {...paths.diff(view.diff)}>diff</Link>]),
       ]}
       title="Where did it go wrong?"
       state={
         <>
-          <State view={view} />
+          <BisectionState status={view.status} />
           <span className="muted num">
             {counted(judged, "probe")} judged · {counted(view.live_calls, "live call")} ·{" "}
             {view.cost_usd === null ? "cost unknown" : money(view.cost_usd)}
@@ -88,18 +88,6 @@ function Header({ view }: { view: BisectionView }): ReactElement {
       {view.status === "running" && <Cancel id={view.id} />}
     </PageHeader>
   );
-}
-
-const STATES: Record<BisectionView["status"], { title: string; mark: Mark | "accent" }> = {
-  running: { title: "Searching", mark: "accent" },
-  completed: { title: "Done", mark: "exact" },
-  cancelled: { title: "Cancelled", mark: "live" },
-  failed: { title: "Failed", mark: "failed" },
-};
-
-function State({ view }: { view: BisectionView }): ReactElement {
-  const { title, mark } = STATES[view.status];
-  return <StateChip mark={mark}>{title}</StateChip>;
 }
 
 function Verdicts({ view }: { view: BisectionView }): ReactElement {

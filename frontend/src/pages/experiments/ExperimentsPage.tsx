@@ -1,7 +1,8 @@
+import { Button } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { IconFlask } from "@tabler/icons-react";
+import { IconFlask, IconStethoscope } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { experimentsQuery } from "@/api/experiments";
 import type { ExperimentSummary } from "@/api/schema";
@@ -25,6 +26,15 @@ export function ExperimentsPage(): ReactElement {
     <ListPage
       title="Experiments"
       note="Many forks of one run side by side: models, prompts and settings, several times each."
+      action={
+        <Button
+          variant="default"
+          leftSection={<IconStethoscope size={14} />}
+          renderRoot={(props) => <Link {...paths.bisections()} {...props} />}
+        >
+          Bisections
+        </Button>
+      }
     >
       <Loaded listing={listing}>
         {({ experiments }) => (

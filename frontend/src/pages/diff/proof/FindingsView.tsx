@@ -8,7 +8,7 @@ import { StepLink } from "../StepLink";
 import { AtomTable } from "./AtomTable";
 import { Cheapest } from "./Cheapest";
 import { ProbeTable } from "./ProbeTable";
-import { chance, price, verdictOf } from "./words";
+import { chance, price, together, verdictOf } from "./words";
 import classes from "./FindingsView.module.css";
 
 /** What the replays say, from the conclusion down to every single one of them. */
@@ -18,6 +18,7 @@ export function FindingsView({ findings, soFar }: { findings: Findings | Evidenc
     <div className={classes.findings}>
       <Conclusion findings={findings} soFar={soFar ?? false} />
       <AtomTable findings={findings} />
+      {findings.interactions.length > 0 && <Interactions findings={findings} />}
       {findings.mediators.length > 0 && <Mediators mediators={findings.mediators} />}
       <dl className={classes.grounds}>
         <dt>Chance</dt>
@@ -83,6 +84,31 @@ function Conclusion({ findings, soFar }: { findings: Findings; soFar: boolean })
       <p>{findings.conclusion}</p>
       <p className="muted">{findings.rule}</p>
     </div>
+  );
+}
+
+function Interactions({ findings }: { findings: Findings }): ReactElement {
+  const titles = new Map(findings.atoms.map(({ id, title }) => [id, title]));
+  return (
+    <section aria-label="How the changes act together">
+      <h3 className={classes.title}>How the changes act together</h3>
+      <ul className={classes.interactions}>
+        {findings.interactions.map((pair) => {
+          const { sentence, figure } = together(pair, titles);
+          return (
+            <li key={sentence}>
+              <span className="grow">{sentence}</span>
+              <span
+                className="chip num"
+                title="Their Shapley interaction: zero where neither changes what the other does."
+              >
+                {figure}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
   );
 }
 

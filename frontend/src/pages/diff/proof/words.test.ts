@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AtomEvidence, Evidence, Findings, NoiseGate, ProbeEvidence } from "@/api/schema";
-import { chance, enough, inOrder, needed, price, priceOf, replayed, strongest, verdictOf } from "./words";
+import { chance, enough, inOrder, needed, price, priceOf, replayed, strongest, together, verdictOf } from "./words";
 import { toSettle } from "./draft";
 
 const atom = (given: Partial<AtomEvidence>) =>
@@ -45,6 +45,23 @@ describe("what was replayed", () => {
     );
     expect(said({ applied: [] })).toBe("The candidate with none of the changes");
     expect(said({ clamped: 7 })).toBe("The candidate, with step 7 answering as in the base");
+  });
+});
+
+describe("two changes", () => {
+  const titles = new Map([
+    ["a", "Changing the model"],
+    ["b", "Adding a sentence"],
+  ]);
+  it("do more or less together than both alone", () => {
+    expect(together({ one: "a", other: "b", value: 1 }, titles)).toEqual({
+      sentence: "Changing the model and adding a sentence: together they do more than both alone, added up.",
+      figure: "+1",
+    });
+    expect(together({ one: "a", other: "?", value: -1 / 6 }, titles)).toEqual({
+      sentence: "Changing the model and ?: together they do less than both alone, added up.",
+      figure: "−0.17",
+    });
   });
 });
 

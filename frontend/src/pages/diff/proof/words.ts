@@ -4,6 +4,7 @@ import type {
   AtomEvidence,
   Evidence,
   Findings,
+  Interaction,
   NoiseGate,
   ProbeEvidence,
   ProofProgress,
@@ -110,6 +111,20 @@ function runOf(probe: ProbeEvidence, titles: ReadonlyMap<string, string>, whole:
   if (probe.purpose === "repeat" && own) return `${side} again, unchanged`;
   if (probe.applied.length === 0) return `${side} with none of the changes`;
   return `${side} with only: ${probe.applied.map((id) => titles.get(id) ?? id).join(", ")}`;
+}
+
+/** What two changes do together beyond each alone, as a sentence and as the figure behind it. */
+export function together(
+  { one, other, value }: Interaction,
+  titles: ReadonlyMap<string, string>,
+): { sentence: string; figure: string } {
+  const second = titles.get(other) ?? other;
+  const both = `${titles.get(one) ?? one} and ${second.charAt(0).toLowerCase()}${second.slice(1)}`;
+  const more = value > 0 ? "more" : "less";
+  return {
+    sentence: `${both}: together they do ${more} than both alone, added up.`,
+    figure: `${value > 0 ? "+" : "−"}${Number(Math.abs(value).toPrecision(2))}`,
+  };
 }
 
 /** Every change followed by its parts, with its depth. */

@@ -1,0 +1,77 @@
+import { useDocumentTitle } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { IconStethoscope } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import { bisectionsQuery } from "@/api/bisections";
+import type { BisectionSummary } from "@/api/schema";
+import { EmptyState } from "@/components/EmptyState";
+import { ago, count, money, moment } from "@/components/format";
+import { ListPage, Loaded, RowTable, type Column } from "@/components/ListPage";
+import { paths } from "@/paths";
+import { BisectionState } from "./BisectionState";
+import list from "@/components/ListPage.module.css";
+
+/** Every bisection so far, the last first; those under way move. */
+export function BisectionsPage(): ReactElement {
+  useDocumentTitle("Bisections");
+  const navigate = useNavigate();
+  const listing = useQuery({
+    ...bisectionsQuery,
+    refetchInterval: (query) =>
+      query.state.data?.bisections.some(({ status }) => status === "running") ? 1000 : false,
+  });
+  return (
+    <ListPage title="Bisections" note="From which step on a failing run could still have been saved.">
+      <Loaded listing={listing}>
+        {({ bisections }) => (
+          <RowTable
+            name="Bisections"
+            columns={COLUMNS}
+            rows={bisections}
+            empty={<Nothing />}
+            onOpen={(bisection) => void navigate(paths.bisection(bisection.id))}
+          />
+        )}
+      </Loaded>
+    </ListPage>
+  );
+}
+
+function Nothing(): ReactElement {
+  return (
+    <EmptyState
+      icon={<IconStethoscope size={28} stroke={1.5} />}
+      title="There is no bisection yet"
+      action={<Link {...paths.runs()}>To the runs</Link>}
+    >
+      Open a run that failed, and choose <b>Bisect: where did it go wrong?</b> under Examine, or press <b>b</b>.
+    </EmptyState>
+  );
+}
+
+const COLUMNS: readonly [Column<BisectionSummary>, ...Column<BisectionSummary>[]] = [
+  {
+    title: "Run",
+    cell: (bisection) => (
+      <Link {...paths.bisection(bisection.id)} className={list.name}>
+        {bisection.run_name}
+      </Link>
+    ),
+  },
+  { title: "State", cell: ({ status }) => <BisectionState status={status} /> },
+  {
+    title: "Found",
+    className: list.wide,
+    cell: ({ status, sentence, error }) => (status === "failed" ? error : sentence || "The first repeats are running."),
+  },
+  { title: "Probes", className: list.figure, cell: ({ probes }) => count(probes) },
+  { title: "Live calls", className: list.figure, cell: (bisection) => count(bisection.live_calls) },
+  { title: "Cost", className: list.figure, cell: (bisection) => money(bisection.cost_usd) },
+  {
+    title: "Started",
+    className: list.figure,
+    cell: (bisection) => ago(bisection.created_at),
+    hint: (bisection) => moment(bisection.created_at),
+  },
+];
