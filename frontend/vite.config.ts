@@ -15,12 +15,7 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         // Left alone, each module that two pages share is a file of its own: a first visit would ask for eighty.
-        codeSplitting: {
-          groups: [
-            { name: "start", tags: ["$initial"], priority: 1 },
-            { name: "shared", minShareCount: 2, entriesAware: true, entriesAwareMergeThreshold: 40_000 },
-          ],
-        },
+        codeSplitting: { groups: [{ name: "shared", minShareCount: 4 }] },
       },
     },
   },
