@@ -17,7 +17,17 @@ _CODES: Final = {
     400: "bad_request", 401: "auth", 403: "auth", 404: "not_found", 408: "timeout", 413: "too_large",
     422: "bad_request", 429: "rate_limited", 503: "overloaded", 504: "timeout", 529: "overloaded",
 }  # fmt: skip
-_RETRYABLE: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
+# 520 to 524 are what Cloudflare, which stands before some providers, says of a server that it did not reach.
+_RETRYABLE: Final = frozenset({408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+# What an error inside a stream calls itself: its code, and whether the same call may succeed later.
+_IN_STREAM: Final = {
+    "overloaded_error": ("overloaded", True), "rate_limit_error": ("rate_limited", True),
+    "timeout_error": ("timeout", True), "invalid_request_error": ("bad_request", False),
+    "authentication_error": ("auth", False), "permission_error": ("auth", False),
+    "not_found_error": ("not_found", False), "request_too_large": ("too_large", False),
+    "insufficient_quota": ("quota", False), "billing_hard_limit_reached": ("quota", False),
+    "billing_error": ("quota", False),
+}  # fmt: skip
 # Codes that come with status 429 although waiting does not help.
 _FINAL_CODES: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _DETAIL: Final = 500
@@ -38,7 +48,7 @@ def classified(error: Exception, provider: Provider, key: str) -> ProviderError:
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 300:
         return _of_status(error, status, provider, key)
-    if isinstance(error, json.JSONDecodeError | ValidationError | UnicodeError):
+    if isinstance(error, json.JSONDecodeError | ValidationError | UnicodeError | RecursionError):
         return garbage(provider, "its stream is not what the protocol says")
     if isinstance(error, httpx2.TransportError) or any(isinstance(c, httpx2.TransportError) for c in _causes(error)):
         return ProviderError(
@@ -90,24 +100,24 @@ def _of_status(error: Exception, status: int, provider: Provider, key: str) -> P
 
 def _status_detail(error: Exception, status: int, provider: Provider, key: str) -> str:
     if status in {401, 403}:
-        # The provider's own words often repeat part of the key.
-        name = provider.api_key_env or "no key is configured"
-        return f"{provider.name} refused the credentials ({status}): check the key ({name})"
+        return _refused(provider, str(status))
     if 300 <= status < 400:
         return f"{provider.name} answered with a redirect ({status}), which is not followed"
-    return f"{provider.name} answered {status}: {_message(error, key)}"
+    return f"{provider.name} answered {status}: {_message(error, str(error), key)}"
+
+
+def _refused(provider: Provider, how: str) -> str:
+    """The provider's own words often repeat part of the key."""
+    name = provider.api_key_env or "no key is configured"
+    return f"{provider.name} refused the credentials ({how}): check the key ({name})"
 
 
 def _of_stream(error: Exception, provider: Provider, key: str) -> ProviderError:
     """An error event inside a stream: the SDKs raise it without a failing status."""
     kind = _error_code(error)
-    codes = {"overloaded_error": "overloaded", "rate_limit_error": "rate_limited", "api_error": "server_error"}
-    final = kind in {"invalid_request_error", "authentication_error", "permission_error", "not_found_error"}
-    return ProviderError(
-        f"{provider.name} broke off with an error: {_message(error, key)}",
-        code=codes.get(kind, "bad_request" if final else "server_error"),
-        retryable=not final and kind not in _FINAL_CODES,
-    )
+    code, retryable = _IN_STREAM.get(kind, ("server_error", True))
+    said = f"{provider.name} broke off with an error: {_message(error, _root(error), key)}"
+    return ProviderError(_refused(provider, kind) if code == "auth" else said, code=code, retryable=retryable)
 
 
 def _error_code(error: Exception) -> str:
@@ -117,11 +127,11 @@ def _error_code(error: Exception) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _message(error: Exception, key: str) -> str:
+def _message(error: Exception, otherwise: str, key: str) -> str:
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, dict) else None
     text = inner.get("message") if isinstance(inner, dict) else None
-    said = text if isinstance(text, str) and text else _root(error)
+    said = text if isinstance(text, str) and text else otherwise
     return (said.replace(key, "[key]") if key else said)[:_DETAIL]
 
 

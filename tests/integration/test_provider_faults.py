@@ -145,13 +145,17 @@ def _half_a_character(exchange: Exchange, protocol: str) -> None:
         exchange.send(data, event)
 
 
-def _error_inside(exchange: Exchange, protocol: str) -> None:
-    exchange.stream()
-    exchange.send({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, "error")
+def _error_inside(kind: str) -> Callable[[Exchange, str], None]:
+    def respond(exchange: Exchange, protocol: str) -> None:
+        exchange.stream()
+        exchange.send({"type": "error", "error": {"type": kind, "message": "busy"}}, "error")
+
+    return respond
 
 
-def _compressed(exchange: Exchange, protocol: str) -> None:
-    exchange.status(200, "\x1f\x8b half", content_encoding="gzip", content_type="text/event-stream")
+def _compressed(status: int, **headers: str) -> Callable[[Exchange, str], None]:
+    sent = {"content_encoding": "gzip", "content_type": "text/event-stream", **headers}
+    return lambda exchange, protocol: exchange.status(status, "\x1f\x8b half", **sent)
 
 
 def _http_date(seconds: float) -> str:
@@ -183,6 +187,7 @@ FAULTS: Final = (
     Fault("500", _status(500), "server_error"),
     Fault("502", _status(502), "server_error"),
     Fault("503", _status(503), "overloaded"),
+    Fault("522", _status(522), "server_error"),
     Fault("529", _status(529), "overloaded"),
     Fault("501", _status(501), "server_error", again=False),
     Fault("redirect", _status(302, location="http://127.0.0.1:1/"), "refused", again=False),
@@ -201,11 +206,13 @@ FAULTS: Final = (
     Fault("an argument beyond all numbers", _arguments('{"id": 1e999}'), "invalid_response"),
     Fault("half a character in an argument", _arguments('{"id": "\\ud83d"}'), "invalid_response"),
     Fault("half a character", _half_a_character, "invalid_response"),
-    Fault("compressed", _compressed, "invalid_response", again=False),
+    Fault("compressed", _compressed(200), "invalid_response", again=False),
+    Fault("429, compressed", _compressed(429, retry_after="0.05"), "rate_limited"),
     Fault("one endless line", _forever(b"data: " + b"x" * 4096), "invalid_response", again=False),
     Fault("an endless page", _forever(b"<p>more</p>" * 400, "text/html"), "invalid_response", again=False),
     Fault("endless signs of life", _forever(b": ping\n\n", pause_s=0.05), "invalid_response", again=False),
-    Fault("an error inside the stream", _error_inside, "overloaded"),
+    Fault("an error inside the stream", _error_inside("overloaded_error"), "overloaded"),
+    Fault("a refusal inside the stream", _error_inside("authentication_error"), "auth", again=False),
 )  # fmt: skip
 
 
