@@ -1,3 +1,9 @@
+/** A remark of the server as a sentence of its own. */
+export function sentence(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(start) ? start : `${start}.`;
+}
+
 /** The first `limit` characters, a little more when that shows all, never half of a surrogate pair. */
 export function cut(text: string, limit: number): string {
   if (text.length <= limit * 1.2) return text;

@@ -14,7 +14,7 @@ import { ChecksEditor } from "@/components/checks/ChecksEditor";
 import { checksOf, checksProblem, type CheckDraft } from "@/components/checks/draft";
 import { count, counted, money } from "@/components/format";
 import { modelOf } from "@/pages/experiments/draft";
-import { sentence } from "@/pages/run/fork/words";
+import { sentence } from "@/components/text";
 import { paths } from "@/paths";
 import classes from "./Bisect.module.css";
 import { policyChoices, profileChoices, type Choice } from "./choices";

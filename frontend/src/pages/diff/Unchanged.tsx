@@ -9,7 +9,7 @@ import type { LaneStep, UnchangedLane, UnchangedView } from "@/api/schema";
 import { startUnchanged, unchangedQuery } from "@/api/unchanged";
 import { counted, money } from "@/components/format";
 import { StateChip } from "@/components/StateChip";
-import { sentence } from "@/pages/run/fork/words";
+import { sentence } from "@/components/text";
 import { paths } from "@/paths";
 import { score } from "./deltas";
 import { useReport } from "./report";

@@ -10,7 +10,7 @@ import type { ExperimentPlan } from "@/api/schema";
 import { count, counted, money, tokens } from "@/components/format";
 import { Keys } from "@/components/Kbd";
 import type { Draft } from "@/pages/run/fork/draft";
-import { sentence } from "@/pages/run/fork/words";
+import { sentence } from "@/components/text";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { rowCount, toExperiment, unfinished, type MatrixDraft } from "./draft";

@@ -62,6 +62,7 @@ export default function Scatter({ rows }: { rows: readonly ExperimentRowView[] }
               stroke="var(--muted)"
               fontSize={11}
               domain={["auto", "auto"]}
+              padding={{ left: 12, right: 12 }}
             />
             <YAxis type="number" dataKey="y" domain={[0, 1]} width={34} stroke="var(--muted)" fontSize={11} />
             <Tooltip
@@ -69,7 +70,7 @@ export default function Scatter({ rows }: { rows: readonly ExperimentRowView[] }
               isAnimationActive={false}
               content={({ payload }) => <Hint point={payload[0]?.payload as Point | undefined} measure={measure} />}
             />
-            {cells.length > 1 && <Legend wrapperStyle={{ fontSize: 11.5 }} />}
+            {cells.length > 1 && <Legend wrapperStyle={{ fontSize: 11.5 }} itemSorter={null} />}
             {cells.map(({ name, points }, index) => (
               <Points
                 key={name}

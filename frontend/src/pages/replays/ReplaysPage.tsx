@@ -11,6 +11,8 @@ import { ago, count, money, moment } from "@/components/format";
 import { LabelBar } from "@/components/LabelBar";
 import { ListPage, Loaded, RowTable, type Column } from "@/components/ListPage";
 import { StateChip } from "@/components/StateChip";
+import { draftOf } from "@/pages/run/fork/draft";
+import { changesInWords } from "@/pages/run/fork/words";
 import { isOver } from "@/pages/session/live";
 import { statusWords, type Tone } from "@/pages/session/progress";
 import { paths } from "@/paths";
@@ -55,6 +57,9 @@ function Nothing(): ReactElement {
   );
 }
 
+const changed = (session: SessionView): string =>
+  changesInWords(draftOf(session.overrides.overrides, session.policy).overrides);
+
 const MARK: Record<Tone, "exact" | "cached" | "simulated" | "failed" | "live" | "accent"> = {
   neutral: "live",
   active: "accent",
@@ -73,7 +78,9 @@ const COLUMNS: readonly [Column<SessionView>, ...Column<SessionView>[]] = [
         <Link {...paths.replay(session.id)} className={list.name}>
           {session.source_name}
         </Link>
-        <span className={list.sub}>from step {session.fork_sequence_no}</span>
+        <span className={list.sub}>
+          from step {session.fork_sequence_no} · {changed(session)}
+        </span>
       </>
     ),
   },

@@ -5,6 +5,7 @@ import type { LiveState as Connection } from "@/api/live";
 import type { AttemptView, SessionView } from "@/api/schema";
 import { count, money } from "@/components/format";
 import { LabelBar } from "@/components/LabelBar";
+import { sentence } from "@/components/text";
 import { isOver } from "./live";
 import { gauge, progress, secondsUntilRetry, statusWords, waitingAttempt, type Gauge, type Tone } from "./progress";
 import { useNow } from "./useNow";
@@ -27,7 +28,7 @@ export function Status({ session, connection, attempts }: Props): ReactElement {
         <div className={classes.words}>
           <b>{words.title}</b>
           <span className="muted">
-            {over ? session.error || words.detail : <Now session={session} attempts={attempts} />}
+            {over ? sentence(session.error || words.detail) : <Now session={session} attempts={attempts} />}
           </span>
           {!over && connection === "waiting" && (
             <span className={classes.lost}>The connection broke. It resumes where it stopped.</span>
@@ -54,7 +55,7 @@ export function Status({ session, connection, attempts }: Props): ReactElement {
 function Now({ session, attempts }: { session: SessionView; attempts: readonly AttemptView[] }): ReactElement {
   const waiting = waitingAttempt(attempts);
   if (waiting) return <Countdown attempt={waiting} />;
-  return <>{session.current || statusWords(session.status).detail}</>;
+  return <>{sentence(session.current || statusWords(session.status).detail)}</>;
 }
 
 function Countdown({ attempt }: { attempt: AttemptView }): ReactElement {

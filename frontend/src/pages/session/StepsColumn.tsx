@@ -114,7 +114,7 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
           <Loader size={11} aria-hidden />
           <span className={`${classes.number} num`}>{row.sequenceNo}</span>
           <span className="ellipsis">
-            {session.current || "next step"}
+            {session.current.replace(/^step \d+: /, "") || "next step"}
             {row.expected && <span className="muted"> · recorded: {row.expected.summary || row.expected.name}</span>}
           </span>
         </div>

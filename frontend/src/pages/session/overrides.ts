@@ -1,5 +1,6 @@
 /** An override in words: where it applies and what it sets. */
-import type { JsonValue, Match, Override } from "@/api/schema";
+import type { JsonValue, Override } from "@/api/schema";
+import { matchWords } from "@/pages/run/fork/words";
 
 export interface OverrideWords {
   where: string;
@@ -7,16 +8,7 @@ export interface OverrideWords {
 }
 
 export function overrideInWords(override: Override): OverrideWords {
-  return { where: matchInWords(override.match), sets: [...settings(override)] };
-}
-
-function matchInWords(match: Match): string {
-  if (match.step !== null) return `step ${match.step}`;
-  const named = match.name ? ` ${match.name}` : "";
-  const model = match.model ? ` on ${match.model}` : "";
-  const since = match.since === null ? "" : ` from step ${match.since} on`;
-  const before = match.before === null ? "" : ` before step ${match.before}`;
-  return `every ${match.type ?? ""} step${named}${model}${since}${before}`;
+  return { where: matchWords(override), sets: [...settings(override)] };
 }
 
 function* settings(override: Override): Generator<{ name: string; value: string }> {

@@ -62,8 +62,9 @@ export function gauge(label: string, value: number, limit: number | null): Gauge
   return { label, value, limit, share: limit === 0 ? Number(value > 0) : Math.min(1, value / limit) };
 }
 
-/** Steps done of those planned; a replay that follows a longer path than planned is not over 100 %. */
-export function progress(session: SessionView): Gauge {
+/** Steps done of those planned, until it is done: another path than planned is longer or shorter, and still whole. */
+export function progress(session: Pick<SessionView, "status" | "resolved_steps" | "planned_steps">): Gauge {
+  if (session.status.startsWith("completed")) return gauge("Steps", session.resolved_steps, null);
   return gauge("Steps", session.resolved_steps, Math.max(session.planned_steps, session.resolved_steps));
 }
 

@@ -10,7 +10,7 @@ import { Folded } from "./Folded";
 import classes from "./Fork.module.css";
 import { MessagesEditor } from "./MessagesEditor";
 import { RequestEditor } from "./RequestEditor";
-import { sentence } from "./words";
+import { sentence } from "@/components/text";
 import { OutputField, type EditorProps } from "./StepEditor";
 
 type NumberName = "temperature" | "top_p" | "max_tokens" | "seed";

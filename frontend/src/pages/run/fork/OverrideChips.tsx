@@ -4,7 +4,8 @@ import type { PlanRefusal } from "@/api/schema";
 import { entryOf, type Draft } from "./draft";
 import classes from "./Fork.module.css";
 import { Refused } from "./Remarks";
-import { matchWords, sentence, setWords } from "./words";
+import { matchWords, setWords } from "./words";
+import { sentence } from "@/components/text";
 
 interface Props {
   draft: Draft;

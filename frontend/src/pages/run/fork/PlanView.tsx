@@ -10,7 +10,8 @@ import { paths } from "@/paths";
 import classes from "./Fork.module.css";
 import { Blocked, Note, Refused, Warnings } from "./Remarks";
 import type { Fork } from "./useFork";
-import { planLines, planPrice, sentence } from "./words";
+import { planLines, planPrice } from "./words";
+import { sentence } from "@/components/text";
 
 /** Blocked steps listed by name; more are counted. */
 const NAMED = 4;

@@ -2,7 +2,7 @@ import { IconAlertTriangle, IconBan, IconChevronRight, IconCircleX, IconInfoCirc
 import type { ReactElement, ReactNode } from "react";
 import { counted } from "@/components/format";
 import classes from "./Fork.module.css";
-import { sentence } from "./words";
+import { sentence } from "@/components/text";
 
 /** More warnings than this are folded beneath their number. */
 const IN_SIGHT = 2;

@@ -6,7 +6,7 @@ import { counted } from "@/components/format";
 import type { Draft } from "./draft";
 import { overridesOf, policyIn, policyOf, profileOf } from "./stored";
 import { StoredMenu } from "./StoredMenu";
-import { matchWords, setWords } from "./words";
+import { changesInWords } from "./words";
 
 interface Props {
   draft: Draft;
@@ -26,7 +26,7 @@ export function StoredProfiles({ draft, onChange }: Props): ReactElement {
         return {
           key: profile.digest,
           name: profile.names.join(", "),
-          says: `${overrides.map((entry) => `${setWords(entry)}: ${matchWords(entry)}`).join("; ")} · ${used(profile.used_by)}`,
+          says: `${changesInWords(overrides)} · ${used(profile.used_by)}`,
           load: () => onChange({ ...draft, overrides }),
         };
       })}

@@ -45,12 +45,18 @@ export function planPrice(plan: Plan): string {
 }
 
 /** Which steps an entry applies to. */
-export function matchWords({ match }: SparseOverride): string {
+export function matchWords({ match }: Pick<SparseOverride, "match">): string {
   if (match.step != null) return `step ${match.step}`;
-  const named = [match.name, match.model].filter(Boolean).join(", ");
+  const named = match.name ? ` ${match.name}` : "";
+  const model = match.model ? ` on ${match.model}` : "";
   const since = match.since == null ? "" : ` from step ${match.since} on`;
   const before = match.before == null ? "" : ` before step ${match.before}`;
-  return `every ${match.type ?? ""} step${named ? ` (${named})` : ""}${since}${before}`;
+  return `every ${match.type ?? ""} step${named}${model}${since}${before}`;
+}
+
+/** All that was changed, in one line. */
+export function changesInWords(overrides: readonly SparseOverride[]): string {
+  return overrides.map((entry) => `${setWords(entry)}: ${matchWords(entry)}`).join("; ") || "nothing changed";
 }
 
 /** What an entry sets. */
@@ -115,10 +121,4 @@ function retrievalWords({ documents, query, top_k: most, ...rest }: SparseRetrie
     ...("filters" in rest ? ["filters"] : []),
     ...(rest.embedding_profile != null ? [`embedding ${rest.embedding_profile}`] : []),
   ];
-}
-
-/** A remark of the server as a sentence of its own. */
-export function sentence(text: string): string {
-  const start = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(start) ? start : `${start}.`;
 }

@@ -2,7 +2,8 @@ import type { ReactElement } from "react";
 import type { PlannedStep, StepDetail, StepSummary } from "@/api/schema";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, markMeaning, markWord, reasonInWords } from "@/components/labels";
-import { actionWord, sentence } from "../fork/words";
+import { actionWord } from "../fork/words";
+import { sentence } from "@/components/text";
 import { factName, factWords, hookFacts } from "./facts";
 import classes from "./Step.module.css";
 
