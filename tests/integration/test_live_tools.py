@@ -12,10 +12,10 @@ from replay import ownership, preflight, queries, runner, services, tasks, tool_
 from replay.models import Attempt, ReplaySession
 from replay.problems import SessionConflict
 from replay.schemas import OperatorAnswer
-from tests.live_tools import LIVE, attempts, configure, launch, order_step, output, replay
+from tests.live_tools import LIVE, OTHER, attempts, configure, launch, order_step, output, replay
 from tests.provider_server import Exchange, ProviderServer, provider_server
 from tests.replay_runs import order_desk
-from traces.models import Run
+from traces.models import Run, Step
 from traces.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,6 +48,14 @@ def test_a_reviewed_tool_runs_with_the_new_arguments_and_is_told_that_this_is_a_
     assert [(seen.path, seen.body) for seen in endpoint.seen] == [("/orders", {"order_id": "B-9"})]
     assert endpoint.seen[0].headers["forkpoint-replay"] == str(view.id)
     assert (attempts(), view.live_calls) == ([("tool", "succeeded", "")], 1)
+
+
+def test_an_answer_given_for_one_tool_keeps_no_other_from_running(endpoint: ProviderServer) -> None:
+    given = {"match": {"type": "tool", "name": "search_policy"}, "tool": {"output": {"given": True}}}
+    view = replay(OTHER, given)
+    policy = Step.objects.get(run_id=view.run, tool_name="search_policy")
+    assert (policy.reason, output(policy)) == ("simulation_operator_override", {"given": True})
+    assert (order_step(view).reason, len(endpoint.seen)) == ("live_tool_call", 1)
 
 
 def test_the_plan_shows_the_tool_as_live(endpoint: ProviderServer) -> None:
