@@ -1,7 +1,15 @@
-"""The importers' own example files, and how tests read them."""
+"""The importers' own example files, how tests read them, and what must come of each.
 
+After a change of an importer, `python -m tests.importing_fixtures` writes down anew what comes of them: look at the
+difference before it is committed, for the test then only says that nothing else changed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Final
+
+import orjson
 
 from traces.importers import registry
 from traces.importers.sample import Sample
@@ -11,6 +19,7 @@ from traces.recording import RecordedRun, RecordedStep
 from traces.vocabulary import StepType
 
 FOLDER: Final = Path(__file__).parent / "fixtures" / "importers"
+EXPECTED: Final = Path(__file__).parent / "fixtures" / "imported"
 # file name -> the importer that must take it
 FORMATS: Final = {
     "anthropic_messages.json": "chat",
@@ -19,6 +28,7 @@ FORMATS: Final = {
     "codex.jsonl": "codex",
     "krabs_telemetry.jsonl": "krabs",
     "langfuse_batches.jsonl": "langfuse",
+    "langfuse_observations.jsonl": "langfuse",
     "langsmith_batch.json": "langsmith",
     "langsmith_multipart.body": "langsmith",
     "mcp_capture.json": "kurral",
@@ -74,3 +84,37 @@ def run(*names: str) -> RecordedRun:
 
 def steps(recorded: RecordedRun, type: StepType) -> list[RecordedStep]:
     return [step for step in recorded.steps if step.type is type]
+
+
+def examples() -> list[tuple[str, ...]]:
+    """The example files, those that only together are a run together."""
+    logs = ("otlp_events_traces.json", "otlp_events_logs.json")
+    return [logs, *((name,) for name in sorted(FORMATS) if name not in logs)]
+
+
+def expected(names: tuple[str, ...]) -> Path:
+    return EXPECTED / f"{Path(names[0]).name}.jsonl"
+
+
+def told(names: tuple[str, ...]) -> bytes:
+    """Everything that was read of some example files: a line for each run, and one for each of its steps."""
+    return b"".join(line for recorded in runs(*names) for line in _lines(recorded))
+
+
+def _lines(recorded: RecordedRun) -> Iterator[bytes]:
+    yield _line(recorded)
+    for step in recorded.steps:
+        yield _line(step)
+
+
+def _line(value: RecordedRun | RecordedStep) -> bytes:
+    """What it says beyond the defaults."""
+    said = {field.name: getattr(value, field.name) for field in fields(value)
+            if field.name != "steps" and getattr(value, field.name) not in (field.default, {})}  # fmt: skip
+    return orjson.dumps(said, default=str, option=orjson.OPT_APPEND_NEWLINE)
+
+
+if __name__ == "__main__":
+    EXPECTED.mkdir(exist_ok=True)
+    for names in examples():
+        expected(names).write_bytes(told(names))

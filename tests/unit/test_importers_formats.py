@@ -34,6 +34,11 @@ def body(value: Any) -> Any:
     return value
 
 
+@pytest.mark.parametrize("names", fixtures.examples(), ids=" ".join)
+def test_everything_that_an_example_says_is_read_as_before(names: tuple[str, ...]) -> None:
+    assert fixtures.told(names).splitlines() == fixtures.expected(names).read_bytes().splitlines()
+
+
 @pytest.mark.parametrize(("name", "format"), sorted(fixtures.FORMATS.items()))
 def test_every_format_is_detected_by_its_content(name: str, format: str) -> None:
     assert registry.detect(fixtures.sample("upload", (fixtures.FOLDER / name).read_bytes())).name == format
