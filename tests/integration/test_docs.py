@@ -1,6 +1,7 @@
 """The commands of the documentation do what it says: each page's shell blocks run from top to bottom."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -21,7 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 FIXTURES = ROOT / "tests" / "fixtures" / "importers"
 PAGES = (
     "coming-from-kurral", "coming-from-prela", "coming-from-krabs", "coming-from-replaycontrol", "profiles",
-    "calibrate", "reports",
+    "calibrate", "reports", "recording",
 )  # fmt: skip
 _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
@@ -47,7 +48,8 @@ class Reader:
             said = self._forkpoint(arguments)
             assert said.code == 0, f"{line}\n{said.out[-1500:]}\n{said.err[-1500:]}"
         else:
-            subprocess.run([name, *arguments], cwd=self.folder, check=True)
+            program, environment = sys.executable if name == "python" else name, {"PYTHONPATH": str(ROOT)}
+            subprocess.run([program, *arguments], cwd=self.folder, check=True, env={**os.environ, **environment})
 
     def _forkpoint(self, arguments: list[str]) -> Said:
         assert self._process.stdin is not None

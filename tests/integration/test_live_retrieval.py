@@ -140,7 +140,10 @@ def test_the_plan_names_the_retriever_and_searches_nothing(endpoint: ProviderSer
     [
         ({}, "no retriever is configured"),
         ({"other": {"http": NOWHERE}}, "none of the configured retrievers (other) serves 'policies'"),
-        ({"other": {"http": NOWHERE, "serves": ["pol*"], "stores": ["chroma"]}}, "none of the"),
+        (
+            {"other": {"http": NOWHERE, "serves": ["pol*"], "stores": ["chroma"]}},
+            "(other) serves 'policies', whose recording names no store",
+        ),
     ],
 )  # fmt: skip
 def test_a_search_that_nobody_can_make_is_refused(settings: Settings, configured: Any, says: str) -> None:
