@@ -1,9 +1,9 @@
 """Every address of the server. What is not the API belongs to the browser application."""
 
 from django.urls import include, path, re_path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from cockpit import administration, api, errors, frontend
+from cockpit import administration, api, errors, frontend, openapi
 
 handler400 = errors.bad_request
 handler403 = errors.bad_request
@@ -19,7 +19,7 @@ _own = [
     path("settings", administration.SettingsView.as_view()),
     path("tokens", administration.TokensView.as_view()),
     path("tokens/<uuid:id>", administration.TokenRevokeView.as_view()),
-    path("schema", SpectacularAPIView.as_view(), name="schema"),
+    path("schema", openapi.SchemaView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view()),
 ]
 _apps = [path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffing")]
