@@ -23,7 +23,7 @@ env = environ.Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
 HOME = Path(env.str("FORKPOINT_HOME", default="~/.forkpoint")).expanduser()
 DATABASE_URL = env.str("DATABASE_URL", default="")
-REDIS_URL = env.str("REDIS_URL", default="")
+REDIS_URL: str = env.str("REDIS_URL", default="")
 HOST = env.str("FORKPOINT_HOST", default="127.0.0.1")
 
 
@@ -146,6 +146,13 @@ def _s3(*, own: bool) -> Any:
     return Config(signature_version="s3v4", **patience, **yours)
 
 
+def broker_url() -> str:
+    """Redis as Celery is told of it: unless told to, it would check no certificate, as the other users of Redis do."""
+    if not REDIS_URL.startswith("rediss://") or "ssl_cert_reqs=" in REDIS_URL:
+        return REDIS_URL
+    return f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}ssl_cert_reqs=required"
+
+
 def _log_level() -> str:
     level: str = env.str("FORKPOINT_LOG_LEVEL", default="WARNING").upper()
     if level not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
@@ -155,8 +162,8 @@ def _log_level() -> str:
 
 def _check_shape() -> None:
     """Several processes need both services; one of the two alone loses work or wake-ups."""
-    if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
-        raise ImproperlyConfigured("REDIS_URL must look like redis://host:6379/0.")
+    if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://")):
+        raise ImproperlyConfigured("REDIS_URL must look like redis://host:6379/0, or rediss:// for TLS.")
     if REDIS_URL and not DATABASE_URL:
         raise ImproperlyConfigured("REDIS_URL is set but DATABASE_URL is not: several processes need PostgreSQL.")
 
@@ -261,7 +268,7 @@ CHANNEL_LAYERS = {
     }
 }
 
-CELERY_BROKER_URL = "memory://" if EMBEDDED else REDIS_URL
+CELERY_BROKER_URL = "memory://" if EMBEDDED else broker_url()
 CELERY_BROKER_TRANSPORT = "cockpit.embedded:QuickTransport" if EMBEDDED else None
 # The in-memory transport polls once a second unless told otherwise. Redis does not keep what was taken: the database
 # knows what is to be done, and a worker that cannot say that it took a message, because Redis is away, would count it
