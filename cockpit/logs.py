@@ -51,6 +51,7 @@ def config(level: str) -> dict[str, Any]:
         "loggers": {
             # A refused request is an answer, not an event of the server.
             "django.request": {"level": "ERROR"},
+            "django.security.DisallowedHost": {"level": "CRITICAL"},
             "uvicorn.access": {"level": "WARNING"},
             "celery": {"level": "WARNING"},
             "kombu": {"level": "ERROR"},
