@@ -11,7 +11,6 @@ from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, Request
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions as drf
-from rest_framework.response import Response
 
 from traces.schemas import ErrorCode, Problem
 
@@ -97,18 +96,18 @@ def request_id(request: Any) -> str:
     return str(getattr(request, "request_id", ""))
 
 
-def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
-    """REST framework's exception handler."""
+def problem_response(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
+    """REST framework's exception handler. A problem is JSON, whatever else the view can write."""
     trouble = describe(error)
     if trouble.status >= 500:
         log.error("request_failed", code=trouble.code, exc_info=error)
-    body = _problem(trouble, request_id(getattr(context["request"], "_request", None)))
-    headers = {"Retry-After": str(int(wait))} if (wait := getattr(error, "wait", None)) else None
-    return Response(body, trouble.status, headers=headers, content_type=CONTENT_TYPE)
+    response = problem_page(getattr(context["request"], "_request", None), trouble)
+    if wait := getattr(error, "wait", None):
+        response["Retry-After"] = str(int(wait))
+    return response
 
 
-def problem_page(request: HttpRequest, trouble: Trouble) -> HttpResponse:
-    """The same answer for code outside REST framework's views."""
+def problem_page(request: HttpRequest | None, trouble: Trouble) -> HttpResponse:
     return HttpResponse(in_json(trouble, request_id(request)), status=trouble.status, content_type=CONTENT_TYPE)
 
 

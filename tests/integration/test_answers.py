@@ -68,6 +68,21 @@ def test_broken_json_is_named() -> None:
     assert "not JSON" in response.json()["detail"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "accept", "status"),
+    [
+        ("GET", "/api/v1/schema", "text/html", 406),
+        ("POST", "/api/v1/runs/import", "application/x-ndjson", 400),
+    ],
+)
+def test_a_problem_is_json_also_where_the_answer_would_be_something_else(
+    method: str, path: str, accept: str, status: int
+) -> None:
+    answered = Client().generic(method, path, headers={"Accept": accept})
+    assert (answered.status_code, answered["Content-Type"]) == (status, "application/problem+json")
+    assert answered.json()["status"] == status
+
+
 def test_no_script_may_stand_in_a_page() -> None:
     policy = Client().get("/")["Content-Security-Policy"]
     assert "script-src 'self';" in policy
