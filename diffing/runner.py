@@ -1,8 +1,5 @@
 """Computing a report and storing it, once."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 from uuid import UUID
 
@@ -16,6 +13,7 @@ from diffing.schemas import DiffOptions
 from diffing.schemas import DiffReport as Report
 from diffing.similarity import measure
 from traces import live, store
+from traces.collection import without_pauses
 
 _LEVEL: Final = 3
 
@@ -31,7 +29,7 @@ def compute(diff_id: UUID) -> None:
     if row is None:
         return
     options = DiffOptions.model_validate(row.options)
-    with _without_pauses():
+    with without_pauses():
         made, body = _made(row, options)
     DiffReport.objects.filter(id=diff_id).exclude(status=DiffStatus.READY).update(
         status=DiffStatus.READY, error="", sentence=made.attribution.sentence, ars=made.scores.ars,
@@ -57,18 +55,6 @@ def _made(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
 
 def packed(body: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=_LEVEL).compress(body)
-
-
-@contextmanager
-def _without_pauses() -> Iterator[None]:
-    """No cyclic collection while hundreds of thousands of objects are made, none of which is garbage yet."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def give_up(diff_id: UUID, why: str) -> None:

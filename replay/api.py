@@ -18,7 +18,7 @@ from replay.schemas import (
     SessionView,
 )
 from traces.bodies import parsed
-from traces.paging import LAST_ID, LAST_NO, Page, page_of, whole_number
+from traces.paging import LAST_ID, LAST_NO, Page, page_of, whole_number, yes_or_no
 from traces.queries import find_run
 from traces.responses import KEY, PROBLEMS, key_of
 
@@ -29,15 +29,22 @@ PAGE = [
     OpenApiParameter("after", OpenApiTypes.INT, description="`next` of the page before."),
     OpenApiParameter("limit", OpenApiTypes.INT, description="How many; at most 1,000."),
 ]
+_UNTOUCHED = OpenApiParameter(
+    "untouched", OpenApiTypes.BOOL,
+    description="Whether steps that stay as they are recorded are listed as well (true), or only counted (false).",
+)  # fmt: skip
 _MOST = 200
 _MOST_OF_SESSION = 1000
 
 
 class PreviewView(APIView):
-    @extend_schema(operation_id="preview_replay", request=ReplayAsked, responses={200: Plan, **PROBLEMS})
+    @extend_schema(
+        operation_id="preview_replay", parameters=[_UNTOUCHED], request=ReplayAsked, responses={200: Plan, **PROBLEMS}
+    )
     def post(self, request: Request) -> Response:
         """What a replay would do with every step, and what it would cost. Nothing runs; refusals are in the plan."""
-        return Response(services.preview(preflight.parse(request.data)))
+        untouched = yes_or_no(request.query_params, "untouched", default=True)
+        return Response(services.preview(preflight.parse(request.data), untouched=untouched))
 
 
 class SessionsView(APIView):

@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from replay.graph import Graph, Link, Node
 from traces import bulk, store
+from traces.collection import without_pauses
 from traces.json_types import JSONValue
 from traces.models import Edge, Step
 from traces.parts import Joiner, MissingPart
@@ -29,6 +30,7 @@ def load_first_model(run_id: UUID, fork: int) -> tuple[Node, ...]:
     return _nodes(steps.order_by("sequence_no")[:1])
 
 
+@without_pauses()
 def load_graph(run_id: UUID, fork: int) -> Graph:
     """The steps from the fork on, what they consumed, and what encloses the fork."""
     nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no"))

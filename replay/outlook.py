@@ -50,7 +50,8 @@ class Outlooks:
         key = policy.model_dump_json()
         if key not in self._known:
             first = walked()
-            self._known[key] = replace(first, steps=planned_steps(graph, first.events, first.costs, brief=True))
+            steps = planned_steps(graph, first.events, first.costs, brief=True, untouched=False)
+            self._known[key] = replace(first, steps=steps)
             return self._known[key]
         return _priced(self._known[key], served, price)
 

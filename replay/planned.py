@@ -11,13 +11,13 @@ EXACT = str(Reason.SOURCE_OUTPUT_REUSED)
 
 
 def planned_steps(
-    graph: Graph, events: Iterable[Event], costs: Mapping[int, float | None], *, brief: bool
+    graph: Graph, events: Iterable[Event], costs: Mapping[int, float | None], *, brief: bool, untouched: bool
 ) -> list[PlannedStep]:
-    """One entry for every source step from the fork on; a brief plan leaves out what nothing reaches."""
+    """One entry for every source step from the fork on, or for those that something reaches."""
     found: dict[int, PlannedStep] = {}
     for event in events:
         match event:
-            case Kept() if not brief:
+            case Kept() if untouched:
                 for no in range(event.first, event.last + 1):
                     found[no] = _kept(graph.by_no[no])
             case Resolved() if event.answer.source is not None or event.call.node is not None:

@@ -123,10 +123,14 @@ class PlanWorld:
         return None
 
 
-def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, brief: bool = False) -> Plan:
+def plan(
+    graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, brief: bool = False,
+    untouched: bool = True,
+) -> Plan:  # fmt: skip
     """The plan; refusals are in it, and nothing starts that has one.
 
-    A brief one does not list untouched steps, and says of the others what becomes of them, not why.
+    Steps that nothing reaches are listed where `untouched` says so; a brief plan says of the others what becomes of
+    them, not why.
     """
     world = PlanWorld(sources)
     refusals = list(profile.refusals)
@@ -141,7 +145,7 @@ def plan(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources
     events = outlook.events
     refusals += conflicts.of_policy(policy)
     refusals += conflicts.of_profile(graph, profile, policy, sources.provider)
-    steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief)
+    steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief, untouched=untouched)
     refusals += conflicts.strict(policy, steps)
     refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
     determinism = _determinism(graph, profile, policy, world)

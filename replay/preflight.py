@@ -47,12 +47,13 @@ def parse(body: JSONValue) -> ReplayRequest:
     return parsed(ReplayRequest, said)
 
 
-def prepare(request: ReplayRequest, *, brief: bool = False) -> Prepared:
+def prepare(request: ReplayRequest, *, brief: bool = False, untouched: bool = True) -> Prepared:
     """Find the source and plan; raises `NotFound` for an unknown run or fork step.
 
-    A brief plan counts the steps that nothing reaches, and does not list them.
+    Without the `untouched` ones a plan counts the steps that nothing reaches, and does not list them. A brief one
+    neither, and says of the others what becomes of them, not why.
     """
-    return Source(request.run, request.fork_step).prepare(request, brief=brief)
+    return Source(request.run, request.fork_step).prepare(request, brief=brief, untouched=untouched)
 
 
 class Source:
@@ -63,21 +64,22 @@ class Source:
         self.fork = _fork(self.run, fork_step)
         self._payloads = Payloads()
 
-    def prepare(self, request: ReplayRequest, *, brief: bool = False) -> Prepared:
-        refusal = unfit(self.run)
-        plan = _told(self._plan(request, brief=brief)) if refusal is None else self._refused(request, refusal)
+    def prepare(self, request: ReplayRequest, *, brief: bool = False, untouched: bool = True) -> Prepared:
+        if (refusal := unfit(self.run)) is not None:
+            plan = planning.empty_plan(self.fork, request.policy, [refusal])
+        else:
+            plan = _told(self._plan(request, brief=brief, untouched=untouched and not brief))
         return Prepared(run=self.run, fork=self.fork, request=request, plan=plan)
 
-    def _refused(self, request: ReplayRequest, refusal: PlanRefusal) -> Plan:
-        return planning.empty_plan(self.fork, request.policy, [refusal])
-
-    def _plan(self, request: ReplayRequest, *, brief: bool) -> Plan:
-        if brief and not changes_anything(request.overrides, request.policy):
+    def _plan(self, request: ReplayRequest, *, brief: bool, untouched: bool) -> Plan:
+        if not untouched and not changes_anything(request.overrides, request.policy):
             models = load_first_model(self.run.id, self.fork)
             return planning.plan_unchanged(self.fork, self.run.step_count, models, request.policy, self._lookups)
         profile = apply_profile(request.overrides, self._graph)
         expect(self._graph, profile, request.policy, self._payloads)
-        return planning.plan(self._graph, profile, request.policy, self._lookups, brief=brief)
+        return planning.plan(
+            self._graph, profile, request.policy, self._lookups, brief=brief, untouched=untouched
+        )  # fmt: skip
 
     @cached_property
     def _graph(self) -> Graph:

@@ -26,9 +26,9 @@ _COMPARED_IN: Final = 4  # times the time after which a worker is taken for dead
 _MOST_LOST_WORKERS: Final = 10  # one after the other at the same checkpoint: it is the session that ends them
 
 
-def preview(request: ReplayRequest) -> Plan:
+def preview(request: ReplayRequest, *, untouched: bool = True) -> Plan:
     """What the replay would do; nothing runs. Refusals are in the plan."""
-    return preflight.prepare(request).plan
+    return preflight.prepare(request, untouched=untouched).plan
 
 
 def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:

@@ -2,10 +2,13 @@
 
 from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import Final
 
 from replay.graph import Graph, Node
 from replay.overrides import Override
 from traces.vocabulary import StepType
+
+_LONGEST_NUMBER: Final = 10  # what is longer is an id without a letter, or nothing
 
 
 class StepsByName:
@@ -20,15 +23,19 @@ class StepsByName:
             self._alike.setdefault((node.type, name, node.model), []).append(node)
 
     @cached_property
-    def _by_ref(self) -> dict[str, Node]:
-        return {ref: node for node in self._graph.nodes for ref in (str(node.no), str(node.id), node.id.hex)}
+    def _by_id(self) -> dict[str, Node]:
+        return {ref: node for node in self._graph.nodes for ref in (str(node.id), node.id.hex)}
 
     @cached_property
     def _earlier(self) -> dict[str, int]:
         return {ref: node.no for node in self._graph.by_no.values() for ref in (str(node.id), node.id.hex)}
 
     def named(self, ref: str) -> Node | None:
-        return self._by_ref.get(ref)
+        """The step with this number or id from the fork on."""
+        if not ref.isdecimal() or len(ref) > _LONGEST_NUMBER:
+            return self._by_id.get(ref)
+        node = self._graph.by_no.get(int(ref))
+        return node if node is not None and node.no >= self.fork else None
 
     def before(self, ref: str) -> int | None:
         """The number of a step before the fork."""

@@ -41,3 +41,11 @@ def whole_number(query: Mapping[str, str], name: str, *, default: int, most: int
     if not (text.isascii() and text.isdecimal()) or int(text[:12]) < least:
         raise InvalidQuery(f"{name} is {text!r}: it must be a whole number from {least}", where=f"/{name}")
     return min(int(text[:12]), most)
+
+
+def yes_or_no(query: Mapping[str, str], name: str, *, default: bool) -> bool:
+    """A query parameter that is `true` or `false`."""
+    text = query.get(name, "")
+    if text not in {"", "true", "false"}:
+        raise InvalidQuery(f"{name} is {text!r}: it must be true or false", where=f"/{name}")
+    return text == "true" if text else default

@@ -11,6 +11,7 @@ from tests.replay_runs import order_desk
 from traces.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
+KEPT = ("reuse", "exact", "source_output_reused")
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +37,21 @@ def test_a_preview_lists_every_step_from_the_fork_on_and_starts_nothing(client: 
     assert [step["sequence_no"] for step in plan["steps"]] == list(range(3, 11))
     assert (plan["actions"]["inherited"], plan["actions"]["reuse"], plan["refusals"]) == (2, 2, [])
     assert client.get("/api/v1/replays").json() == {"sessions": []}
+
+
+@pytest.mark.parametrize("entries", [1, 0])
+def test_a_preview_without_untouched_steps_says_the_same_of_the_others(
+    client: Client, body: dict[str, Any], entries: int
+) -> None:
+    del body["overrides"]["overrides"][entries:]
+    whole = post(client, "/replays/preview?untouched=true", body).json()
+    touched = post(client, "/replays/preview?untouched=false", body).json()
+    left_out = [step for step in whole["steps"] if step not in touched["steps"]]
+    assert {**touched, "steps": whole["steps"]} == whole
+    assert {(step["action"], step["label"], step["reason"]) for step in left_out} == {KEPT}
+    assert len(left_out) + len(touched["steps"]) == len(whole["steps"])
+    refused = post(client, "/replays/preview?untouched=0", body)
+    assert (refused.status_code, refused.json()["where"]) == (400, "/untouched")
 
 
 def test_a_replay_is_launched_watched_and_found_again(client: Client, body: dict[str, Any]) -> None:

@@ -9,11 +9,14 @@ function body(request: SparseRequest): ReplayAsked {
   return request as unknown as ReplayAsked;
 }
 
-/** What a replay would do. Nothing runs. */
+/** What a replay would do. Nothing runs. Steps that stay as they are recorded are counted, and not listed. */
 export const planQuery = (request: SparseRequest) =>
   queryOptions({
     queryKey: ["plan", request],
-    queryFn: ({ signal }) => answer(api.POST("/api/v1/replays/preview", { body: body(request), signal })),
+    queryFn: ({ signal }) =>
+      answer(
+        api.POST("/api/v1/replays/preview", { params: { query: { untouched: false } }, body: body(request), signal }),
+      ),
     placeholderData: keepPreviousData,
     gcTime: 60_000,
     retry: false,

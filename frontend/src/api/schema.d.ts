@@ -7498,7 +7498,10 @@ export interface operations {
     };
     preview_replay: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Whether steps that stay as they are recorded are listed as well (true), or only counted (false). */
+                untouched?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -4,15 +4,16 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef } from "react";
 import { launch, planQuery } from "@/api/forks";
-import type { Plan, PlannedStep } from "@/api/schema";
+import type { Plan } from "@/api/schema";
 import { paths } from "@/paths";
+import { plannedOf, type Planned } from "../planned";
 import { emptyDraft, toRequest, type Draft } from "./draft";
 
 export interface Fork {
   draft: Draft;
   change: (draft: Draft) => void;
   plan: Plan | undefined;
-  planned: ReadonlyMap<number, PlannedStep> | null;
+  planned: Planned | null;
   /** The plan on screen belongs to an earlier edit. */
   stale: boolean;
   error: Error | null;
@@ -43,7 +44,7 @@ export function useFork(run: string, fork: number | null): Fork {
     onError: (error) => notifications.show({ title: "The replay did not start", message: error.message, color: "red" }),
   });
   const plan = fork === null ? undefined : query.data;
-  const planned = useMemo(() => plan && new Map(plan.steps.map((step) => [step.sequence_no, step])), [plan]);
+  const planned = useMemo(() => plan && plannedOf(plan), [plan]);
   return {
     draft,
     change,

@@ -1,9 +1,10 @@
 import type { ReactElement } from "react";
-import type { PlannedStep, StepDetail, StepSummary } from "@/api/schema";
+import type { StepDetail, StepSummary } from "@/api/schema";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, markMeaning, markWord, reasonInWords } from "@/components/labels";
-import { actionWord } from "../fork/words";
 import { sentence } from "@/components/text";
+import { actionWord } from "../fork/words";
+import type { StepPlan } from "../planned";
 import { factName, factWords, hookFacts } from "./facts";
 import classes from "./Step.module.css";
 
@@ -11,7 +12,7 @@ import classes from "./Step.module.css";
 export function StepLabel(props: {
   step: StepSummary;
   detail: StepDetail["detail"] | undefined;
-  planned: PlannedStep | null;
+  planned: StepPlan | null;
 }): ReactElement | null {
   const { step, detail, planned } = props;
   const facts = Object.entries(detail ?? {}).flatMap(

@@ -4,10 +4,11 @@ import { IconCheck, IconGitFork, IconLink } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ReactElement } from "react";
 import { stepQuery } from "@/api/runs";
-import type { PlannedStep, StepDetail, StepSummary } from "@/api/schema";
+import type { StepDetail, StepSummary } from "@/api/schema";
 import { ErrorState } from "@/components/ErrorState";
 import { counted, duration, money, tokens } from "@/components/format";
 import { StepIcon } from "@/components/StepIcon";
+import type { StepPlan } from "../planned";
 import { Provenance } from "./Provenance";
 import { StepBody } from "./StepBody";
 import classes from "./Step.module.css";
@@ -17,7 +18,7 @@ const RawJson = lazy(() => import("@/components/CodeView"));
 
 interface Props {
   step: StepSummary;
-  planned: PlannedStep | null;
+  planned: StepPlan | null;
   onSelect: (sequenceNo: number) => void;
   onFork: () => void;
 }

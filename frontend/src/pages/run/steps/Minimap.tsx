@@ -1,8 +1,8 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef, type PointerEvent, type ReactElement } from "react";
-import type { PlannedStep } from "@/api/schema";
 import { actionMark, isFailed, markOf } from "@/components/labels";
+import type { Planned } from "../planned";
 import classes from "./Steps.module.css";
 import type { Node } from "./tree";
 
@@ -10,7 +10,7 @@ interface Props {
   rows: Node[];
   selected: number | null;
   fork: number | null;
-  planned: ReadonlyMap<number, PlannedStep> | null;
+  planned: Planned | null;
   first: number;
   last: number;
   onJump: (index: number) => void;

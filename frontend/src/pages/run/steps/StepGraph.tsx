@@ -16,11 +16,12 @@ import "@xyflow/react/dist/style.css";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, type ReactElement } from "react";
 import { edgesQuery } from "@/api/runs";
-import type { PlannedStep, RunEdge } from "@/api/schema";
+import type { RunEdge } from "@/api/schema";
 import { count } from "@/components/format";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, isFailed, markOf } from "@/components/labels";
 import { StepIcon } from "@/components/StepIcon";
+import type { Planned, StepPlan } from "../planned";
 import { edgeWords } from "../step/edges";
 import { layout, NODE_LIMIT, provenance, spanOf, STRENGTH } from "./graph";
 import classes from "./StepGraph.module.css";
@@ -31,10 +32,10 @@ interface Props {
   rows: Node[];
   selected: number | null;
   fork: number | null;
-  planned: ReadonlyMap<number, PlannedStep> | null;
+  planned: Planned | null;
   onSelect: (sequenceNo: number) => void;
 }
-type StepFlowNode = FlowNode<{ row: Node; planned: PlannedStep | null; fork: boolean }, "step">;
+type StepFlowNode = FlowNode<{ row: Node; planned: StepPlan | null; fork: boolean }, "step">;
 
 /** How each kind of provenance is drawn: the surer, the more of a line. */
 const dashes: Record<RunEdge["kind"], string | undefined> = {

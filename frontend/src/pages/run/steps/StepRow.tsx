@@ -1,10 +1,10 @@
 import { IconChevronRight } from "@tabler/icons-react";
 import { memo, type ReactElement } from "react";
-import type { PlannedStep } from "@/api/schema";
 import { count, duration } from "@/components/format";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, isFailed, markOf } from "@/components/labels";
 import { StepIcon } from "@/components/StepIcon";
+import type { StepPlan } from "../planned";
 import { actionWord } from "../fork/words";
 import classes from "./Steps.module.css";
 import { waterfall, type Node } from "./tree";
@@ -19,7 +19,7 @@ interface Props {
   forkHere: boolean;
   /** Lies before the fork that is being prepared. */
   takenOver: boolean;
-  planned: PlannedStep | null;
+  planned: StepPlan | null;
   onSelect: (sequenceNo: number) => void;
   onToggle: (sequenceNo: number) => void;
 }

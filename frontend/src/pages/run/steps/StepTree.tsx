@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useRef, type ReactElement } from "react";
-import type { PlannedStep } from "@/api/schema";
+import type { Planned } from "../planned";
 import { Minimap } from "./Minimap";
 import { scrollTo } from "./reveal";
 import { StepRow } from "./StepRow";
@@ -16,7 +16,7 @@ interface Props {
   flat: boolean;
   selected: number | null;
   fork: number | null;
-  planned: ReadonlyMap<number, PlannedStep> | null;
+  planned: Planned | null;
   onSelect: (sequenceNo: number) => void;
   onToggle: (sequenceNo: number) => void;
   /** By so many rows, up or down. */

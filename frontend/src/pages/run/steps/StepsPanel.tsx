@@ -1,11 +1,12 @@
 import { ActionIcon, Loader, SegmentedControl, TextInput, Tooltip } from "@mantine/core";
 import { IconArrowsMaximize, IconArrowsMinimize, IconBug, IconGitFork, IconSearch } from "@tabler/icons-react";
 import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState, type ReactElement } from "react";
-import type { PlannedStep, StepSummary } from "@/api/schema";
+import type { StepSummary } from "@/api/schema";
 import { count } from "@/components/format";
 import { Kbd } from "@/components/Kbd";
 import { isFailed } from "@/components/labels";
 import { useShortcuts } from "@/shell/keyboard";
+import type { Planned } from "../planned";
 import type { LeftView } from "../search";
 import { StepFilterMenu } from "./StepFilterMenu";
 import classes from "./Steps.module.css";
@@ -32,7 +33,7 @@ interface Props {
   selected: number | null;
   fork: number | null;
   /** What the plan of the fork would do, by step. */
-  planned: ReadonlyMap<number, PlannedStep> | null;
+  planned: Planned | null;
   view: LeftView;
   onView: (view: LeftView) => void;
   onSelect: (sequenceNo: number) => void;
