@@ -246,13 +246,7 @@ class Follower:
         """Ask the model with what its calls returned; false when that ends the loop."""
         node = self._next_recorded()
         self.turns += 1
-        if node is not None:
-            yield from self._reach(node)
-            parent = self._parent(node)
-            self.tail += self.told.found(self.at, node)
-        else:
-            yield from self.told.missing(self.at)
-            parent = yield from self.rooms.opened(self.rooms.of_models, self.at)
+        parent = yield from self._room_of(node)
         points = self.walk.points
         points.turn_started(self.key, 0 if node is None else self.walk.loops.before(node), self.walk.next_no)
         if self._is_stopped():
@@ -264,13 +258,7 @@ class Follower:
             call = self.walk.guess(call)
         answer = said_in(self.walk.resolvers.resolve(call), added)
         points.answered(call, answer)
-        if node is not None:
-            answer = self.walk._aligned(node, answer)
-            self.walk.agenda.done(node)
-            self.walk.settle(node, answer)
-            self.at = node
-        else:
-            answer = replace(answer, detail={**answer.detail, "divergence": _NEW})
+        answer = self._placed(node, answer)
         yield Resolved(call=call, answer=answer)
         self.call, self.final, self.output = call, answer, answer.output
         if answer.known:
@@ -280,6 +268,26 @@ class Follower:
         self.tail.append(message if change is None else with_recorded_calls(change, message))
         yield Diverged(text=f"Step {call.no} has no real answer: from there on the recorded structure is kept.")
         return False
+
+    def _room_of(self, node: Node | None) -> Generator[Event, None, int | None]:
+        """Go to where the next model step belongs, recorded or new, and say what contains it."""
+        if node is None:
+            yield from self.told.missing(self.at)
+            return (yield from self.rooms.opened(self.rooms.of_models, self.at))
+        yield from self._reach(node)
+        parent = self._parent(node)
+        self.tail += self.told.found(self.at, node)
+        return parent
+
+    def _placed(self, node: Node | None, answer: Answer) -> Answer:
+        """The answer as that of the recorded step in its place, which is then done, or of a new one."""
+        if node is None:
+            return replace(answer, detail={**answer.detail, "divergence": _NEW})
+        answer = self.walk._aligned(node, answer)
+        self.walk.agenda.done(node)
+        self.walk.settle(node, answer)
+        self.at = node
+        return answer
 
     def _next_recorded(self) -> Node | None:
         """The recorded call in the same place, unless somebody else spoke before it."""

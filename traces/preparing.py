@@ -81,36 +81,22 @@ def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Spli
     """The row of a step; `index` is its place in the recording as it was given."""
     duration = (step.ended_at - step.started_at).total_seconds() * 1000 if step.ended_at and step.started_at else None
     documents = step.output.get("documents") if isinstance(step.output, dict) else None
+    summary = summaries.summarize(
+        type=step.type, name=step.name, tool_name=step.tool_name, input=step.input, output=step.output
+    )
     return StepRow(
-        sequence_no=numbers[step.key],
-        parent_no=None if step.parent is None else numbers[step.parent],
-        external_id=step.key,
-        type=step.type,
-        name=summaries.one_line(step.name, 300),
-        status=step.status,
-        label=step.label,
-        reason=step.reason or "",
-        started_at=step.started_at,
-        duration_ms=duration,
+        sequence_no=numbers[step.key], parent_no=None if step.parent is None else numbers[step.parent],
+        external_id=step.key, type=step.type, name=summaries.one_line(step.name, 300), status=step.status,
+        label=step.label, reason=step.reason or "", started_at=step.started_at, duration_ms=duration,
         input_ref=_ref(index, step, "input", step.input, splitter),
         output_ref=_ref(index, step, "output", step.output, splitter),
         attributes_ref=_ref(index, step, "attributes", step.attributes or None, splitter),
-        signature=_signature(step, splitter),
-        error=step.error.replace("\x00", "\ufffd"),
-        summary=summaries.summarize(
-            type=step.type, name=step.name, tool_name=step.tool_name, input=step.input, output=step.output
-        ),
-        provider=step.provider,
-        model=step.model,
-        tool_name=step.tool_name,
-        call_id=step.call_id,
-        tokens_in=step.tokens_in,
-        tokens_out=step.tokens_out,
-        tokens_cached=step.tokens_cached,
-        cost_usd=None if step.cost_usd is None else step.cost_usd.quantize(_COST),
-        retries=step.retries,
+        signature=_signature(step, splitter), error=step.error.replace("\x00", "\ufffd"), summary=summary,
+        provider=step.provider, model=step.model, tool_name=step.tool_name, call_id=step.call_id,
+        tokens_in=step.tokens_in, tokens_out=step.tokens_out, tokens_cached=step.tokens_cached,
+        cost_usd=None if step.cost_usd is None else step.cost_usd.quantize(_COST), retries=step.retries,
         document_count=len(documents) if isinstance(documents, list) else None,
-    )
+    )  # fmt: skip
 
 
 def _ref(index: int, step: RecordedStep, field: str, value: JSONValue, splitter: Splitter) -> str:
