@@ -15,6 +15,7 @@ from typing import Final
 import orjson
 
 from replay.graph import Link, Node
+from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import EdgeKind, StepType
 
@@ -218,8 +219,8 @@ def _placed_one(old: JSONValue, link: Link, change: Change) -> JSONValue:
         before, after = value_at(change.recorded, link.producer_path), value_at(change.current, link.producer_path)
     except LookupError:
         return old if asked else _everywhere(old, change, _pairs(change))
-    if asked:
-        return after if _same_tool(link, change) else old
+    if asked:  # the same arguments are asked for with what is recorded of them, be it nothing
+        return after if _same_tool(link, change) and digest(before) != digest(after) else old
     return after if before == old else _everywhere(old, change, _pairs(change))
 
 

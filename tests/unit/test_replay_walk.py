@@ -1,7 +1,7 @@
 """The engine without a database: plans and executions of one walk, on runs made by hand and at random."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -183,6 +183,15 @@ def test_an_answer_equal_to_the_recorded_one_stops_the_change() -> None:
     recorded.update(fork.payloads)
     found = labels(fork.execute(same))
     assert {no for no, label in found.items() if not label.startswith("exact")} == {9}
+
+
+def test_a_call_of_which_no_arguments_are_recorded_stays_where_the_same_is_asked_for() -> None:
+    run = order_desk()
+    bare = [replace(step, input=None) if step.type is StepType.TOOL else step for step in run.steps]
+    fork = replay({"match": {"step": 3}, "model": {"temperature": 1}}, run=replace(run, steps=tuple(bare)))
+    asked: JSONValue = {"id": "other", "name": "get_order", "arguments": {"order_id": "A-1"}}
+    found = labels(fork.execute(lambda call: {"content": "Let me see.", "tool_calls": [asked]} if call.no == 3 else {}))
+    assert found[4] == "exact source_output_reused"
 
 
 def test_zero_and_empty_are_values() -> None:
