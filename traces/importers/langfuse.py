@@ -114,7 +114,8 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 
 def _refuse_scores(trace_id: str, sources: Sequence[Source]) -> None:
-    problem = BadFile(f"only scores, of trace {trace_id}: import them together with that trace", "/")
+    detail = f"only scores, of trace {trace_id}: import them together with the Langfuse batches of that trace"
+    problem = BadFile(detail, "/")
     for source in sources:
         if trace_id.encode() in source.data:
             source.skipped.append(problem)
@@ -232,11 +233,11 @@ def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep
         kind = StepType.TOOL if is_tool else container_type(name)
     usage = {**obj(given.get("usage")), **obj(given.get("usageDetails"))}
     counted = usage_of(usage, f"{where}/body/usage")
-    cost = first(obj(given.get("costDetails")), "total") or first(obj(given.get("usage")), "totalCost")
+    cost = first(obj(given.get("costDetails")), "total")
     level, model = text(given.get("level")), text(given.get("model"))
     facts = SpanFacts(
         key=text(given.get("id")),
-        name=name or kind.value,
+        name=name,
         type=kind,
         parent=text(given.get("parentObservationId")) or None,
         times=span(given.get("startTime"), given.get("endTime"), f"{where}/body"),
