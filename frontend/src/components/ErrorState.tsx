@@ -1,8 +1,11 @@
 import { Button } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { ProblemError } from "@/api/problem";
+import { paths } from "@/paths";
 import classes from "./States.module.css";
+import { sentence } from "./text";
 
 /** What to try, by what went wrong. */
 function advice(error: unknown): string {
@@ -43,16 +46,17 @@ export function ErrorState({ error, onRetry, isPage = false }: Props): ReactElem
       </div>
       <Heading className={classes.title}>{problem?.title ?? "Something went wrong"}</Heading>
       <div className={classes.text}>
-        {error instanceof Error ? error.message : String(error)} {advice(error)}
+        {sentence(error instanceof Error ? error.message : String(error))} {advice(error)}
       </div>
       {problem?.request_id && <code className="muted">request {problem.request_id}</code>}
-      {onRetry && (
-        <div className={classes.action}>
+      <div className={classes.action}>
+        {onRetry && (
           <Button variant="default" onClick={onRetry}>
             Try again
           </Button>
-        </div>
-      )}
+        )}
+        {isPage && problem?.code === "not_found" && <Link {...paths.runs()}>To the runs</Link>}
+      </div>
     </div>
   );
 }

@@ -26,7 +26,7 @@ export function DiffPage(): ReactElement {
   const { data: made, error, refetch } = useQuery(diffQuery(diff));
   const report = isReport(made) ? made : null;
   useDocumentTitle(report ? `${report.base.name}: what changed and why` : "Diff");
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (error) return <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   if (!made) return <Loading />;
   if (!report) return <Making />;
   const onSearch = (change: Partial<DiffSearch>) =>

@@ -27,7 +27,7 @@ export function ExperimentPage(): ReactElement {
   const { view, error, retry } = useExperiment(id);
   const [chosen, setChosen] = useState<number[]>([]);
   useDocumentTitle(view ? view.name : "Experiment");
-  if (error && !view) return <ErrorState error={error} onRetry={retry} />;
+  if (error && !view) return <ErrorState isPage error={error} onRetry={retry} />;
   if (!view) return <PageLoading what="The experiment" panels={[230, 320]} />;
   return (
     <Page>

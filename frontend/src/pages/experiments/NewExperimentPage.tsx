@@ -41,7 +41,7 @@ export function NewExperimentPage(): ReactElement {
     );
   }
   const error = run.error ?? model.error ?? providers.error;
-  if (error) return <ErrorState error={error} onRetry={() => void run.refetch()} />;
+  if (error) return <ErrorState isPage error={error} onRetry={() => void run.refetch()} />;
   if (!run.data || !providers.data || model.pending) return <PageLoading what="The run" panels={[360]} />;
   return (
     <Builder

@@ -4,11 +4,12 @@ import { useState, type ReactElement } from "react";
 import { answerSession } from "@/api/replays";
 import type { OperatorAnswer, SessionView } from "@/api/schema";
 import { JsonView } from "@/components/JsonView";
+import { callEnds } from "@/pages/run/fork/words";
 import { readAnswer } from "./answers";
 import classes from "./Question.module.css";
 
 type Outcome = OperatorAnswer["status"];
-const OUTCOMES: Outcome[] = ["ok", "error", "timeout", "partial"];
+const outcomes = (["ok", "error", "timeout", "partial"] as const).map((value) => ({ value, label: callEnds[value] }));
 
 /** A call that waits: the operator says what the tool says, lets it run where it would, or lets the replay go on. */
 export function Question({ session }: { session: SessionView }): ReactElement | null {
@@ -46,11 +47,12 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
         classNames={{ input: classes.text }}
       />
       <div className={classes.actions}>
-        <SegmentedControl aria-label="How the call ends" value={status} onChange={setStatus} data={OUTCOMES} />
+        <SegmentedControl<Outcome> aria-label="How the call ends" value={status} onChange={setStatus} data={outcomes} />
         <span className="grow" />
         <Button
           variant="default"
           disabled={send.isPending}
+          title="What the policy says of a step that nothing can answer happens"
           onClick={() => send.mutate({ action: "fallback", output: null })}
         >
           Go on without

@@ -29,7 +29,7 @@ export function SessionPage(): ReactElement {
   const { session: id } = route.useParams();
   const { session, error, retry, live, steps, connection } = useSession(id);
   useDocumentTitle(session ? `Replay of ${session.source_name}` : "Replay");
-  if (error && !session) return <ErrorState error={error} onRetry={retry} />;
+  if (error && !session) return <ErrorState isPage error={error} onRetry={retry} />;
   if (!session) return <Loading />;
   return (
     <div className={classes.page}>

@@ -111,10 +111,14 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
     case "current":
       return (
         <div className={classes.current}>
-          <Loader size={11} aria-hidden />
+          {session.status === "running" ? (
+            <Loader size={11} aria-hidden />
+          ) : (
+            <span className={classes.dot} aria-hidden />
+          )}
           <span className={`${classes.number} num`}>{row.sequenceNo}</span>
           <span className="ellipsis">
-            {session.current.replace(/^step \d+: /, "") || "next step"}
+            {currentWords(session)}
             {row.expected && <span className="muted"> · recorded: {row.expected.summary || row.expected.name}</span>}
           </span>
         </div>
@@ -132,6 +136,12 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
     default:
       return row satisfies never;
   }
+}
+
+function currentWords({ status, current }: SessionView): string {
+  if (status === "awaiting_operator") return "waits for your answer";
+  // The number of the step stands before it already.
+  return current.replace(/^step \d+: /, "") || "next step";
 }
 
 /** A model step is known by the model that answered, which may be another than the recorded one. */

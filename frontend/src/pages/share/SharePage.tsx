@@ -27,7 +27,7 @@ export function SharePage(): ReactElement {
   const { data: report, error, refetch } = useQuery(sharedDiffQuery(token));
   useDocumentTitle(report ? `${report.base.name}: what changed and why` : "Shared report");
   useNoIndex();
-  if (error) return isGone(error) ? <Gone /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (error) return isGone(error) ? <Gone /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   if (!report) return <Loading />;
   const onSearch = (change: Partial<DiffSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false });

@@ -25,7 +25,7 @@ export function TreePage(): ReactElement {
   useLive({ runs: 1 }, () => void refetch());
   const root = tree?.runs[0];
   useDocumentTitle(root ? `Forks of ${root.name}` : "Fork tree");
-  if (error && !tree) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (error && !tree) return <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   if (!tree) return <PageLoading what="The tree" panels={[160, 320]} />;
   return <Tree tree={tree} />;
 }

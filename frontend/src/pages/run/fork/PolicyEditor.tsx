@@ -38,7 +38,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
       className={classes.policy}
       summary={
         <>
-          <IconChevronRight size={13} aria-hidden /> <b>Policy</b>{" "}
+          <IconChevronRight size={13} aria-hidden /> <span>Policy</span>{" "}
           <span className="muted ellipsis">{words(policy, live, tools, searches)}</span>
         </>
       }

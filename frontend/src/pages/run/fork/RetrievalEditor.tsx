@@ -1,4 +1,4 @@
-import { ActionIcon, Autocomplete, Button, NumberInput, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { ActionIcon, Autocomplete, Button, NumberInput, Textarea, Tooltip } from "@mantine/core";
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, type ReactElement } from "react";
@@ -8,7 +8,7 @@ import { isObject } from "@/components/json";
 import type { Document } from "../step/content";
 import { addDocument, asksAgain, changeDocument, moveDocument, profilesOf } from "./documents";
 import { entryFor, setField } from "./draft";
-import { FieldHead, JsonField } from "./fields";
+import { FieldHead, JsonField, TextField } from "./fields";
 import classes from "./Fork.module.css";
 import type { EditorProps } from "./StepEditor";
 
@@ -31,13 +31,11 @@ export function RetrievalEditor({
     onChange(setField(draft, match, "retrieval", "documents", next));
   return (
     <>
-      <TextInput
+      <TextField
         label="Query"
-        value={retrieval?.query ?? query}
-        onChange={(event) => {
-          const text = event.currentTarget.value;
-          onChange(setField(draft, match, "retrieval", "query", text === query ? undefined : text));
-        }}
+        recorded={query}
+        value={retrieval?.query ?? undefined}
+        onChange={(text) => onChange(setField(draft, match, "retrieval", "query", text))}
       />
       <NumberInput
         label="How many, at most"

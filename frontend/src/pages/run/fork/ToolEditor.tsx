@@ -4,14 +4,12 @@ import type { JsonValue, ToolOverride } from "@/api/schema";
 import { entryFor, setPart } from "./draft";
 import { JsonField } from "./fields";
 import type { EditorProps } from "./StepEditor";
+import { callEnds } from "./words";
 
-const statuses: { value: ToolOverride["status"]; label: string }[] = [
-  { value: "ok", label: "succeeds" },
-  { value: "error", label: "fails" },
-  { value: "timeout", label: "times out" },
-  { value: "partial", label: "answers in part" },
-  { value: "denied", label: "is denied" },
-];
+const statuses = (Object.keys(callEnds) as ToolOverride["status"][]).map((value) => ({
+  value,
+  label: callEnds[value],
+}));
 
 /** What the tool is called with, or what it answers in the fork: then the call itself is not made. */
 export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement {

@@ -1,5 +1,5 @@
 // What a fork changes and what its plan would do, in the words that the page uses.
-import type { JsonValue, Plan, PlannedStep } from "@/api/schema";
+import type { JsonValue, Plan, PlannedStep, ToolOverride } from "@/api/schema";
 import { counted, duration, money } from "@/components/format";
 import type { SparseOverride } from "./draft";
 
@@ -16,6 +16,15 @@ export const actionWord: Record<Action, string> = {
   simulate: "simulated",
   blocked: "blocked",
   unreached: "may not happen",
+};
+
+/** How a tool's call ends. */
+export const callEnds: Record<ToolOverride["status"], string> = {
+  ok: "succeeds",
+  error: "fails",
+  timeout: "times out",
+  partial: "answers in part",
+  denied: "is denied",
 };
 
 const lines: Record<Action, (count: number) => string> = {
