@@ -64,6 +64,7 @@ from traces.vocabulary import Label, Reason, RunSource, StepStatus
 
 _BATCH: Final = 2500  # kept steps in one transaction: short enough that other writers need not wait
 _BUFFERED: Final = 200
+_UNANSWERED: Final = "which no recording answers: what does it return?"
 _PATIENCE_S: Final = 0.05  # how long resolved steps may wait for company before they are committed
 
 
@@ -159,14 +160,14 @@ class Execution:
         self._prepare_call()
         return liveretrieval.answer(self.calls, retrieval.configured()[serving.name], call)
 
-    def ask(self, call: Call, why: str = "which no recording answers", may_run: bool = False) -> OperatorAnswer | None:
+    def ask(self, call: Call, why: str = _UNANSWERED, may_run: bool = False) -> OperatorAnswer | None:
         """The operator's stored answer, else the session begins to wait. `run` is no answer to what came of a call."""
         given = self.session.answers.get(str(call.no))
         if given is not None and (may_run or given["action"] != "run"):
             said, output, status = given["action"], given.get("output"), StepStatus(given["status"])
             return OperatorAnswer(fallback=said == "fallback", run=said == "run", output=output, status=status)
         self.flush()
-        text = f"Step {call.no} calls {call.called}, {why}: what does it return?"
+        text = f"Step {call.no} calls {call.called}, {why}"
         question = OperatorQuestion(
             sequence_no=call.no, tool_name=call.called, arguments=call.input, text=text, may_run=may_run
         )

@@ -33,7 +33,8 @@ def answer(calls: LiveCalls, tool: tools.Tool, call: Call) -> Answer | None:
 
 def _before(calls: LiveCalls, call: Call, tool: tools.Tool) -> OperatorAnswer:
     """What the operator says of a call that is about to be made."""
-    said = calls.execution.ask(call, f"which would run now ({tool.place})", may_run=True)
+    why = f"which would run for real ({tool.place}): let it run, or say what it returns"
+    said = calls.execution.ask(call, why, may_run=True)
     return said or OperatorAnswer(fallback=True)
 
 
@@ -109,7 +110,7 @@ def _ask(calls: LiveCalls, call: Call, attempts: list[Attempt]) -> Answer | None
     """Only the operator can find out what the call did; it is not made again."""
     last = attempts[-1]
     lost = last.error or "the worker ended before its answer came"
-    said = calls.execution.ask(call, f"which may have run already ({lost}) and is not idempotent")
+    said = calls.execution.ask(call, f"which may have run already ({lost}) and is not idempotent: what did it return?")
     if said is None:
         return None
     for attempt in attempts:

@@ -15,6 +15,7 @@ _HEAD: Final = """\
 # true: safe, may run in a replay. false: side effect, never runs.
 # done: true says that a person has reviewed every line.
 """
+_SUGGESTED: Final = "# Not reviewed yet, and suggested because the tool:\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +60,13 @@ def read(text: bytes) -> ToolFile:
     return ToolFile(tools=tools, done=_boolean(value["done"], "done"))
 
 
-def write(tools: Mapping[str, bool], *, done: bool) -> str:
-    """The file, its tools in order of their names."""
+def write(tools: Mapping[str, bool], *, done: bool, suggested: Mapping[str, str] | None = None) -> str:
+    """The file, its tools in order of their names; above it why those are `suggested` that nobody has reviewed."""
     value = {"tools": dict(sorted(tools.items())), "done": done}
-    return _HEAD + yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1000)
+    # A name is what a recording says: in quotes it stays on its line.
+    why = "".join(f"#   {name!r} {reason}\n" for name, reason in sorted((suggested or {}).items()))
+    head = f"{_HEAD}{_SUGGESTED}{why}" if why else _HEAD
+    return head + yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1000)
 
 
 def _name(name: object) -> str:

@@ -43,4 +43,5 @@ def export_file(executors: dict[str, str]) -> str:
     """Every tool as decided, else as suggested; `done` only when every one of them was reviewed."""
     tools = tool_queries.listing(executors).tools
     lines = {tool.name: tool.suggestion.safe if tool.safe is None else tool.safe for tool in tools}
-    return tool_file.write(lines, done=all(tool.safe is not None for tool in tools))
+    suggested = {tool.name: tool.suggestion.reason for tool in tools if tool.safe is None}
+    return tool_file.write(lines, done=not suggested, suggested=suggested)

@@ -23,6 +23,15 @@ def test_a_file_of_kurral_is_read() -> None:
 @given(st.dictionaries(st.text(min_size=1, max_size=40).filter(lambda text: text.isprintable()), st.booleans()))
 def test_what_was_written_is_read_again(tools: dict[str, bool]) -> None:
     assert tool_file.read(tool_file.write(tools, done=True).encode()) == ToolFile(tools=tools, done=True)
+    why = dict.fromkeys(tools, "says send")
+    assert tool_file.read(tool_file.write(tools, done=False, suggested=why).encode()).tools == tools
+
+
+def test_a_file_says_why_it_suggests_and_no_name_leaves_its_line() -> None:
+    tools = {"send_email": False, "x\ndone: true\u2028done: true": False}
+    text = tool_file.write(tools, done=False, suggested=dict.fromkeys(tools, "says send"))
+    assert "#   'send_email' says send\n" in text
+    assert tool_file.read(text.encode()) == ToolFile(tools=tools, done=False)
 
 
 @pytest.mark.parametrize(
