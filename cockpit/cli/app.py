@@ -7,6 +7,30 @@ import typer
 
 from cockpit.cli.failures import Exit
 from cockpit.cli.library import POLICIES, PROFILES, commands
+from cockpit.cli.options import (
+    Base,
+    Candidate,
+    Checks,
+    Document,
+    Fails,
+    FirstStep,
+    Json,
+    LiveCalls,
+    MaxCalls,
+    MaxCost,
+    Mediators,
+    Parts,
+    Probes,
+    Question,
+    Repeats,
+    Require,
+    Run,
+    Samples,
+    Score,
+    Token,
+    Url,
+    WhatItTakes,
+)
 
 app = typer.Typer(
     name="forkpoint",
@@ -26,14 +50,6 @@ exports = typer.Typer(no_args_is_help=True, help="Runs to other systems.")
 app.add_typer(exports, name="export")
 app.add_typer(commands(PROFILES, "What forks change, stored under names."), name="profiles")
 app.add_typer(commands(POLICIES, "Policies of replays, stored under names."), name="policies")
-
-RUN = "An id, a unique beginning of one, a file (imported on the way), or `last`."
-DOCUMENT = "A JSON file, - for standard input, or something stored: see `profiles` and `policies`."
-Document = Annotated[str | None, typer.Option(metavar="FILE|NAME|DIGEST", help=DOCUMENT)]
-Run = Annotated[str, typer.Argument(metavar="RUN", help=RUN)]
-Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on standard output.")]
-Url = Annotated[str | None, typer.Option("--url", help="A server, instead of the store here. [env: FORKPOINT_URL]")]
-Token = Annotated[str | None, typer.Option("--token", help="The server's API token. [env: FORKPOINT_TOKEN]")]
 
 
 @app.command()
@@ -119,11 +135,11 @@ def replay(
 
 @app.command()
 def gate(
-    base: Annotated[str, typer.Argument(metavar="BASE", help=RUN)],
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)],
+    base: Base,
+    candidate: Candidate,
     min_ars: Annotated[float | None, typer.Option(min=0, max=1, help="The least regression score.")] = None,
     min_similarity: Annotated[float | None, typer.Option(min=0, max=1, help="Of the answers.")] = None,
-    min_tool_accuracy: Annotated[float | None, typer.Option(min=0, max=1)] = None,
+    min_tool_accuracy: Score = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -154,7 +170,7 @@ def tools(
 
 @app.command()
 def calibrate(
-    base: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
+    base: Run,
     candidate: Annotated[str, typer.Argument(metavar="RUN", help="Another recording of the same work.")],
     accept: Annotated[
         str | None,
@@ -173,24 +189,14 @@ def calibrate(
 @app.command()
 def bisect(
     run: Run,
-    checks: Annotated[
-        list[str],
-        typer.Option(
-            "--check",
-            metavar="KIND:WHAT",
-            help="What the run fails: contains:TEXT, not_contains:TEXT, regex:PATTERN, json_schema:FILE, "
-            "tool_called:NAME, tool_not_called:NAME, status:completed. Several must all pass.",
-        ),
-    ],
-    from_: Annotated[
-        str | None, typer.Option("--from", metavar="STEP", help="Answer nothing before it afresh.")
-    ] = None,
+    checks: Fails,
+    from_: FirstStep = None,
     overrides: Document = None,
     policy: Document = None,
-    samples: Annotated[int | None, typer.Option(min=1, help="How often each step is tried. [default: 3]")] = None,
-    max_calls: Annotated[int | None, typer.Option(min=1, help="At most so many live calls.")] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="At most so many dollars.")] = None,
-    preview: Annotated[bool, typer.Option("--preview", help="Show what it would take; nothing runs.")] = False,
+    samples: Samples = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    preview: WhatItTakes = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -208,8 +214,8 @@ def bisect(
 
 @app.command()
 def diff(
-    base: Annotated[str, typer.Argument(metavar="BASE", help=RUN)],
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)],
+    base: Base,
+    candidate: Candidate,
     format: Annotated[str | None, typer.Option(metavar="json|md|html", help="Print the report in this form.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file.")] = None,
     json: Json = False,
@@ -224,32 +230,19 @@ def diff(
 
 @app.command()
 def prove(
-    base: Annotated[str, typer.Argument(metavar="BASE", help=RUN)],
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)],
-    question: Annotated[
-        str,
-        typer.Option(
-            metavar="WHAT",
-            help="Which difference: answer, answer_exact, answer_facts, tool_calls, status, check or score.",
-        ),
-    ] = "answer",
-    checks: Annotated[
-        list[str] | None,
-        typer.Option("--check", metavar="KIND:WHAT", help="For check and score; as `bisect` takes them."),
-    ] = None,
-    live_calls: Annotated[int, typer.Option(min=0, help="At most so many live calls.")] = 0,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="At most so many dollars.")] = None,
-    probes: Annotated[int, typer.Option(min=1, help="At most so many counterfactual replays.")] = 200,
-    repeats: Annotated[int, typer.Option(min=0, help="At most so many unchanged repeats of each side.")] = 10,
+    base: Base,
+    candidate: Candidate,
+    question: Question = "answer",
+    checks: Checks = None,
+    live_calls: LiveCalls = 0,
+    max_cost: MaxCost = None,
+    probes: Probes = 200,
+    repeats: Repeats = 10,
     policy: Document = None,
-    parts: Annotated[bool, typer.Option("--parts/--no-parts", help="Look inside the cause.")] = True,
-    mediators: Annotated[
-        bool, typer.Option("--mediators/--no-mediators", help="Find the steps through which it worked.")
-    ] = True,
-    require: Annotated[
-        str | None, typer.Option(metavar="low|medium|high", help="Fail (5) unless it is at least that sure.")
-    ] = None,
-    preview: Annotated[bool, typer.Option("--preview", help="Show what it would take; nothing runs.")] = False,
+    parts: Parts = True,
+    mediators: Mediators = True,
+    require: Require = None,
+    preview: WhatItTakes = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+from rich.console import Console
 from rich.text import Text
 
 from cockpit.cli import output
@@ -120,18 +121,21 @@ def _show(report: dict[str, Any]) -> None:
         ],
     )
     for name in _SECTIONS:
-        section = report["sections"][name]
-        if section["items"]:
-            console.print()
-            console.print(Text(name, style="bold") + Text(f"  {section['summary']}", style="bright_black"))
-            for item in section["items"]:
-                console.print(_item(item), soft_wrap=True)
+        if report["sections"][name]["items"]:
+            _show_section(console, name, report["sections"][name])
     if attribution["path"]:
         console.print()
         console.print(Text("path", style="bold"))
         for link in attribution["path"]:
             step = link["step"]
             console.print(f"  {link['side']} {step['sequence_no']} {step['name']}: {link['text']}", soft_wrap=True)
+
+
+def _show_section(console: Console, name: str, section: dict[str, Any]) -> None:
+    console.print()
+    console.print(Text(name, style="bold") + Text(f"  {section['summary']}", style="bright_black"))
+    for item in section["items"]:
+        console.print(_item(item), soft_wrap=True)
 
 
 def _item(item: dict[str, Any]) -> Text:

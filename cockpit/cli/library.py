@@ -4,6 +4,8 @@ from typing import Annotated, Final, NamedTuple
 
 import typer
 
+from cockpit.cli.options import Json, Token, Url
+
 
 class Kind(NamedTuple):
     """A kind of stored document: its address, its field, and what people call it."""
@@ -18,9 +20,6 @@ POLICIES: Final = Kind("/policies", "policy", "policy")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Lower case letters, digits, dots, dashes.")]
 Ref = Annotated[str, typer.Argument(metavar="NAME|DIGEST", help="A name, a digest, or its unique beginning.")]
 Given = Annotated[str, typer.Argument(metavar="FILE|NAME|DIGEST", help="JSON; - reads standard input.")]
-Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on standard output.")]
-Url = Annotated[str | None, typer.Option("--url", help="A server, instead of the store here. [env: FORKPOINT_URL]")]
-Token = Annotated[str | None, typer.Option("--token", help="The server's API token. [env: FORKPOINT_TOKEN]")]
 
 
 def commands(kind: Kind, help: str) -> typer.Typer:

@@ -1,8 +1,10 @@
 """`prove`: price, start and follow the search for the change that made a difference."""
 
 import time
+from collections.abc import Iterator
 from typing import Any, Final
 
+from rich.table import Table
 from rich.text import Text
 
 from cockpit.cli import output
@@ -147,39 +149,49 @@ def _show(found: dict[str, Any]) -> None:
     console = output.people()
     console.print(Text(found["conclusion"], style="bold"), soft_wrap=True)
     console.print()
-    noise = found["noise"]
-    chance = "" if noise["p"] is None else f"p = {noise['p']:.3g}: {_kept(noise)}"
-    output.facts(
-        console,
-        [
-            ("verdict", found["verdict"].replace("_", " ")),
-            ("confidence", f"{found['confidence']}: {found['rule']}"),
-            ("chance", chance or noise["reason"]),
-            ("compared", found["question"]["text"]),
-            ("replays", _replays(found)),
-            ("steps run again", found["steps_executed"]),
-            ("live calls", found["live_calls"]),
-            ("cost", output.money(found["cost_usd"]) if found["live_calls"] else "$0"),
-            ("holds", f"over {found['repeats']} repeats of each side" if found["repeats"] else found["scope"]),
-        ],
-    )
+    output.facts(console, _facts(found))
     console.print()
-    shown = output.table("category", "enough", "needed", "change")
-    for atom in found["atoms"][:_SHOWN]:
-        inside = "  " * atom["id"].count("/")
-        cells = [_FOUND[atom[name]] for name in ("sufficient", "necessary")]
-        shown.add_row(atom["category"], *cells, Text(f"{inside}{atom['title']}"))
-    console.print(shown)
+    console.print(_changes(found["atoms"][:_SHOWN]))
     for mediator in found["mediators"]:
         step = mediator["step"]
         said = f"  {mediator['role']}: step {step['sequence_no']} ({step['name']}), {mediator['text']}"
         console.print(Text(f"{said} [{mediator['evidence']}]"), soft_wrap=True)
+    for doubt in _doubts(found):
+        output.note(doubt)
+
+
+def _facts(found: dict[str, Any]) -> list[tuple[str, Any]]:
+    noise = found["noise"]
+    return [
+        ("verdict", found["verdict"].replace("_", " ")),
+        ("confidence", f"{found['confidence']}: {found['rule']}"),
+        ("chance", noise["reason"] if noise["p"] is None else f"p = {noise['p']:.3g}: {_kept(noise)}"),
+        ("compared", found["question"]["text"]),
+        ("replays", _replays(found)),
+        ("steps run again", found["steps_executed"]),
+        ("live calls", found["live_calls"]),
+        ("cost", output.money(found["cost_usd"]) if found["live_calls"] else "$0"),
+        ("holds", f"over {found['repeats']} repeats of each side" if found["repeats"] else found["scope"]),
+    ]
+
+
+def _changes(atoms: list[dict[str, Any]]) -> Table:
+    """Whether each change is enough, and whether it is needed; parts of one are set in."""
+    shown = output.table("category", "enough", "needed", "change")
+    for atom in atoms:
+        inside = "  " * atom["id"].count("/")
+        cells = [_FOUND[atom[name]] for name in ("sufficient", "necessary")]
+        shown.add_row(atom["category"], *cells, Text(f"{inside}{atom['title']}"))
+    return shown
+
+
+def _doubts(found: dict[str, Any]) -> Iterator[str]:
+    """What was not tested or was assumed, and what would settle the rest."""
     for atom in found["atoms"]:
         if atom["why_not"]:
-            output.note(f"Not tested: {atom['title']} ({atom['why_not']})")
+            yield f"Not tested: {atom['title']} ({atom['why_not']})"
     for assumption in found["assumptions"]:
-        output.note(f"Assumed: {assumption}")
-    if found["cheapest_experiment"] is not None:
-        cheapest = found["cheapest_experiment"]
+        yield f"Assumed: {assumption}"
+    if (cheapest := found["cheapest_experiment"]) is not None:
         price = f" About {cheapest['live_calls']} live calls, {output.money(cheapest['cost_usd'])}."
-        output.note(f"What would settle it: {cheapest['text']}{price if cheapest['replays'] else ''}")
+        yield f"What would settle it: {cheapest['text']}{price if cheapest['replays'] else ''}"
