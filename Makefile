@@ -16,7 +16,7 @@ SEMANTIC := .make/semantic-env
 
 export UV_NO_PROGRESS := 1
 
-.PHONY: help setup run test first-lane second-lane check bench lock api fix clean check-python check-frontend check-interface \
+.PHONY: help setup run test check bench lock api fix clean check-python check-frontend check-interface \
 	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-semantic
 
 help: ## this list
@@ -80,38 +80,35 @@ run: setup ## serve Forkpoint on this machine, with the demo
 		echo "Similarity is lexical. For embeddings (1.5 GB): $(BIN)/pip install -e '.[semantic]'"
 	exec $(BIN)/forkpoint serve
 
-# Tests wait for processes and timers about as much as they work, so two lanes side by side take little longer than one.
-test: .make/dev .make/engines .make/chromium .make/frontend ## everything: checks, unit, causes, both databases, browser, embeddings
-	@echo "Two lanes side by side; what the second one says comes at the end."
-	@PYTEST_ADDOPTS="-o cache_dir=.make/pytest-second $${PYTEST_ADDOPTS:-}" $(MAKE) second-lane > .make/second-lane.log 2>&1 & \
-	second=$$!; status=0; \
-	$(MAKE) first-lane || status=$$?; \
-	wait $$second || status=$$?; cat .make/second-lane.log; exit $$status
+# Side by side, because tests wait for processes and timers about as much as they work; the longest first.
+PARTS := test-distributed test-embedded test-browser check test-unit test-semantic test-attribution
+LANES ?= 3
+test: .make/venv ## everything: checks, unit, causes, both databases, browser, embeddings
+	@echo "$(LANES) parts side by side; each says what it found when it is through."
+	@$(MAKE) --jobs=$(LANES) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(PARTS)
 
-first-lane: test-unit test-attribution test-embedded test-browser
-
-second-lane: check test-distributed test-semantic
+PYTEST = -m pytest -q -o cache_dir=.make/pytest/$@
 
 test-unit: .make/dev
-	$(BIN)/pytest tests/unit -q
+	$(BIN)/python $(PYTEST) tests/unit
 
 # A slice of the benchmark: fails when what the product calls sure is not true.
 test-attribution: .make/dev
-	$(BIN)/pytest tests/bench -q
+	$(BIN)/python $(PYTEST) tests/bench
 
 test-integration: test-embedded test-distributed
 
-test-embedded: .make/dev .make/engines
-	$(BIN)/pytest tests/integration -q --shape=embedded
+test-embedded: .make/engines .make/frontend
+	$(BIN)/python $(PYTEST) tests/integration --shape=embedded
 
-test-distributed: .make/dev .make/engines
-	$(BIN)/pytest tests/integration -q --shape=distributed
+test-distributed: .make/engines .make/frontend
+	$(BIN)/python $(PYTEST) tests/integration --shape=distributed
 
 test-browser: .make/chromium .make/frontend
-	$(BIN)/pytest tests/browser -q
+	$(BIN)/python $(PYTEST) tests/browser
 
 test-semantic: .make/semantic .make/engines
-	$(SEMANTIC)/bin/python -m pytest tests/unit tests/integration -q --semantic -k "semantic or similarity or test_diffing.py"
+	$(SEMANTIC)/bin/python $(PYTEST) tests/unit tests/integration --semantic -k "semantic or similarity or test_diffing.py"
 
 bench: .make/dev ## measure against the bars of the design; FULL=--full with the longest runs
 	$(BIN)/python -m tests.bench $(FULL)
