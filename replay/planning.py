@@ -18,7 +18,7 @@ from replay.planned import EXACT, planned_steps
 from replay.policy import Policy
 from replay.schemas import Determinism, Plan, PlanAction, PlannedStep, PlanRefusal
 from replay.walk import Walk
-from replay.wording import numbered, sentence
+from replay.wording import new_calls, numbered, sentence
 from replay.world import (
     UNREVIEWED,
     Answer,
@@ -219,7 +219,8 @@ def _assembled(
             exact=labels[Label.EXACT] + inherited + untouched, cached=labels[Label.CACHED],
             simulated=labels[Label.SIMULATED],
         ),
-        live_calls=len(live), cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
+        live_calls=len(live) + sum(one.answer.action == "live" for one in _new(events)),
+        cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
         tokens=sum((node.tokens_in or 0) + (node.tokens_out or 0) for node in nodes),
         duration_ms=sum(node.duration_ms or 0.0 for node in nodes),
         replay_type=replay_type(determinism), determinism=determinism, loop=loop, refusals=refusals,
@@ -231,11 +232,6 @@ def _warnings(
     steps: list[PlannedStep], policy: Policy, events: Sequence[Event], costs: list[float | None], *, count: int
 ) -> list[str]:
     found = []
-    new = sum(
-        1
-        for event in events
-        if isinstance(event, Resolved) and "divergence" in event.answer.detail and event.call.type not in CONTAINERS
-    )
     simulates = policy.fallback == "simulate"
     placeholders = [step.sequence_no for step in steps if simulates and step.reason == Reason.POLICY_FALLBACK]
     blocked = [step.sequence_no for step in steps if step.action == "blocked" and step.label is None]
@@ -245,9 +241,8 @@ def _warnings(
         found.append("The price of a live model is not known, so neither is the cost.")
     if None in costs and policy.budget.max_cost_usd is not None:
         found.append("The cost cap cannot hold: the price of some live calls is not known.")
-    if new:
-        calls = "1 call is made" if new == 1 else f"{new} calls are made"
-        found.append(f"{calls} that the recording does not have.")
+    if new := _new(events):
+        found.append(new_calls([(one.call.called, one.answer.reason or "") for one in new]))
     if placeholders:
         gets, them = ("gets a placeholder", "it") if len(placeholders) == 1 else ("get placeholders", "them")
         found.append(sentence(f"{numbered(placeholders)} {gets}, because nothing can answer {them}."))
@@ -256,6 +251,12 @@ def _warnings(
     live = [step for step in steps if step.action == "live"]
     cost = None if None in costs else sum(each or 0.0 for each in costs)
     return [*found, *conflicts.budget_warnings(policy, live, cost, steps=count)]
+
+
+def _new(events: Sequence[Event]) -> list[Resolved]:
+    """The calls that the recording does not have, as far as they are known before anything runs."""
+    resolved = (event for event in events if isinstance(event, Resolved))
+    return [one for one in resolved if "divergence" in one.answer.detail and one.call.type not in CONTAINERS]
 
 
 def _loop(graph: Graph, steps: list[PlannedStep]) -> str:

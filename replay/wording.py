@@ -1,6 +1,6 @@
 """Sentences about what a replay does otherwise than its recording or its plan. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import orjson
@@ -35,11 +35,31 @@ _BECAME: Final[Mapping[str, str]] = {
     Reason.STOPPED: "was replaced by what a hook said when it stopped the agent",
     Reason.POLICY_FALLBACK: "got a placeholder, because nothing could answer it",
 }
+_BECOMES: Final[Mapping[str, str]] = {
+    Reason.SOURCE_OUTPUT_REUSED: "is answered by the recording",
+    Reason.CACHE_SIGNATURE: "is answered from the cache by the same call",
+    Reason.CACHE_SEMANTIC: "is answered from the cache by a similar call",
+    Reason.LIVE_MODEL: "goes live",
+    Reason.LIVE_TOOL: "goes live",
+    Reason.LIVE_RETRIEVAL: "goes live",
+    Reason.SIDE_EFFECT_BLOCKED: "is blocked",
+    Reason.DUPLICATE_SUPPRESSED: "is not made again",
+    Reason.OPERATOR_OVERRIDE: "is asked about",
+    Reason.POLICY_FALLBACK: "gets a placeholder",
+}
 
 
 def sentence(text: str) -> str:
     """`text` with a capital at its start."""
     return text[:1].upper() + text[1:]
+
+
+def new_calls(calls: Sequence[tuple[str, str]]) -> str:
+    """Calls that the recording does not have: each with the reason for what becomes of it."""
+    made = "1 call is made" if len(calls) == 1 else f"{len(calls)} calls are made"
+    named = [f"{name} {_BECOMES.get(reason, 'gets no answer')}" for name, reason in calls[:_LISTED]]
+    more = f", and {len(calls) - _LISTED} more" if len(calls) > _LISTED else ""
+    return f"{made} that the recording does not have: {', '.join(named)}{more}."
 
 
 def result_kept(no: int, holder: int) -> str:

@@ -67,6 +67,10 @@ def test_the_plan_shows_the_tool_as_live(endpoint: ProviderServer) -> None:
     assert (steps[4].action, steps[4].reason, steps[4].label) == ("live", "live_tool_call", "simulated")
     assert steps[4].note == "runs through http POST 127.0.0.1"
     assert steps[6].reason == "source_output_reused"
+    other: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}, "policy": LIVE}
+    new = services.preview(preflight.parse(other))
+    assert new.live_calls == 1
+    assert "1 call is made that the recording does not have: get_order goes live." in new.warnings
     assert endpoint.seen == []
 
 

@@ -27,3 +27,14 @@ def test_steps_are_counted_and_run_together() -> None:
 def test_a_step_that_left_the_plan_says_how() -> None:
     said = wording.otherwise(5, "exact", "live_model_call")
     assert said == "Step 5 was planned to keep its recorded answer, but was answered live."
+
+
+def test_new_calls_are_named_with_what_becomes_of_them() -> None:
+    assert wording.new_calls([("get_order", "live_tool_call")]) == (
+        "1 call is made that the recording does not have: get_order goes live."
+    )
+    many = [("send_email", "side_effect_blocked"), ("get_order", "duplicate_suppressed"), *[("look", "")] * 5]
+    assert wording.new_calls(many) == (
+        "7 calls are made that the recording does not have: send_email is blocked, get_order is not made again, "
+        "look gets no answer, look gets no answer, look gets no answer, and 2 more."
+    )
