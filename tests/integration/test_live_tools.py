@@ -53,6 +53,7 @@ def test_a_reviewed_tool_runs_with_the_new_arguments_and_is_told_that_this_is_a_
 def test_an_answer_given_for_one_tool_keeps_no_other_from_running(endpoint: ProviderServer) -> None:
     given = {"match": {"type": "tool", "name": "search_policy"}, "tool": {"output": {"given": True}}}
     view = replay(OTHER, given)
+    assert view.run is not None
     policy = Step.objects.get(run_id=view.run, tool_name="search_policy")
     assert (policy.reason, output(policy)) == ("simulation_operator_override", {"given": True})
     assert (order_step(view).reason, len(endpoint.seen)) == ("live_tool_call", 1)
