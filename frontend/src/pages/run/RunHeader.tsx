@@ -11,6 +11,7 @@ import { LabelBar } from "@/components/LabelBar";
 import { hasReplayLabels } from "@/components/labels";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
+import { originOf } from "../runs/listing";
 import { RunStatus } from "../runs/RunStatus";
 import { ExportButton, Tokens } from "./RunExtras";
 import { RunTools } from "./RunTools";
@@ -37,7 +38,7 @@ export function RunHeader({ run }: { run: RunDetail }): ReactElement {
           <h1 className="ellipsis" title={run.name}>
             {run.name}
           </h1>
-          <span className={`chip ${classes.origin}`}>{run.source === "import" ? run.format : run.source}</span>
+          <span className={`chip ${classes.origin}`}>{originOf(run)}</span>
           {!run.sealed && <span className="chip simulated">still recording</span>}
         </div>
       </div>

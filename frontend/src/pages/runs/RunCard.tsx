@@ -28,6 +28,7 @@ export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (
       </div>
       <div className={`muted num ${classes.facts}`}>
         <span className="ellipsis">{run.app}</span>
+        {run.fork_sequence_no !== null && <span className="accent">fork at {run.fork_sequence_no}</span>}
         <span>{ago(run.started_at ?? run.created_at)}</span>
         <span>{counted(run.steps, "step")}</span>
         {run.errors > 0 && <b className="failed">{counted(run.errors, "error")}</b>}

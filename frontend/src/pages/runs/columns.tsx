@@ -9,7 +9,7 @@ import { LabelBar } from "@/components/LabelBar";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { hasReplayLabels } from "@/components/labels";
 import { paths } from "@/paths";
-import { barShare } from "./listing";
+import { barShare, originOf } from "./listing";
 import { RunStatus } from "./RunStatus";
 import classes from "./RunsTable.module.css";
 
@@ -37,7 +37,7 @@ export const columns = helper.columns([
   }),
   column("name", "Run", (run) => <Name run={run} />),
   column("app", "App", (run) => <App run={run} />),
-  column("source", "Source", (run) => run.format || run.source),
+  column("source", "Source", originOf),
   column("started", "Started", (run) => <Started run={run} />),
   column("duration", "Duration", (run) => <Duration run={run} />),
   column("steps", "Steps", (run) => count(run.steps)),
@@ -98,7 +98,7 @@ function Labels({ run }: { run: RunSummary }): ReactElement {
   if (hasReplayLabels(run.labels)) return <LabelBar counts={run.labels} />;
   return (
     <span className={`muted ${classes.recorded}`}>
-      <LabelGlyph mark="live" silent /> recorded
+      <LabelGlyph mark="live" silent /> {run.sealed ? "recorded" : "under way"}
     </span>
   );
 }

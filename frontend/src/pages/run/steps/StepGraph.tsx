@@ -7,6 +7,8 @@ import {
   MarkerType,
   Position,
   ReactFlow,
+  useReactFlow,
+  useStoreApi,
   type Edge,
   type EdgeProps,
   type Node as FlowNode,
@@ -14,7 +16,7 @@ import {
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, type ReactElement } from "react";
+import { useEffect, useEffectEvent, useMemo, type ReactElement } from "react";
 import { edgesQuery } from "@/api/runs";
 import type { RunEdge } from "@/api/schema";
 import { count } from "@/components/format";
@@ -23,7 +25,7 @@ import { actionMark, isFailed, markOf } from "@/components/labels";
 import { StepIcon } from "@/components/StepIcon";
 import type { Planned, StepPlan } from "../planned";
 import { edgeWords } from "../step/edges";
-import { layout, NODE_LIMIT, provenance, spanOf, STRENGTH } from "./graph";
+import { firstShown, layout, NODE_LIMIT, provenance, spanOf, STRENGTH, type GraphNode } from "./graph";
 import classes from "./StepGraph.module.css";
 import type { Node } from "./tree";
 
@@ -37,6 +39,10 @@ interface Props {
 }
 type StepFlowNode = FlowNode<{ row: Node; planned: StepPlan | null; fork: boolean }, "step">;
 
+const WIDTH = 220;
+const HEIGHT = 42;
+const IN_SIGHT = 12;
+
 /** How each kind of provenance is drawn: the surer, the more of a line. */
 const dashes: Record<RunEdge["kind"], string | undefined> = {
   tool_call_id: undefined,
@@ -49,15 +55,16 @@ const dashes: Record<RunEdge["kind"], string | undefined> = {
 /** The steps as a graph: what is inside what, what follows what, and at the right what fed what. */
 export default function StepGraph({ run, rows, selected, fork, planned, onSelect }: Props): ReactElement {
   const scheme = useComputedColorScheme("light");
-  const graph = useMemo(() => layout(rows), [rows]);
+  const start = firstShown(rows, selected);
+  const graph = useMemo(() => layout(rows, start), [rows, start]);
   const nodes = useMemo<StepFlowNode[]>(
     () =>
       graph.nodes.map(({ sequenceNo, x, y, row }) => ({
         id: String(sequenceNo),
         type: "step",
         position: { x, y },
-        width: 220,
-        height: 42,
+        width: WIDTH,
+        height: HEIGHT,
         selected: sequenceNo === selected,
         ariaLabel: `${sequenceNo} ${row.step.type} ${row.step.name}`,
         data: { row, planned: planned?.get(sequenceNo) ?? null, fork: sequenceNo === fork },
@@ -85,14 +92,15 @@ export default function StepGraph({ run, rows, selected, fork, planned, onSelect
     <div className={classes.graph}>
       {graph.hidden > 0 && (
         <p className={classes.note}>
-          The first {count(NODE_LIMIT)} of {count(rows.length)} steps: a larger graph is neither readable nor quick.
-          Fold or filter steps to bring others in.
+          {count(NODE_LIMIT)} of {count(rows.length)} steps, those around the selected one: a larger graph is neither
+          readable nor quick. Fold or filter steps to bring others in.
         </p>
       )}
       <Legend kinds={STRENGTH.filter((kind) => fed.some((edge) => edge.kind === kind))} />
       {known.error && <p className={classes.note}>What fed what could not be read: {known.error.message}</p>}
       <div className={classes.flow}>
         <ReactFlow
+          key={start}
           nodes={nodes}
           edges={edges}
           nodeTypes={nodeTypes}
@@ -107,14 +115,38 @@ export default function StepGraph({ run, rows, selected, fork, planned, onSelect
           onlyRenderVisibleElements
           minZoom={0.1}
           fitView
-          fitViewOptions={{ maxZoom: 1, nodes: nodes.slice(0, 12).map(({ id }) => ({ id })) }}
+          fitViewOptions={{ maxZoom: 1, nodes: around(graph.nodes, selected) }}
         >
+          <Follow node={graph.nodes.find(({ sequenceNo }) => sequenceNo === selected)} />
           <Background gap={18} size={1} />
           <Controls showInteractive={false} />
         </ReactFlow>
       </div>
     </div>
   );
+}
+
+/** What is in sight at first: a readable number of steps, the selected one in the middle. */
+function around(nodes: readonly GraphNode[], selected: number | null): { id: string }[] {
+  const at = nodes.findIndex(({ sequenceNo }) => sequenceNo === selected);
+  const first = Math.max(0, Math.min(at - IN_SIGHT / 2, nodes.length - IN_SIGHT));
+  return nodes.slice(first, first + IN_SIGHT).map(({ sequenceNo }) => ({ id: String(sequenceNo) }));
+}
+
+/** Moves the drawing when a key has selected a step that is out of sight. */
+function Follow({ node }: { node: GraphNode | undefined }): null {
+  const flow = useReactFlow();
+  const store = useStoreApi();
+  const follow = useEffectEvent(() => {
+    const { width, height } = store.getState();
+    if (!node || height === 0) return;
+    const { x, y, zoom } = flow.getViewport();
+    const [left, top] = [node.x * zoom + x, node.y * zoom + y];
+    const isSeen = left >= 0 && top >= 0 && left + WIDTH * zoom <= width && top + HEIGHT * zoom <= height;
+    if (!isSeen) void flow.setCenter(node.x + WIDTH / 2, node.y + HEIGHT / 2, { zoom });
+  });
+  useEffect(() => follow(), [node?.sequenceNo]);
+  return null;
 }
 
 function fedEdge({ producer, consumer, kind }: RunEdge, selected: number | null): Edge {

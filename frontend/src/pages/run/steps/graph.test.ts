@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { aStep } from "@/testing/factories";
-import { layout, NODE_LIMIT, provenance, spanOf } from "./graph";
+import { firstShown, layout, NODE_LIMIT, provenance, spanOf } from "./graph";
 import { indexSteps, noFilter, visibleRows } from "./tree";
 
 const rowsOf = (steps: ReturnType<typeof aStep>[]) => visibleRows(indexSteps(steps), new Set(), noFilter);
@@ -19,6 +19,18 @@ test("a long run is cut and says by how much", () => {
   const rows = rowsOf(Array.from({ length: NODE_LIMIT + 7 }, (_, at) => aStep({ sequence_no: at + 1 })));
   expect(layout(rows)).toMatchObject({ hidden: 7 });
   expect(layout(rows).nodes).toHaveLength(NODE_LIMIT);
+});
+
+test("of a long run the part is drawn that holds the selected step, up to its end", () => {
+  const rows = rowsOf(Array.from({ length: 3 * NODE_LIMIT }, (_, at) => aStep({ sequence_no: at + 1 })));
+  for (const selected of [1, 299, 300, 301, 777, 3 * NODE_LIMIT]) {
+    const numbers = layout(rows, firstShown(rows, selected)).nodes.map(({ sequenceNo }) => sequenceNo);
+    expect(numbers).toContain(selected);
+    expect(numbers).toHaveLength(NODE_LIMIT);
+  }
+  expect(firstShown(rows, 310)).toBe(firstShown(rows, 480));
+  expect(firstShown(rows, null)).toBe(0);
+  expect(firstShown(rows.slice(0, 9), 9)).toBe(0);
 });
 
 test("provenance is drawn between steps in sight, once for each pair, by what is known best", () => {

@@ -5,6 +5,14 @@ import type { Node } from "./tree";
 /** More than this is neither readable nor quick. */
 export const NODE_LIMIT = 400;
 
+/** The first row that is drawn: the selected one is in sight, and a step to the next seldom moves the others. */
+export function firstShown(rows: readonly Node[], selected: number | null): number {
+  const at = rows.findIndex((row) => row.step.sequence_no === selected);
+  const half = NODE_LIMIT / 2;
+  const start = Math.max(0, Math.floor((at - half / 2) / half) * half);
+  return Math.min(start, Math.max(0, rows.length - NODE_LIMIT));
+}
+
 export interface GraphNode {
   sequenceNo: number;
   x: number;
@@ -42,8 +50,9 @@ export const STRENGTH: readonly RunEdge["kind"][] = ["tool_call_id", "link", "hi
 const COLUMN = 64;
 const ROW = 58;
 
-export function layout(rows: readonly Node[]): { nodes: GraphNode[]; edges: GraphEdge[]; hidden: number } {
-  const shown = rows.slice(0, NODE_LIMIT);
+/** The rows from `start` on, as many as can be drawn. */
+export function layout(rows: readonly Node[], start = 0): { nodes: GraphNode[]; edges: GraphEdge[]; hidden: number } {
+  const shown = rows.slice(start, start + NODE_LIMIT);
   const present = new Set(shown.map((row) => row.step.sequence_no));
   const nodes = shown.map((row, index) => ({
     sequenceNo: row.step.sequence_no,
