@@ -27,6 +27,7 @@ FORMATS: Final = {
     "claude_code.jsonl": "claude-code",
     "codex.jsonl": "codex",
     "krabs_telemetry.jsonl": "krabs",
+    "kurral_oddities.jsonl": "kurral",
     "langfuse_batches.jsonl": "langfuse",
     "langfuse_observations.jsonl": "langfuse",
     "langsmith_batch.json": "langsmith",

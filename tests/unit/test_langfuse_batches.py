@@ -129,3 +129,20 @@ def test_the_same_step_is_the_same_event_and_another_one_is_not() -> None:
     other = StepFacts(id=UUID(int=10), no=1, type=StepType.TOOL, name="read", status=StepStatus.OK, label="live")
     assert events.step_event(step, RUN) == events.step_event(step, RUN)
     assert events.step_event(step, RUN).id != events.step_event(other, RUN).id != events.trace_event(RUN).id
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"name": "x"}, "an observation without an id (/batch/0/body/id)"),
+        ({"id": "o", "usage": {"input": "many"}}, "'many' is not a token count (/batch/0/body/usage)"),
+        ({"id": "o", "startTime": "noon"}, "'noon' is not a time (/batch/0/body)"),
+        (None, "an object was expected, not null (/batch/0/body)"),
+    ],
+)
+def test_a_bad_observation_keeps_only_its_own_file_out(body: Any, problem: str) -> None:
+    bad = json.dumps({"batch": [{"type": "span-create", "body": body}]}).encode()
+    good = json.dumps({"batch": [{"type": "span-create", "body": {"id": "g", "traceId": "t"}}]}).encode()
+    sources = [Source(name="bad", data=bad), Source(name="good", data=good)]
+    assert [run.external_id for run in langfuse.parse(sources)] == ["t"]
+    assert [[str(each) for each in source.skipped] for source in sources] == [[problem], []]

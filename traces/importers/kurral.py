@@ -150,11 +150,12 @@ def _agent(given: JSONObject, interactions: list[_Interaction], times: Span) -> 
     usage = usage_of({key: value for key, value in obj(given.get("token_usage")).items() if value}, "/token_usage")
     duration = given.get("duration_ms")
     failed = bool(given.get("error"))
+    asked: list[JSONValue] = [{"role": "user", "content": each.asked} for each in interactions if each.asked]
     return RecordedStep(
         key="session", type=StepType.AGENT, name=text(given.get("run_id")) or "session",
         status=StepStatus.ERROR if failed else StepStatus.OK, error=as_text(given["error"]) if failed else "",
         started_at=times.start, ended_at=times.end,
-        input={"messages": [{"role": "user", "content": each.asked} for each in interactions if each.asked]},
+        input={"messages": asked} if asked else None,
         output={"text": interactions[-1].answered} if interactions and interactions[-1].answered else None,
         tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached,
         cost_usd=cost_of(given.get("cost_usd")) or usage.cost_usd,
@@ -240,14 +241,15 @@ def _tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
     if not name:
         raise BadFile("a tool call without `tool_name`", where)
     times = span(first(call, "start_time", "timestamp"), call.get("end_time"), where)
-    failed = bool(call.get("error_flag")) or bool(first(call, "error_text", "error"))
+    said = first(call, "error_text", "error")
+    failed = bool(call.get("error_flag")) or bool(said)
     status = _STATUS.get(text(call.get("status")), StepStatus.OK)
     stubbed = call.get("stubbed_in_replay") is True
     key = _unique(text(call.get("id")) or "tool", seen)
     return RecordedStep(
         key=key, type=StepType.TOOL, name=name, tool_name=name, call_id=key, parent="session",
         status=StepStatus.ERROR if failed and status is StepStatus.OK else status,
-        error=as_text(first(call, "error_text", "error")) if failed else "",
+        error=as_text(said) if said else "error" if failed else "",
         started_at=times.start, ended_at=times.end or after(times.start, first(call, "latency_ms", "duration_ms")),
         input=arguments_of(first(call, "input", "inputs")), output=first(call, "output", "outputs"),
         label=Label.CACHED if stubbed else Label.LIVE, reason=Reason.CACHE_SIGNATURE if stubbed else None,
