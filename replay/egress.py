@@ -42,10 +42,11 @@ class EgressRefused(Exception):
 
 
 class Compressed(httpx2.DecodingError):
-    """An answer is compressed, which nobody asked for."""
+    """An answer is compressed, which nobody asked for; of `response` only status and headers are known."""
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, encoding: str, response: httpx2.Response) -> None:
         super().__init__(f"it is compressed ({encoding[:40]}), which was not asked for")
+        self.response = response
 
 
 class Endless(Exception):
@@ -243,11 +244,6 @@ class _GuardedAsyncBackend(httpcore2.AnyIOBackend):
         raise failure
 
 
-def _uncompressed(headers: httpx2.Headers) -> list[tuple[str, str]]:
-    about_the_body = {"content-encoding", "content-length", "transfer-encoding"}
-    return [(name, value) for name, value in headers.items() if name.lower() not in about_the_body]
-
-
 class _GuardedTransport(httpx2.HTTPTransport):
     """The ordinary transport over a connection pool that asks before it connects."""
 
@@ -264,18 +260,13 @@ class _GuardedTransport(httpx2.HTTPTransport):
         )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Nothing compressed is asked for, nor taken: a few bytes could become more than memory holds.
-
-        Of a refusal its status and headers count, and they are there without its words.
-        """
+        """Nothing compressed is asked for, nor taken: a few bytes could become more than memory holds."""
         request.headers["accept-encoding"] = "identity"
         response = super().handle_request(request)
-        if (encoding := response.headers.get("content-encoding", "").strip().lower()) in _IDENTITY:
-            return response
-        response.close()
-        if response.is_error:
-            return httpx2.Response(response.status_code, headers=_uncompressed(response.headers))
-        raise Compressed(encoding)
+        if (encoding := response.headers.get("content-encoding", "").strip().lower()) not in _IDENTITY:
+            response.close()
+            raise Compressed(encoding, response)
+        return response
 
 
 def client(destinations: Iterable[Destination], *, connect_s: float, read_s: float) -> httpx2.Client:

@@ -41,6 +41,8 @@ def classified(error: Exception, provider: Provider, key: str) -> ProviderError:
     for cause in _causes(error):
         if isinstance(cause, EgressRefused):
             return ProviderError(str(cause), code="egress_refused", retryable=False)
+        if isinstance(cause, Compressed) and cause.response.is_error:
+            return _of_status(cause, cause.response.status_code, provider, key)
         if isinstance(cause, Endless | Compressed):
             return garbage(provider, str(cause), retryable=False)
         if isinstance(cause, httpx2.TimeoutException):

@@ -87,8 +87,10 @@ def _answered(tool: Tool, response: httpx2.Response, data: bytes) -> ToolResult:
     status = response.status_code
     text = data.decode(response.encoding or "utf-8", errors="replace")
     if status in _RETRYABLE or status in _REFUSED or 300 <= status < 400:
+        # Who refuses credentials may repeat them.
+        said = "it refused the credentials" if status in _REFUSED else text[:_ANSWERED_DETAIL]
         raise ToolFailed(
-            f"{tool.name} answered {status}: {text[:_ANSWERED_DETAIL]}", code=_code(status),
+            f"{tool.name} answered {status}: {said}", code=_code(status),
             retryable=status in _RETRYABLE, may_have_run=status >= 500 or status == 408,
             retry_after_s=retry_after_s(response.headers) if status in _RETRYABLE else None, status=status,
         )  # fmt: skip
