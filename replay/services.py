@@ -78,19 +78,21 @@ def cancel(session_id: UUID) -> ReplaySession:
 
 
 def answer(session_id: UUID, given: OperatorAnswer) -> ReplaySession:
-    """Answer a waiting session's question, and let it go on."""
+    """Answer a waiting session's question, and let it go on; the same answer again changes nothing."""
+    step, said = str(given.sequence_no), given.model_dump(mode="json")
     with transaction.atomic():
         session = queries.find_session(session_id)
         question = session.question
+        if question is None and session.answers.get(step) == said:
+            return session
         if session.status != "awaiting_operator" or question is None:
             raise SessionConflict(f"session {session_id} is {session.status}: it waits for no answer")
         if question["sequence_no"] != given.sequence_no:
             raise SessionConflict(f"the question is about step {question['sequence_no']}", where="/sequence_no")
         if given.action == "run" and not question.get("may_run"):
             raise SessionConflict("this call does not run: answer it, or go on without", where="/action")
-        answers = {**session.answers, str(given.sequence_no): given.model_dump(mode="json")}
         released = ReplaySession.objects.filter(id=session_id, status="awaiting_operator").update(
-            status="pending", question=None, answers=answers, current=""
+            status="pending", question=None, answers={**session.answers, step: said}, current=""
         )
         if not released:
             raise SessionConflict(f"session {session_id} was answered already")

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from replay import preflight, providers, queries, runner, services, tasks, tool_services
 from replay.models import Attempt, ReplaySession, SessionMessage
-from replay.problems import ReplayRefused
+from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import OperatorAnswer, SessionView
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
 from tests.replay_runs import ORDERS, Asks, order_desk
@@ -291,7 +291,10 @@ def test_the_operator_is_asked_and_the_session_goes_on_with_the_answer(server: P
     assert view.status == "awaiting_operator"
     assert view.question is not None
     assert (view.question.sequence_no, view.question.arguments) == (6, {"to": "a@example.com"})
-    services.answer(view.id, OperatorAnswer(sequence_no=6, action="answer", output="sent"))
+    given = OperatorAnswer(sequence_no=6, action="answer", output="sent")
+    assert [services.answer(view.id, given).status for _ in range(2)] == ["pending", "pending"]
+    with pytest.raises(SessionConflict, match="waits for no answer"):
+        services.answer(view.id, OperatorAnswer(sequence_no=6, action="answer", output="lost"))
     runner.execute(view.id)
     view = queries.session_view(view.id)
     assert view.status == "completed_mixed"
