@@ -1,14 +1,12 @@
 """One process that is the whole product: `forkpoint serve`."""
 
 import fcntl
-import os
 import signal
 import socket
 import threading
 from collections.abc import Callable
 from typing import IO, Any
 
-import django
 import uvicorn
 from django.conf import settings
 from django.core.management import call_command
@@ -90,17 +88,11 @@ def _ignore(*_: Any) -> None:
     """uvicorn sends itself the signal again once it has stopped; we still have to leave cleanly."""
 
 
-def serve(*, host: str | None = None, port: int | None = None, load_demo: Callable[[], None] | None = None) -> None:
-    """Serve until SIGTERM or SIGINT; raises ServeError when that cannot begin.
+def serve(*, load_demo: Callable[[], None] | None) -> None:
+    """Serve as the settings say, until SIGTERM or SIGINT; raises ServeError when that cannot begin.
 
     `load_demo` runs beside the server, so that a first visitor does not wait for it.
     """
-    if host is not None:
-        os.environ["FORKPOINT_HOST"] = host
-    if port is not None:
-        os.environ["FORKPOINT_PORT"] = str(port)
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
-    django.setup()
     listener = _listen(settings.HOST, settings.PORT)
     with listener, _own_home():
         call_command("migrate", verbosity=0)

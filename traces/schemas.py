@@ -11,11 +11,12 @@ from traces.vocabulary import EdgeKind, Label, RunSource, RunStatus, StepStatus,
 
 
 class Schema(BaseModel):
-    """Base of every schema: no unknown fields, all fields present in answers."""
+    """Base of every schema: no unknown fields, all fields present in answers, and no payload in an error's words."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, json_schema_serialization_defaults_required=True
-    )
+        extra="forbid", frozen=True, allow_inf_nan=False, json_schema_serialization_defaults_required=True,
+        hide_input_in_errors=True,
+    )  # fmt: skip
 
 
 class LabelCounts(Schema):

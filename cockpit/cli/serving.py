@@ -20,7 +20,7 @@ def run(*, host: str | None, port: int | None, demo: bool) -> None:
     if demo:
         provider.start()
     try:
-        serve(host=host, port=port, load_demo=load if demo else None)
+        serve(load_demo=load if demo else None)
     except ServeError as error:
         raise Failure(str(error)) from error
     finally:
