@@ -118,7 +118,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
             ("probes", f"up to {plan['probes']}"),
             ("repeats", f"up to {plan['repeats']}" if plan["sampled"] else "none needed"),
             ("live calls", f"up to {plan['live_calls']}"),
-            ("cost", f"up to {output.money(plan['cost_usd'])}"),
+            ("cost", "unknown" if plan["cost_usd"] is None else f"up to {output.money(plan['cost_usd'])}"),
         ],
     )
     console.print()
