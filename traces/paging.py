@@ -28,7 +28,7 @@ def page_of(query: Mapping[str, str], *, most: int, usual: int | None = None, la
 
 
 def cut(rows: QuerySet[_Row], page: Page) -> tuple[list[_Row], int | None]:
-    """A page of rows, in the order in which they were made, and after what the next one begins; None: it is the last."""
+    """A page of rows in the order in which they were made, and after what the next begins; None: it is the last."""
     found: list[Any] = list(rows.filter(id__gt=page.after).order_by("id")[: page.limit + 1])
     return found[: page.limit], found[page.limit - 1].id if len(found) > page.limit else None
 
