@@ -6,7 +6,7 @@ seconds reads what comes after; so order, gaps, repeats and late joiners are one
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 from urllib.parse import parse_qs
@@ -18,6 +18,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.security.websocket import WebsocketDenier
 from django.conf import settings
 from django.db import Error as DatabaseError
+from django.db.models import QuerySet
 from django.http.request import split_domain_port, validate_host
 from pydantic import BaseModel
 
@@ -39,6 +40,12 @@ log = structlog.get_logger("cockpit.live")
 CATCH_UP_S = 5.0
 # A burst of wake-ups becomes one read.
 PAUSE_S = 0.02
+# Of what has numbered changes: where it is, and what changed after a number.
+_NUMBERED: dict[str, tuple[QuerySet[Any], Callable[[UUID, int], Sequence[Any]]]] = {
+    "replay": (ReplaySession.objects.all(), replays.messages_after),
+    "experiment": (Experiment.objects.all(), experiments.messages_after),
+    "bisection": (Bisection.objects.all(), bisections.changed_after),
+}
 BAD_REQUEST, NO_ACCESS, NOT_FOUND, SERVER_ERROR, TRY_LATER = 4400, 4401, 4404, 1011, 1013
 
 
@@ -53,55 +60,20 @@ class Feed(Protocol):
         """What has not been sent yet."""
 
 
-class ReplayFeed:
-    """The messages of one replay session, from a table with a sequence of its own."""
+class NumberedFeed:
+    """What changed in one thing, whose changes have numbers of their own."""
 
-    def __init__(self, session: UUID, after: int) -> None:
-        self.group = f"replay.{session}"
-        self._session = session
+    def __init__(self, name: str, id: UUID, after: int) -> None:
+        self.group = f"{name}.{id}"
+        self._rows, self._after = _NUMBERED[name]
+        self._id = id
         self._sent = after
 
     def exists(self) -> bool:
-        return ReplaySession.objects.filter(id=self._session).exists()
+        return self._rows.filter(id=self._id).exists()
 
     def read(self, *, woken: bool) -> Sequence[BaseModel]:
-        messages = replays.messages_after(self._session, self._sent)
-        if messages:
-            self._sent = messages[-1].seq
-        return messages
-
-
-class ExperimentFeed:
-    """The rows of an experiment as they change, and its sums; each change has a number of its own."""
-
-    def __init__(self, experiment: UUID, after: int) -> None:
-        self.group = f"experiment.{experiment}"
-        self._experiment = experiment
-        self._sent = after
-
-    def exists(self) -> bool:
-        return Experiment.objects.filter(id=self._experiment).exists()
-
-    def read(self, *, woken: bool) -> Sequence[BaseModel]:
-        messages = experiments.messages_after(self._experiment, self._sent)
-        if messages:
-            self._sent = messages[-1].seq
-        return messages
-
-
-class BisectionFeed:
-    """A bisection as it is, after each of its changes."""
-
-    def __init__(self, bisection: UUID, after: int) -> None:
-        self.group = f"bisection.{bisection}"
-        self._bisection = bisection
-        self._sent = after
-
-    def exists(self) -> bool:
-        return Bisection.objects.filter(id=self._bisection).exists()
-
-    def read(self, *, woken: bool) -> Sequence[BaseModel]:
-        messages = bisections.changed_after(self._bisection, self._sent)
+        messages = self._after(self._id, self._sent)
         if messages:
             self._sent = messages[-1].seq
         return messages
@@ -157,19 +129,15 @@ def feed_for(query: str) -> Feed:
     """The feed that a query string names; raises ValueError saying what is wrong with it."""
     values = {key: items[-1] for key, items in parse_qs(query).items()}
     after = _number(values.pop("after", "0"))
-    match values:
-        case {"replay": session, **rest} if not rest:
-            return ReplayFeed(_id("replay", session), after)
-        case {"experiment": experiment, **rest} if not rest:
-            return ExperimentFeed(_id("experiment", experiment), after)
-        case {"bisection": bisection, **rest} if not rest:
-            return BisectionFeed(_id("bisection", bisection), after)
-        case {"run": run, **rest} if not rest:
-            return RunFeed(_id("run", run))
-        case {"diff": diff, **rest} if not rest:
-            return DiffFeed(_id("diff", diff))
-        case {"runs": _, **rest} if not rest:
+    match list(values.items()):
+        case [("runs", _)]:
             return RunFeed(None)
+        case [("run", run)]:
+            return RunFeed(_id("run", run))
+        case [("diff", diff)]:
+            return DiffFeed(_id("diff", diff))
+        case [(name, text)] if name in _NUMBERED:
+            return NumberedFeed(name, _id(name, text), after)
     raise ValueError("name one of run=, replay=, experiment=, bisection=, diff= or runs=1")
 
 
