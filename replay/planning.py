@@ -234,7 +234,7 @@ def _warnings(
     found = []
     simulates = policy.fallback == "simulate"
     placeholders = [step.sequence_no for step in steps if simulates and step.reason == Reason.POLICY_FALLBACK]
-    blocked = [step.sequence_no for step in steps if step.action == "blocked" and step.label is None]
+    blocked = (event.call for event in events if isinstance(event, Resolved) and event.answer.label is None)
     if costs:
         found.append("Live answers may ask for other calls than recorded; later steps are planned as recorded.")
     if None in costs:
@@ -246,8 +246,10 @@ def _warnings(
     if placeholders:
         gets, them = ("gets a placeholder", "it") if len(placeholders) == 1 else ("get placeholders", "them")
         found.append(sentence(f"{numbered(placeholders)} {gets}, because nothing can answer {them}."))
-    if blocked:
-        found.append(f"The replay will fail at step {blocked[0]}: nothing can answer it, and the policy says fail.")
+    if (failing := next(blocked, None)) is not None:
+        number = failing.no if failing.node is None else failing.node.no
+        beyond = ", which the recording does not have" if failing.node is None else ""
+        found.append(f"The replay will fail at step {number}{beyond}: nothing can answer it, and the policy says fail.")
     live = [step for step in steps if step.action == "live"]
     cost = None if None in costs else sum(each or 0.0 for each in costs)
     return [*found, *conflicts.budget_warnings(policy, live, cost, steps=count)]

@@ -45,14 +45,17 @@ class Resolvers:
 
     def resolve_tool(
         self, call: Call, repeated: Callable[[Call], Node | None], similar: Callable[[Call], Match[Node] | None],
-        anew: Resolver,
+        anew: Resolver, *, from_others: bool,
     ) -> Answer:  # fmt: skip
-        """The answer to a tool call that no unused recording has: a repetition, a cached one, or by policy."""
+        """The answer to a tool call that no unused recording has: a repetition, a cached one, or by policy.
+
+        `from_others`: one that other calls were given may stand for it.
+        """
         recorded: tuple[Resolver, ...] = (
             lambda asked: self._repeated(repeated(asked)),
-            self._cached,
+            *((self._cached,) if from_others else ()),
             lambda asked: self._similar(similar(asked)),
-            self._elsewhere,
+            *((self._elsewhere,) if from_others else ()),
         )
         chain: tuple[Resolver, ...] = (
             *((self._live, *recorded) if self.policy.order == "reexecute" else (*recorded, self._live)),

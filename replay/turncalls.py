@@ -1,6 +1,6 @@
 """The calls of a loop that is followed: which recorded one answers which, and how results are handed over. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from replay import wording
@@ -9,7 +9,7 @@ from replay.control import ReplayControl, ToolSpec
 from replay.edits import NO_EDITS
 from replay.graph import Node
 from replay.loops import Loop
-from replay.matching import Match, RecordedCalls
+from replay.matching import Match, RecordedCalls, exact_key
 from replay.rebuild import calls_of, rendered, tool_content
 from replay.subagents import called_anew
 from replay.telling import of_this_turn
@@ -41,6 +41,7 @@ class TurnCalls:
         self._later = [node for node in loop.calls if node.no > start.no]
         self._paired: set[int] = set()  # recorded calls in whose place another one was told
         self._used: set[int] = set()
+        self._made: set[str] = set()  # calls by name and arguments, in whatever turn
         self._reserved: set[Node] = set()  # those that answer another call of the same turn
         self._messages: dict[str, tuple[int, JSONObject]] = {}  # by call id: the recorded result and its place
         self._learn(start)
@@ -108,12 +109,15 @@ class TurnCalls:
                 return None
             return None if place is None else self._walk.subagents.answer(called_anew(asked, place))
 
-        return self._walk.resolvers.resolve_tool(call, self._repeated, self._similar, anew)
+        kept = self._is_made(call) and spec is not None and not spec.idempotent
+        return self._walk.resolvers.resolve_tool(call, self._repeated, self._similar, anew, from_others=not kept)
 
     def came(self, call: Call, answer: Answer) -> None:
         """Remember how a call ended, for calls that repeat it."""
         status = StepStatus.DENIED if answer.reason in _NOT_MADE else answer.status
         self._outcome(call.called, call.input, status, call.no)
+        if status is not StepStatus.DENIED:
+            self._made.add(self._key(call.called, call.input))
 
     def in_its_place(self, call: Call, at: Node) -> Node | None:
         """The first unused recorded call of the same tool before the next recorded model step."""
@@ -163,7 +167,10 @@ class TurnCalls:
         return self._messages.get(self._call_id(node), (0, {}))[0]
 
     def _learn(self, start: Node) -> None:
-        for node in self._of_this_turn(start):
+        calls = [*self._earlier(), *(call for call in self._loop.calls if call.no < start.no)]
+        for node in calls:
+            self._remember(node)
+        for node in self._of_this_turn(start, calls):
             if node.type is StepType.TOOL or self._walk.answerers.of(node) is not None:
                 number = self._walk.numbers.get(node.no, node.no)
                 self._outcome(*self._asked(node), self._became(node), number)
@@ -182,20 +189,27 @@ class TurnCalls:
         changed = StepStatus.OK if node.no in self._walk.changes else node.status
         return self._walk.statuses.get(node.no, changed)
 
-    def _of_this_turn(self, start: Node) -> list[Node]:
-        """The recorded calls between what somebody said last and `start`, but for those that are gone."""
+    def _remember(self, node: Node) -> None:
+        """A recorded call from before: what it was answered with, as long as that holds, an idempotent tool repeats."""
+        if node.type is not StepType.TOOL or node.no in self._walk.gone:
+            return
+        self._made.add(self._key(*self._asked(node)))
+        if node.no >= self._walk.graph.fork and node.no not in self._walk.changes:
+            self._recorded.add(node, *self._asked(node))
+            self.use(node)
+
+    def _of_this_turn(self, start: Node, calls: Iterable[Node]) -> list[Node]:
+        """Of the recorded calls those between what somebody said last and `start`, but for those that are gone."""
         turn = of_this_turn(_list(self._walk.recorded_input(start).get("messages")))
         answers = [message for message in turn if isinstance(message, dict) and message.get("role") == "assistant"]
         models = [model.no for model in self._loop.models if model.no < start.no]
-        since, earlier = start.no, list[Node]()  # as where it begins with `start`
-        if len(answers) > len(models):  # it began before the fork
-            ids = {str(call.get("id")) for answer in answers for call in calls_of(answer)}
-            since = 0
-            earlier = [node for node in self._earlier() if not node.call_id or node.call_id in ids]
-        elif answers:
-            since = models[-len(answers)]
-        later = [call for call in self._loop.calls if since <= call.no < start.no and call.no not in self._walk.gone]
-        return [*earlier, *later]
+        made = [call for call in calls if call.no not in self._walk.gone]
+        if len(answers) <= len(models):
+            since = models[-len(answers)] if answers else start.no
+            return [call for call in made if call.no >= since]
+        # It began before the fork: of what lies there the ids tell.
+        ids = {"", *(str(call.get("id")) for answer in answers for call in calls_of(answer))}
+        return [call for call in made if call.no >= self._walk.graph.fork or call.call_id in ids]
 
     def _earlier(self) -> list[Node]:
         """The calls of this loop from before the fork, its closed containers around them."""
@@ -233,6 +247,12 @@ class TurnCalls:
                 said = schema.get("idempotent", hints.get("idempotentHint") if isinstance(hints, dict) else None)
                 return ToolSpec(name=tool, idempotent=said) if isinstance(said, bool) else None
         return None
+
+    def _key(self, tool: str, arguments: JSONValue) -> str:
+        return exact_key(tool, self._recorded.reduced(tool, arguments))
+
+    def _is_made(self, call: Call) -> bool:
+        return self._key(call.called, call.input) in self._made
 
     def _repeated(self, call: Call) -> Node | None:
         """An idempotent tool would answer a call that used up its recordings as it did last."""

@@ -1,15 +1,19 @@
 """What counts as a call made again: within one turn, and only one that took place and succeeded."""
 
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from uuid import UUID
 
 import pytest
 
-from replay.world import Resolved
+from replay.policy import Policy
+from replay.walk import Walk
+from replay.world import Hit, Resolved
 from tests.replay_runs import ORDERS, POLICY, Asks, Says, Turn, order_desk
-from tests.unit.test_replay_walk import replay
+from tests.unit.test_replay_walk import MemoryWorld, replay
 from traces.json_types import JSONValue
 from traces.recording import RecordedRun
-from traces.vocabulary import StepType
+from traces.vocabulary import StepStatus, StepType
 
 LOOK_UP = Asks("get_order", {"order_id": "A-1"}, ORDERS["A-1"])
 SEARCH = Asks("search_policy", {"query": "what happens with lost parcels"}, POLICY)
@@ -38,10 +42,10 @@ def asking(step: int, *asked: Asks) -> JSONValue:
     return {"match": {"step": step}, "output": {"content": None, "tool_calls": called}}
 
 
-@pytest.mark.parametrize("fork", [1, 5])
-def test_a_call_of_an_earlier_turn_is_made_again(fork: int) -> None:
+@pytest.mark.parametrize(("fork", "reason"), [(1, "source_output_reused"), (5, "side_effect_blocked")])
+def test_a_call_of_an_earlier_turn_is_made_again(fork: int, reason: str) -> None:
     run = talk(("Where is it?", (LOOK_UP, LOST)), (AGAIN, (SEARCH, REFUND)))
-    assert outcomes(run, asking(5, LOOK_UP), fork=fork) == ["get_order ok side_effect_blocked"]
+    assert outcomes(run, asking(5, LOOK_UP), fork=fork) == [f"get_order ok {reason}"]
 
 
 @pytest.mark.parametrize("fork", [1, 3, 5, 7])
@@ -69,3 +73,32 @@ def test_a_call_that_nothing_answered_did_not_succeed() -> None:
     run = talk(("Where is it?", (LOOK_UP, LOST)))
     other = Asks("get_order", {"order_id": "A-2"}, None)
     assert outcomes(run, asking(2, other, other)) == ["get_order ok side_effect_blocked"] * 2
+
+
+@dataclass
+class Remembers(MemoryWorld):
+    """A world in which another run made every call."""
+
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+        return Hit(output_ref="", output="sent", status=StepStatus.OK, where={})
+
+
+@pytest.mark.parametrize(("to", "reason"), [("ada", "side_effect_blocked"), ("bob", "cache_hit_signature_match")])
+def test_what_was_done_once_does_not_stand_for_doing_it_twice(to: str, reason: str) -> None:
+    run = talk(("Tell Ada.", (Asks("send_email", {"to": "ada"}, "sent"), LOST)))
+    declared: JSONValue = [{"name": "send_email", "idempotent": False}]
+    steps = [replace(step, input={**step.input, "tools": declared}) if step.type is StepType.MODEL
+             and isinstance(step.input, dict) else step for step in run.steps]  # fmt: skip
+    fork = replay(asking(4, Asks("send_email", {"to": to}, None)), run=replace(run, steps=tuple(steps)))
+    walk = Walk(fork.graph, fork.profile, fork.policy, Remembers(payloads=fork.payloads))
+    found = [event for event in walk.run() if isinstance(event, Resolved) and event.call.type is StepType.TOOL]
+    assert [event.answer.reason for event in found] == [reason]
+
+
+def test_the_plan_says_where_a_call_that_was_not_recorded_ends_the_replay() -> None:
+    run = talk(("Where is it?", (LOOK_UP, LOST)))
+    fork = replay(asking(4, LOOK_UP), run=run, policy=Policy(allow=[], fallback="fail"))
+    assert fork.plan().warnings[-1] == (
+        "The replay will fail at step 6, which the recording does not have: "
+        "nothing can answer it, and the policy says fail."
+    )
