@@ -17,7 +17,7 @@ from replay.bisecting import progress, services
 from replay.models import Bisection, BisectionProbe
 from tests.provider_server import Exchange, openai_chunk, provider_server
 from tests.replay_runs import Says, order_desk
-from traces.services import record
+from traces.services import open_run, record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIMIT_S = 60
@@ -225,6 +225,13 @@ def test_what_cannot_be_bisected_is_refused_with_its_place(
     plan = post(client, "/bisections/preview", {**body, "run": run}).json()
     assert [refusal["where"] for refusal in plan["refusals"]] == [where]
     assert not Bisection.objects.exists()
+
+
+def test_of_a_run_that_is_still_recorded_nothing_else_is_said(client: Client) -> None:
+    still = open_run(name="open", app="desk", source_run=None)
+    body = {"run": str(still.id), "checks": [{"kind": "regex", "pattern": ".*"}]}
+    plan = post(client, "/bisections/preview", body).json()
+    assert [(refusal["code"], refusal["where"]) for refusal in plan["refusals"]] == [("source_not_sealed", "/run")]
 
 
 def test_a_probe_that_nobody_answered_says_nothing(

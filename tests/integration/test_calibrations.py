@@ -9,7 +9,7 @@ from replay import preflight, queries, runner, services, tasks
 from tests.replay_runs import Asks, Says, order_desk
 from traces import ignore_lists
 from traces.models import Run, Step
-from traces.services import record
+from traces.services import open_run, record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ONE, TWO, THREE = (f"{n}b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e" for n in range(3))
@@ -54,6 +54,12 @@ def test_what_differs_without_meaning_is_proposed_with_its_evidence(client: Clie
     assert ("model", "/messages/*/tool_calls/*/arguments/request_id") in pointers
     assert {pair["base"] for pair in found["unified"]} == {4, 5}
     assert client.get(f"/api/v1/calibrations/{found['id']}").json() == found
+
+
+def test_a_run_that_is_still_recorded_is_refused(client: Client) -> None:
+    still = open_run(name="open", app="desk", source_run=None)
+    answer = post(client, "/calibrations", {"base": str(desk("a", ONE).id), "candidate": str(still.id)})
+    assert (answer.json()["code"], answer.json()["where"]) == ("source_not_sealed", "/candidate")
 
 
 def test_what_was_not_looked_at_is_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from traces.importers import langfuse as importer
 from traces.importers.source import Source
 from traces.models import Run
 from traces.recording import RecordedRun, RecordedStep
-from traces.services import record
+from traces.services import open_run, record
 from traces.vocabulary import StepStatus, StepType
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -262,6 +262,9 @@ def test_over_rest(langfuse: LangfuseServer, client: Client, settings: Settings)
     assert listed["exports"][0]["url"] == f"{langfuse.base_url}/trace/{run.id.hex}"
     target = client.get("/api/v1/hooks").json()["targets"][0]
     assert (target["kind"], target["sent"]) == ("langfuse", run.step_count + 1)
+    still = open_run(name="open", app="desk", source_run=None)
+    early = client.post(f"/api/v1/runs/{still.id}/exports/langfuse", {}, content_type="application/json")
+    assert (early.status_code, early.json()["code"]) == (409, "conflict")
     settings.TELEMETRY = {}
     refused = client.post(f"/api/v1/runs/{run.id}/exports/langfuse", {}, content_type="application/json")
     assert (refused.status_code, refused.json()["code"]) == (422, "validation_error")
