@@ -26,7 +26,7 @@ from replay.subagents import RAN, SubAgents
 from replay.wording import UNFOLLOWED
 from replay.world import Answer, Call, Diverged, Event, Gone, Kept, Resolved, World
 from traces.canonical import digest
-from traces.ignoring import NOTHING, Ignoring
+from traces.ignoring import NOTHING, Ignoring, Known
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import Splitter
 from traces.signatures import call_of, differing_fields, signature
@@ -56,6 +56,7 @@ class Walk:
         self.loops = turns.Loops(self)
         self.histories = Histories(world)
         self.splitter = Splitter()  # knows each message of a conversation once
+        self.reductions = Known()  # and what the ignore list leaves of it
         self.changes: dict[int, Change] = {}
         self.labels: dict[int, tuple[Label, Reason]] = {}
         self.statuses: dict[int, StepStatus] = {}
@@ -330,12 +331,12 @@ class Walk:
         """The signature of a call under the app's ignore list; empty where that says nothing of such calls."""
         return self.ignoring.signature(
             type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name,
-            digest_of=self.splitter.digest,
+            digest_of=self.splitter.digest, known=self.reductions,
         )  # fmt: skip
 
     def _compared(self, node: Node, input: JSONValue) -> JSONValue:
         """What of a call's input is compared: all but what the app's ignore list leaves out."""
-        return self.ignoring.reduced(node.type, node.called, input)
+        return self.ignoring.reduced(node.type, node.called, input, self.reductions)
 
     def _numbered(self, node: Node) -> int:
         number = self.number()

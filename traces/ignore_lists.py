@@ -13,12 +13,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
 from traces import store, tool_calls
-from traces.ignoring import SIGNED, IgnoreRule, Ignoring
+from traces.ignoring import SIGNED, IgnoreRule, Ignoring, Known
 from traces.models import IgnoreList, ReducedSignature, Run, Step
-from traces.parts import MissingPart
+from traces.parts import Splitter
 from traces.problems import NotFound
 
 _BATCH: Final = 500
+_TYPES: Final = {str(type): type for type in SIGNED}
 _OVERLAP: Final = timedelta(minutes=5)  # a run's time of sealing is earlier than its commit
 _COLUMNS: Final = ("signature", "type", "name", "tool_name", "provider", "model", "input_ref")
 
@@ -144,19 +145,16 @@ def _batches(rows: QuerySet[Step, tuple[Any, ...]]) -> Iterator[Sequence[tuple[A
 
 
 def _sign(row: IgnoreList, ignoring: Ignoring, steps: Sequence[tuple[Any, ...]]) -> int:
-    made = [made for step in steps if (made := _signed(row, ignoring, step)) is not None]
+    touched = [step for step in steps if ignoring.touches(_TYPES[step[1]], step[3] or step[2])]
+    inputs = store.available([step[-1] for step in touched])
+    splitter, known = Splitter(), Known()  # most messages are in many calls
+    made = []
+    for plain, type, name, tool_name, provider, model, input_ref in touched:
+        if input_ref in inputs:  # else it cannot answer another call either
+            reduced = ignoring.signature(
+                type=_TYPES[type], name=name, input=inputs[input_ref], provider=provider, model=model,
+                tool_name=tool_name, digest_of=splitter.digest, known=known,
+            )  # fmt: skip
+            made.append(ReducedSignature(ignore_list=row, signature=plain, reduced=reduced))
     ReducedSignature.objects.bulk_create(made, ignore_conflicts=True)
     return len(made)
-
-
-def _signed(row: IgnoreList, ignoring: Ignoring, step: tuple[Any, ...]) -> ReducedSignature | None:
-    plain, type, name, tool_name, provider, model, input_ref = step
-    kind = next(each for each in SIGNED if each == type)
-    if not ignoring.touches(kind, tool_name or name):
-        return None
-    try:
-        input = store.payload(input_ref)
-    except MissingPart:
-        return None  # it cannot answer another call either
-    found = ignoring.signature(type=kind, name=name, input=input, provider=provider, model=model, tool_name=tool_name)
-    return ReducedSignature(ignore_list=row, signature=plain, reduced=found)

@@ -23,6 +23,8 @@ from traces.volatile import Kind, mask
 SIGNED: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT)
 _MARK: Final = "~"
 Path = tuple[str, ...]
+# Entries of lists that were reduced, each with what became of it: calls of one conversation share their messages.
+Known = dict[tuple[int, Path, Kind | None], tuple[JSONValue, JSONValue]]
 
 
 class IgnoreRule(Schema):
@@ -67,22 +69,25 @@ class Ignoring:
         """The rules for steps of a type and name."""
         return _touching(self.rules, str(type), called)
 
-    def reduced(self, type: StepType, called: str, input: JSONValue) -> JSONValue:
-        """A step's input without what is ignored; the input itself is left as it is."""
+    def reduced(self, type: StepType, called: str, input: JSONValue, known: Known | None = None) -> JSONValue:
+        """A step's input without what is ignored; the input itself is left as it is.
+
+        What is `known` is not reduced again: of many calls, equal entries stay one object.
+        """
         for rule in self.touches(type, called):
-            input = without(input, rule.path, rule.within)
+            input = without(input, rule.path, rule.within, known)
         return input
 
     def signature(
         self, *, type: StepType, name: str, input: JSONValue, provider: str = "", model: str = "", tool_name: str = "",
-        digest_of: Callable[[JSONValue], str] | None = None,
+        digest_of: Callable[[JSONValue], str] | None = None, known: Known | None = None,
     ) -> str:  # fmt: skip
         """The signature of a call under this list; empty where no rule is for such calls."""
         if not self.touches(type, tool_name or name):
             return ""
         plain = signature(
-            type=type, name=name, input=self.reduced(type, tool_name or name, input), provider=provider, model=model,
-            tool_name=tool_name, digest_of=digest_of,
+            type=type, name=name, input=self.reduced(type, tool_name or name, input, known), provider=provider,
+            model=model, tool_name=tool_name, digest_of=digest_of,
         )  # fmt: skip
         return f"{VERSION}{_MARK}{self.digest[:12]}:{plain.rpartition(':')[2]}"
 
@@ -95,16 +100,16 @@ def is_reduced(signed: str) -> bool:
     return _MARK in signed
 
 
-def without(value: JSONValue, path: Path, within: Kind | None) -> JSONValue:
+def without(value: JSONValue, path: Path, within: Kind | None, known: Known | None = None) -> JSONValue:
     """A copy of `value` without the fields at `path`, or with their times or ids masked."""
     if not path:
         return _masked(value, within)
     head, rest = path[0], path[1:]
     if isinstance(value, dict):
-        return _without_keys(value, [key for key in value if head in {"*", key}], rest, within)
+        return _without_keys(value, [key for key in value if head in {"*", key}], rest, within, known)
     if isinstance(value, list):
         places = {index for index in range(len(value)) if head in {"*", str(index)}}
-        return [without(item, rest, within) if at in places else item for at, item in enumerate(value)]
+        return [_entry(item, rest, within, known) if at in places else item for at, item in enumerate(value)]
     return value
 
 
@@ -112,10 +117,21 @@ def pointer(path: Iterable[str]) -> str:
     return "".join(f"/{part if part == '*' else escape_pointer(part)}" for part in path)
 
 
-def _without_keys(value: JSONObject, keys: list[str], rest: Path, within: Kind | None) -> JSONObject:
+def _entry(item: JSONValue, path: Path, within: Kind | None, known: Known | None) -> JSONValue:
+    if known is None or not isinstance(item, dict | list):
+        return without(item, path, within)
+    key = (id(item), path, within)
+    if key not in known:
+        known[key] = item, without(item, path, within, known)  # the item is kept, lest its id be given to another
+    return known[key][1]
+
+
+def _without_keys(
+    value: JSONObject, keys: list[str], rest: Path, within: Kind | None, known: Known | None
+) -> JSONObject:  # fmt: skip
     if not rest and within is None:
         return {key: item for key, item in value.items() if key not in keys}
-    return {key: without(item, rest, within) if key in keys else item for key, item in value.items()}
+    return {key: without(item, rest, within, known) if key in keys else item for key, item in value.items()}
 
 
 def _masked(value: JSONValue, within: Kind | None) -> JSONValue:

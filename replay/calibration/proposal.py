@@ -13,8 +13,9 @@ from typing import Final
 
 from replay.calibration.schemas import Collision, Difference, Example, Proposal, UnifiedPair
 from traces.canonical import digest
-from traces.ignoring import IgnoreRule, Ignoring, Path, pointer
+from traces.ignoring import NOTHING, IgnoreRule, Ignoring, Known, Path, pointer
 from traces.json_types import JSONValue
+from traces.parts import Splitter
 from traces.signatures import signature
 from traces.vocabulary import StepType
 from traces.volatile import kind_of, masking
@@ -46,10 +47,20 @@ class Made:
     def called(self) -> str:
         return self.tool_name or self.name
 
-    def signed(self, ignoring: Ignoring) -> str:
-        values = {"type": self.type, "name": self.name, "provider": self.provider, "model": self.model}
-        reduced = ignoring.reduced(self.type, self.called, self.input)
-        return signature(**values, tool_name=self.tool_name, input=reduced)  # type: ignore[arg-type]  # texts and a type
+    def signed(self, ignoring: Ignoring, shared: "Shared") -> str:
+        return signature(
+            type=self.type, name=self.name, provider=self.provider, model=self.model, tool_name=self.tool_name,
+            input=ignoring.reduced(self.type, self.called, self.input, shared.known),
+            digest_of=shared.splitter.digest,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """What calls of one conversation have in common, so that each message is looked at once."""
+
+    splitter: Splitter = field(default_factory=Splitter)
+    known: Known = field(default_factory=Known)
 
 
 @dataclass
@@ -83,8 +94,12 @@ def propose(pairs: Sequence[tuple[Made, Made]]) -> Outcome:
                 left.setdefault((difference.name, difference.pointer, difference.example), difference)
                 continue
             _add(found.setdefault(rule, _Found(rule=rule, kind=kind)), at, before, after)
-    whole = Ignoring(rules=tuple(found))
-    equal = {at for at, (base, candidate) in enumerate(pairs) if base.signed(whole) == candidate.signed(whole)}
+    whole, shared = Ignoring(rules=tuple(found)), Shared()
+    equal = {
+        at
+        for at, (base, candidate) in enumerate(pairs)
+        if base.signed(whole, shared) == candidate.signed(whole, shared)
+    }
     proposals = [_proposal(each, pairs, equal) for each in found.values()]
     proposals.sort(key=lambda each: (not each.recommended, -each.pairs, each.rule.said))
     return Outcome(proposals=proposals, unified=_unified(pairs, equal), left=list(left.values())[:_LISTED])
@@ -92,23 +107,23 @@ def propose(pairs: Sequence[tuple[Made, Made]]) -> Outcome:
 
 def with_collisions(proposals: Iterable[Proposal], calls: Sequence[Made]) -> list[Proposal]:
     """The proposals with the different calls that each would make one."""
-    checked = []
+    checked, shared = [], Shared()
     for each in proposals:
-        found = list(collisions(Ignoring(rules=(each.rule,)), calls))
+        found = list(collisions(Ignoring(rules=(each.rule,)), calls, shared))
         kept = each.model_copy(update={"collisions": found[:_LISTED], "recommended": each.recommended and not found})
         checked.append(kept)
     return sorted(checked, key=lambda each: (not each.recommended, -each.pairs, each.rule.said))
 
 
-def collisions(ignoring: Ignoring, calls: Sequence[Made]) -> Iterator[Collision]:
+def collisions(ignoring: Ignoring, calls: Sequence[Made], shared: Shared) -> Iterator[Collision]:
     """Calls of one recording that differ and were answered differently, and would have one signature."""
     groups: dict[tuple[str, str], list[Made]] = defaultdict(list)
     for call in calls:
         if ignoring.touches(call.type, call.called):
-            groups[call.side, call.signed(ignoring)].append(call)
+            groups[call.side, call.signed(ignoring, shared)].append(call)
     for (side, _), group in groups.items():
-        plain = {call.signed(Ignoring()) for call in group}
-        if len(plain) > 1 and len({call.answer for call in group}) > 1:
+        differ = len(group) > 1 and len({call.signed(NOTHING, shared) for call in group}) > 1
+        if differ and len({call.answer for call in group}) > 1:
             numbers = [call.no for call in group][:_LISTED]
             yield Collision(side=side, type=group[0].type, name=group[0].called, steps=numbers)
 

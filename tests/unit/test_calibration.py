@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.calibration.proposal import Made, collisions, differences, propose, with_collisions
+from replay.calibration.proposal import Made, Shared, collisions, differences, propose, with_collisions
 from traces.canonical import digest
 from traces.ignoring import NOTHING, IgnoreRule, Ignoring, without
 from traces.json_types import JSONValue
@@ -142,16 +142,19 @@ def test_accepted_proposals_unify_exactly_what_they_say(inputs: list[dict[str, J
     pairs = [pair(one, other, no) for no, (one, other) in enumerate(zip(inputs, reversed(inputs), strict=True), 1)]
     outcome = propose(pairs)
     ignoring = Ignoring(rules=tuple(each.rule for each in outcome.proposals), version=1)
-    equal = [base.no for base, candidate in pairs if base.signed(ignoring) == candidate.signed(ignoring)]
+    shared = Shared()
+    equal = [
+        base.no for base, candidate in pairs if base.signed(ignoring, shared) == candidate.signed(ignoring, shared)
+    ]
     assert [each.base for each in outcome.unified] == equal
 
 
 @given(st.lists(st.tuples(st.sampled_from([UUID, OTHER, "x"]), st.sampled_from("ab")), max_size=6))
 def test_without_a_collision_equal_signatures_mean_equal_answers(made: list[tuple[str, str]]) -> None:
     calls = [call({"id": value}, no=no, answer=answer) for no, (value, answer) in enumerate(made)]
-    ignoring = Ignoring(rules=(IgnoreRule(type="tool", pointer="/id"),))
-    several = len({one.signed(NOTHING) for one in calls}) > 1 and len({one.answer for one in calls}) > 1
-    assert bool(list(collisions(ignoring, calls))) is several
+    ignoring, shared = Ignoring(rules=(IgnoreRule(type="tool", pointer="/id"),)), Shared()
+    several = len({one.signed(NOTHING, shared) for one in calls}) > 1 and len({one.answer for one in calls}) > 1
+    assert bool(list(collisions(ignoring, calls, shared))) is several
 
 
 def test_a_label_under_a_list_says_what_it_left_out() -> None:
