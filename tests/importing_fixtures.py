@@ -24,8 +24,10 @@ EXPECTED: Final = Path(__file__).parent / "fixtures" / "imported"
 FORMATS: Final = {
     "anthropic_messages.json": "chat",
     "atif.json": "atif",
+    "atif_calls.json": "atif",
     "claude_code.jsonl": "claude-code",
     "codex.jsonl": "codex",
+    "codex_calls.jsonl": "codex",
     "krabs_telemetry.jsonl": "krabs",
     "kurral_oddities.jsonl": "kurral",
     "langfuse_batches.jsonl": "langfuse",

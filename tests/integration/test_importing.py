@@ -42,12 +42,12 @@ def test_every_example_imports_and_a_second_time_changes_nothing() -> None:
     names = sorted(name for name in fixtures.FORMATS if name != "langsmith_batch.json")
     first = import_named(*names)
     assert first.skipped == []
-    assert len(first.runs) == 32
+    assert len(first.runs) == 34
     assert all(run.created for run in first.runs)
     artifacts = Artifact.objects.count()
     again = import_named(*names)
     assert [(run.id, run.created) for run in again.runs] == [(run.id, False) for run in first.runs]
-    assert (Run.objects.count(), Artifact.objects.count()) == (32, artifacts)
+    assert (Run.objects.count(), Artifact.objects.count()) == (34, artifacts)
 
 
 def test_what_a_step_said_is_read_back_as_it_was() -> None:

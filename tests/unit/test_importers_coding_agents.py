@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import importing_fixtures as fixtures
-from traces.importers import registry
+from traces.importers import claude_tree, registry
 from traces.importers.claude_tree import Line, branches
 from traces.importers.source import Source
 from traces.json_types import JSONValue
@@ -80,6 +80,7 @@ def test_calls_made_at_once_hang_their_results_at_their_own_lines() -> None:
         line("a.2", "a.1", "assistant", [USES[1]]),
         line("r1", "a.1", said=[GIVES[0]]),
         line("r2", "a.2", said=[GIVES[1]]),
+        line("r3", "a.1", said=[{**GIVES[0], "content": "said again"}]),
         line("b", "r1", "assistant", says("Two books.")),
     ]
     (run,) = read("claude-code", lines)
@@ -126,7 +127,7 @@ def test_a_sub_agent_in_a_file_of_its_own_is_a_run_beside_its_session() -> None:
 def test_every_answer_is_on_a_branch_and_on_each_once(drawn: list[tuple[int, str]]) -> None:
     lines = []
     for at, (above, type) in enumerate(drawn):
-        parent = None if above >= at else str(above)
+        parent = None if above > 25 else str(above)  # damaged files have circles, and parents that are not there
         lines.append(Line(given=line(str(at), parent, type, None if type == "system" else says("x")), where=""))
     found = list(branches(lines))
     told = [each.id for each in lines if each.is_message]
@@ -138,6 +139,12 @@ def test_every_answer_is_on_a_branch_and_on_each_once(drawn: list[tuple[int, str
     starts = [branch.lines[branch.shared].id for branch in found]
     assert len(set(starts)) == len(starts), "each begins something that no other one does"
     assert not told or told[-1] in [each.id for each in found[0].lines]
+
+
+def test_so_many_branches_are_read_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claude_tree, "_MOST_BRANCHES", 3)
+    lines = [line("u", None, said="Count."), *(line(f"a{at}", "u", "assistant", says(f"{at}")) for at in range(9))]
+    assert [run.external_id for run in read("claude-code", lines)] == ["cc", "cc/a7", "cc/a6"]
 
 
 def test_a_codex_rollout_counts_each_answer_by_the_difference() -> None:
@@ -214,3 +221,13 @@ def test_an_atif_trajectory_goes_on_in_its_continuations() -> None:
     assert [part["schema_version"] for part in run.metadata["continuations"]] == ["ATIF-v1.6"] * 2  # type: ignore[index,union-attr,call-overload]
     (alone,) = read("atif", second)
     assert alone.external_id == "s-cont-1"
+
+
+def test_a_bad_atif_trajectory_keeps_only_itself_out() -> None:
+    (bad,) = _atif("bad", ("agent", "Three.", False))
+    bad["steps"] = [{"source": "user", "message": "go"}, {"source": "agent", "metrics": {"prompt_tokens": "many"}}]
+    sources = [Source(name="x", data=orjson.dumps(each)) for each in (bad, *_atif("good", ("user", "go", False)))]
+    assert [run.external_id for run in registry.named("atif").runs(sources)] == ["good"]
+    assert [[str(each) for each in source.skipped] for source in sources] == [
+        ["'many' is not a token count (/steps/1/usage)"], [],
+    ]  # fmt: skip

@@ -59,12 +59,10 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 def _run(rollout: _Rollout, name: str) -> RecordedRun:
     meta = rollout.meta
     instructions = meta.get("base_instructions")
-    parameters: JSONObject = {"reasoning_effort": rollout.effort} if rollout.effort else {}
     setting = Setting(
         model=rollout.model,
         provider=provider_of(meta.get("model_provider"), rollout.model),
         agent="codex",
-        parameters=parameters,
         system=first(obj(instructions), "text") or first(meta, "instructions"),
     )
     kept = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
@@ -107,7 +105,8 @@ def _speak(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, wher
     """Items of one response, up to the next result or request, are one message."""
     if rollout.speaking is None:
         rollout.speaking = {"role": "assistant", "content": [], "tool_calls": [], "ts": time, "model": rollout.model}
-        rollout.said.append(Said(value=rollout.speaking, where=where))
+        parameters: JSONObject = {"reasoning_effort": rollout.effort} if rollout.effort else {}
+        rollout.said.append(Said(value=rollout.speaking, where=where, parameters=parameters))
     message = rollout.speaking
     message["ts"] = time
     if kind in _CALLS:

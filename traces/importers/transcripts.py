@@ -21,7 +21,7 @@ _COUNTED = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "inp
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
-    """One recorded message and its place.
+    """One recorded message and its place; `parameters` are those of its own call, beside those of the setting.
 
     What is said `aside` was put into the conversation by the program: the model is shown it, nobody said it. With
     `anew` the model is shown nothing of what was said before: a summary took its place, or another recording goes on.
@@ -31,6 +31,7 @@ class Said:
     where: str
     aside: bool = False
     anew: bool = False
+    parameters: JSONObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,7 +134,7 @@ def _assistant(talk: _Talk, given: Said, message: JSONObject, at: datetime | Non
         RecordedStep(
             key=_key(talk), type=StepType.MODEL, name=model or "model", parent=_parent(talk), model=model,
             provider=talk.setting.provider, started_at=talk.before if at else None, ended_at=at,
-            input=_model_input(talk), output={"message": message}, tokens_in=usage.tokens_in,
+            input=_model_input(talk, given.parameters), output={"message": message}, tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached, cost_usd=usage.cost_usd,
             attributes=_unmapped(source),
         )
@@ -143,9 +144,9 @@ def _assistant(talk: _Talk, given: Said, message: JSONObject, at: datetime | Non
         _called(talk, obj(call), at, by_user=False)
 
 
-def _model_input(talk: _Talk) -> JSONObject:
+def _model_input(talk: _Talk, own: JSONObject) -> JSONObject:
     setting = talk.setting
-    given = model_input([], setting.tools, setting.parameters, setting.response_format)
+    given = model_input([], setting.tools, {**setting.parameters, **own}, setting.response_format)
     return {**given, "messages": list(talk.history)}
 
 
