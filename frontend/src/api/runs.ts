@@ -40,11 +40,11 @@ const stepPage = (run: string, after: number, limit: number | null, signal: Abor
   return answer(api.GET("/api/v1/runs/{id}/steps", { params: { path: { id: run }, query }, signal }));
 };
 
-/** The first steps of a run; `next` says whether there are more. */
-export const firstStepsQuery = (run: string) =>
+/** Some steps of a run, from the `first` on; `next` says whether there are more. */
+export const stepsFromQuery = (run: string, first: number, limit = FIRST) =>
   queryOptions({
-    queryKey: ["run", run, "first steps"],
-    queryFn: ({ signal }) => stepPage(run, 0, FIRST, signal),
+    queryKey: ["run", run, "steps from", first, limit],
+    queryFn: ({ signal }) => stepPage(run, first - 1, limit, signal),
   });
 
 /** All steps of a run without payloads, page after page. */

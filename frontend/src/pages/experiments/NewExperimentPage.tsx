@@ -4,7 +4,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { IconFlask } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { providersQuery } from "@/api/forks";
-import { firstStepsQuery, runQuery, stepQuery } from "@/api/runs";
+import { runQuery, stepQuery, stepsFromQuery } from "@/api/runs";
 import type { ProviderView, RunDetail, StepDetail } from "@/api/schema";
 import { EmptyState } from "@/components/EmptyState";
 import { ErrorState } from "@/components/ErrorState";
@@ -125,8 +125,8 @@ function useFirstModel(
   run: string | undefined,
   fork: number,
 ): { step: StepDetail | null; pending: boolean; error: Error | null } {
-  const steps = useQuery({ ...firstStepsQuery(run ?? ""), enabled: run !== undefined });
-  const found = steps.data?.steps.find(({ type, sequence_no }) => type === "model" && sequence_no >= fork);
+  const steps = useQuery({ ...stepsFromQuery(run ?? "", fork), enabled: run !== undefined });
+  const found = steps.data?.steps.find(({ type }) => type === "model");
   const step = useQuery({ ...stepQuery(found?.id ?? ""), enabled: found !== undefined });
   const pending = steps.isPending || (found !== undefined && step.isPending);
   return { step: step.data ?? null, pending, error: steps.error ?? step.error };

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { memo, useCallback, useState, type ReactElement } from "react";
 import { useLive } from "@/api/live";
-import { firstStepsQuery, runQuery, stepsQuery } from "@/api/runs";
+import { runQuery, stepsFromQuery, stepsQuery } from "@/api/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
 import { EmptyState } from "@/components/EmptyState";
 import { ErrorState } from "@/components/ErrorState";
@@ -27,7 +27,7 @@ const Step = memo(StepPanel);
 export function RunPage(): ReactElement {
   const { run: ref } = runRoute.useParams();
   const run = useQuery(runQuery(ref));
-  const first = useQuery(firstStepsQuery(ref));
+  const first = useQuery(stepsFromQuery(ref, 1));
   const isLong = first.data !== undefined && first.data.next !== null;
   const all = useQuery({ ...stepsQuery(ref), enabled: isLong });
   const steps = isLong && all.data ? all.data : first.data?.steps;
@@ -54,7 +54,7 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
   const from = search.fork ?? null;
   const fork = useFork(run.id, from);
   const selected = search.step ?? from ?? steps[0]?.sequence_no ?? null;
-  const step = steps.find((each) => each.sequence_no === selected) ?? null;
+  const step = useSelected(run.id, steps, selected, partial);
 
   const set = useCallback(
     (change: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }, replace = true) =>
@@ -143,6 +143,20 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
       />
     </div>
   );
+}
+
+/** The selected step, also where an address names one of a long run that is not in the list yet. */
+function useSelected(
+  run: string,
+  steps: readonly StepSummary[],
+  selected: number | null,
+  partial: boolean,
+): StepSummary | null {
+  const isSelected = (step: StepSummary) => step.sequence_no === selected;
+  const listed = steps.find(isSelected);
+  const isAwaited = partial && selected !== null && !listed;
+  const linked = useQuery({ ...stepsFromQuery(run, selected ?? 1, 1), enabled: isAwaited });
+  return listed ?? (isAwaited ? linked.data?.steps.find(isSelected) : null) ?? null;
 }
 
 /** Without what is at its default, so that addresses stay short. */

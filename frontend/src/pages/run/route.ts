@@ -1,5 +1,5 @@
 import { queryClient } from "@/api/client";
-import { firstStepsQuery, runQuery } from "@/api/runs";
+import { runQuery, stepsFromQuery } from "@/api/runs";
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "@/root";
 import { parseRunSearch } from "./search";
@@ -13,7 +13,7 @@ export const runRoute = createRoute({
   // The data is asked for while the page's code is on its way.
   loader: ({ params }) => {
     queryClient.query(runQuery(params.run)).catch(shownByThePage);
-    queryClient.query(firstStepsQuery(params.run)).catch(shownByThePage);
+    queryClient.query(stepsFromQuery(params.run, 1)).catch(shownByThePage);
   },
   component: lazyRouteComponent(() => import("./RunPage"), "RunPage"),
 });

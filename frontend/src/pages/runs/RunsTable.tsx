@@ -29,7 +29,7 @@ export function RunsTable(props: Props): ReactElement {
   const navigate = useNavigate();
   const [active, setActive] = useState(0);
   const context = useMemo<RunRowContext>(
-    () => ({ selected, onToggle, longest: Math.max(0, ...runs.map((run) => run.duration_ms ?? 0)) }),
+    () => ({ selected, onToggle, longest: runs.reduce((most, run) => Math.max(most, run.duration_ms ?? 0), 0) }),
     [runs, selected, onToggle],
   );
   const table = useTable({ features, columns, data: runs });
