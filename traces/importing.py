@@ -76,6 +76,16 @@ def import_files(
     return state.report
 
 
+def import_bundle(file: IO[bytes]) -> ImportedRun:
+    """Store the run of a bundle; raises what `bundles.import_bundle` raises."""
+    recorded = bundles.import_bundle(file)
+    run = Run.objects.get(id=recorded.run_id)
+    return ImportedRun(
+        id=run.id, external_id=run.external_id, name=run.name, app=run.app, status=RunStatus(run.status),
+        steps=run.step_count, format=run.format, created=recorded.created,
+    )  # fmt: skip
+
+
 def _take(state: _Import, file: NamedFile, format: str | None) -> None:
     total = _size(file.file)
     try:
@@ -186,12 +196,7 @@ def _import_bundle(state: _Import, file: NamedFile, stream: IO[bytes]) -> None:
     held = io.BytesIO(opening.whole(stream))
     if not bundle_files.is_bundle(held):
         raise BadFile("a zip file, but not a bundle of Forkpoint: unpack it and import its files", "byte 0")
-    recorded = bundles.import_bundle(held)
-    run = Run.objects.get(id=recorded.run_id)
-    state.runs.append(
-        ImportedRun(id=run.id, external_id=run.external_id, name=run.name, app=run.app, status=RunStatus(run.status),
-                    steps=run.step_count, format=run.format, created=recorded.created)
-    )  # fmt: skip
+    state.runs.append(import_bundle(held))
 
 
 def _skip(state: _Import, path: str, problem: ProblemError) -> None:

@@ -24,12 +24,10 @@ from rest_framework.views import APIView
 from traces import bundles, importing, queries
 from traces.bodies import parsed
 from traces.importing import NamedFile, Progress
-from traces.models import Run
 from traces.once import agree
 from traces.problems import InvalidQuery, ProblemError, TooLarge
 from traces.responses import KEY, PROBLEMS, key_of, query
-from traces.schemas import BundleRequest, ImportedRun, ImportReport
-from traces.vocabulary import RunStatus
+from traces.schemas import BundleRequest, ImportReport
 
 MAX_UPLOAD: Final = 2 * 1024 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
@@ -139,7 +137,7 @@ class BundleImportView(APIView):
         files = _files(request)
         _agree("bundle", request, files)
         with _closing(files):
-            return Response(ImportReport(runs=[_imported(file) for file in files], skipped=[]))
+            return Response(ImportReport(runs=[importing.import_bundle(file.file) for file in files], skipped=[]))
 
 
 @contextmanager
@@ -202,12 +200,3 @@ def _work(run: Callable[[Progress], ImportReport], lines: SimpleQueue[Line | Non
     finally:
         lines.put(None)
         connections.close_all()
-
-
-def _imported(file: NamedFile) -> ImportedRun:
-    recorded = bundles.import_bundle(file.file)
-    run = Run.objects.get(id=recorded.run_id)
-    return ImportedRun(
-        id=run.id, external_id=run.external_id, name=run.name, app=run.app, status=RunStatus(run.status),
-        steps=run.step_count, format=run.format, created=recorded.created,
-    )  # fmt: skip

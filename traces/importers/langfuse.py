@@ -225,19 +225,14 @@ def _below(step: RecordedStep, trace_id: str) -> RecordedStep:
 
 
 def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep:
-    name, metadata = text(given.get("name")), obj(given.get("metadata"))
-    ours = _exported(given)
-    kind = _TYPES.get(text(given.get("kind"))) or _STEP_TYPES.get(text(ours.get("step_type")))
-    if kind is None:
-        is_tool = name in called or bool(metadata.get("tool_use_id") or metadata.get("tool_call_id"))
-        kind = StepType.TOOL if is_tool else container_type(name)
+    ours, kind = _exported(given), _type(given, called)
     usage = {**obj(given.get("usage")), **obj(given.get("usageDetails"))}
     counted = usage_of(usage, f"{where}/body/usage")
     cost = first(obj(given.get("costDetails")), "total")
     level, model = text(given.get("level")), text(given.get("model"))
     facts = SpanFacts(
         key=text(given.get("id")),
-        name=name,
+        name=text(given.get("name")),
         type=kind,
         parent=text(given.get("parentObservationId")) or None,
         times=span(given.get("startTime"), given.get("endTime"), f"{where}/body"),
@@ -248,7 +243,7 @@ def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep
         output=given.get("output"),
         model=model,
         provider=provider_of(None, model),
-        call_id=text(first(metadata, "tool_use_id", "tool_call_id")),
+        call_id=_call_id(given),
         usage=counted,
         request=_request(given) if kind is StepType.MODEL else None,
         answer=answer_of(given.get("output"), text(ours.get("finish_reason"))) if kind is StepType.MODEL else None,
@@ -259,6 +254,19 @@ def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep
     step = step_of(facts)
     step = _as_exported(step, given, ours) if ours else step
     return replace(step, cost_usd=cost_of(cost)) if cost is not None else step
+
+
+def _type(given: JSONObject, called: frozenset[str]) -> StepType:
+    """By its kind; a plain span is a tool's where a model called one of that name, or it names its call."""
+    known = _TYPES.get(text(given.get("kind"))) or _STEP_TYPES.get(text(_exported(given).get("step_type")))
+    if known is not None:
+        return known
+    name = text(given.get("name"))
+    return StepType.TOOL if name in called or _call_id(given) else container_type(name)
+
+
+def _call_id(given: JSONObject) -> str:
+    return text(first(obj(given.get("metadata")), "tool_use_id", "tool_call_id"))
 
 
 def _as_exported(step: RecordedStep, given: JSONObject, ours: JSONObject) -> RecordedStep:

@@ -144,21 +144,15 @@ def _step(given: JSONObject, where: str) -> RecordedStep:
         case StepType.MODEL:
             return _model(facts, given, snapshot, attributes, where)
         case StepType.TOOL:
-            return step_of(
-                replace(
-                    facts,
-                    input=first(snapshot, "tool_input") if "tool_input" in snapshot else attributes.get("tool.input"),
-                    output=snapshot.get("tool_output", attributes.get("tool.output")),
-                    tool_name=text(first(snapshot, "tool_name") or attributes.get("tool.name")),
-                )
-            )
+            return step_of(replace(
+                facts, input=snapshot.get("tool_input", attributes.get("tool.input")),
+                output=snapshot.get("tool_output", attributes.get("tool.output")),
+                tool_name=text(first(snapshot, "tool_name") or attributes.get("tool.name")),
+            ))  # fmt: skip
         case StepType.RETRIEVAL:
             return step_of(replace(facts, input=_query(snapshot, attributes), output=_documents(snapshot, attributes)))
-    return step_of(
-        replace(
-            facts, input=_agent_input(snapshot, attributes), output=first(attributes, "chain.output", "agent.output")
-        )
-    )
+    said = first(attributes, "chain.output", "agent.output")
+    return step_of(replace(facts, input=_agent_input(snapshot, attributes), output=said))
 
 
 def _model(
