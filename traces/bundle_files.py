@@ -15,6 +15,7 @@ manifest gives, and every byte is hashed.
 """
 
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Final
@@ -100,8 +101,14 @@ def _all_members(tables: Mapping[str, bytes], artifacts: Iterable[tuple[str, byt
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
     info = zipfile.ZipInfo(name, _EPOCH)
-    info.compress_type = zipfile.ZIP_DEFLATED
+    info.compress_type = zipfile.ZIP_STORED if _looks_like_a_bomb(data) else zipfile.ZIP_DEFLATED
     archive.writestr(info, data)
+
+
+def _looks_like_a_bomb(data: bytes) -> bool:
+    """Whether it would unpack to so much that whoever reads it refuses: such a member goes as it is."""
+    # Half of what is refused: another reader's limit is the same, another zlib packs a little better or worse.
+    return len(data) > _ALWAYS_ALLOWED and len(data) > len(zlib.compress(data)) * MAX_RATIO // 2
 
 
 def _read(archive: zipfile.ZipFile) -> Bundle:

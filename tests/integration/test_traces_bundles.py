@@ -5,6 +5,7 @@ import threading
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import IO, Any
 
@@ -22,7 +23,7 @@ from traces.json_types import JSONObject
 from traces.models import Artifact, Edge, Run, Step
 from traces.problems import ArtifactMissing, NotSealed, ProblemError, RunConflict, TooLarge
 from traces.recording import RecordedRun
-from traces.vocabulary import Label, RunStatus
+from traces.vocabulary import Label, RunStatus, StepType
 
 pytestmark = pytest.mark.django_db
 Members = dict[str, bytes]
@@ -72,6 +73,15 @@ def test_a_run_is_the_same_in_another_store(recording: RecordedRun) -> None:
     assert imported.created
     assert _said(again) == before
     assert (again.source, again.sealed_at is not None) == ("bundle", True)
+
+
+def test_what_packs_too_well_for_a_stranger_to_send_travels_too() -> None:
+    run = order_run()
+    steps = [replace(step, output="a" * 3_000_000) if step.type is StepType.TOOL else step for step in run.steps]
+    stored = _record(replace(run, steps=tuple(steps)))
+    before, file = _said(stored), _exported(stored)
+    _forget_everything()
+    assert _said(Run.objects.get(id=bundles.import_bundle(file).run_id)) == before
 
 
 def test_a_bundle_imported_twice_or_into_its_own_store_is_one_run() -> None:
