@@ -14,7 +14,7 @@ from replay.models import Attempt, ReplaySession
 from replay.policy import Retries
 from replay.problems import CancelRequested, OwnershipLost, Stopped
 from replay.schemas import AttemptChanged, AttemptView, TextStreamed
-from replay.world import Answer, Call
+from replay.world import Answer, Call, label_key
 from traces.json_types import JSONObject
 from traces.vocabulary import Label, Reason, StepStatus
 
@@ -222,10 +222,9 @@ class LiveCalls:
         if (error.retry_after_s or 0.0) > _LONGEST_WAIT_S:
             tried += f"; it asks to wait for {error.retry_after_s:,.0f} s, and {_LONGEST_WAIT_S:g} s are the most"
         stopped = Stopped(error.code, f"step {call.no}: {error}{tried}", step=call.no)
-        detail = {"code": error.code, "attempts": failures}
         failed = Answer(
             action="live", label=Label.SIMULATED, reason=reason, status=StepStatus.ERROR, error=str(error),
-            detail=detail, retries=failures - 1,  # type: ignore[arg-type]  # a JSON object
+            detail={**label_key(), "code": error.code, "attempts": failures}, retries=failures - 1,
         )  # fmt: skip
         self.execution.fail_step(derived.row(call, failed, self.session.source_run_id, self.execution.save), stopped)
 

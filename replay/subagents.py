@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from replay.answerers import Answering
 from replay.graph import Link, Node
 from replay.rebuild import Change, replaced_in
-from replay.world import Answer, Call
+from replay.world import Answer, Call, label_key
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import EdgeKind, Label, Reason, StepType
 
@@ -143,7 +143,7 @@ def _other(answering: Answering, arguments: JSONValue) -> Change:
 def _ran(node: Node) -> Answer:
     return Answer(
         action="simulate", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=None, known=False, source=node,
-        detail={RAN: True}, note="Run anew for another task",
+        detail={**label_key(), RAN: True}, note="Run anew for another task",
     )  # fmt: skip
 
 

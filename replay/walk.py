@@ -24,7 +24,7 @@ from replay.rebuild import Change, Slots, answer_of, flat, rebuilt_slots, rebuil
 from replay.resolvers import Resolvers
 from replay.subagents import RAN, SubAgents
 from replay.wording import UNFOLLOWED
-from replay.world import Answer, Call, Diverged, Event, Gone, Kept, Resolved, World
+from replay.world import Answer, Call, Diverged, Event, Gone, Kept, Resolved, World, label_key
 from traces.canonical import digest
 from traces.ignoring import NOTHING, Ignoring, Known
 from traces.json_types import JSONObject, JSONValue
@@ -365,7 +365,7 @@ class Walk:
         label, reason = self.label_of(source.node)
         action = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.SIMULATED: "simulate"}[label]
         said = f"Its text is that of step {source.node.no}"
-        detail: JSONObject = {"derived_from": source.node.no}
+        detail: JSONObject = {**label_key(), "derived_from": source.node.no}
         return Answer(
             action=action, label=label, reason=reason, output=output, status=node.status, known=source.answered,  # type: ignore[arg-type]  # a PlanAction by the table above
             source=node, detail=detail, note=said,

@@ -167,7 +167,7 @@ def stopped(outcome: Outcome) -> Answer:
     """What stands for a stopped loop's last answer."""
     text = f"{_SAYS}{stop_text(outcome)}"
     return Answer(
-        action="blocked", label=Label.SIMULATED, reason=Reason.STOPPED, note=stop_text(outcome),
+        action="blocked", label=Label.SIMULATED, reason=Reason.STOPPED, detail=label_key(), note=stop_text(outcome),
         output={"message": {"role": "assistant", "content": text}, "finish_reason": "stopped"},
     )  # fmt: skip
 

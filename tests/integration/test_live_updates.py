@@ -111,14 +111,22 @@ async def test_a_page_of_another_site_is_refused() -> None:
         assert not await socket.connect()
 
 
+async def test_a_name_that_is_not_ours_is_refused() -> None:
+    """Also where a page says that it belongs to it: its owner can let the name lead here."""
+    async with open_socket("runs=1", host="elsewhere.example", origin="http://elsewhere.example") as socket:
+        assert not await socket.connect()
+
+
 async def test_a_page_of_this_site_is_welcome() -> None:
     async with open_socket("runs=1", origin="http://localhost") as socket:
         assert await socket.connect()
 
 
-async def test_a_stranger_is_refused_where_others_can_reach_the_server(settings: Settings) -> None:
+@pytest.mark.parametrize("query", ["runs=1", "run=01a20290-9345-7664-9887-59b504e97209"])
+async def test_a_stranger_is_refused_where_others_can_reach_the_server(settings: Settings, query: str) -> None:
+    """And is not told what there is."""
     settings.LOGIN_REQUIRED = True
-    async with open_socket("runs=1") as socket:
+    async with open_socket(query) as socket:
         assert await socket.connect()
         assert await socket.close_code() == live.NO_ACCESS
 

@@ -153,7 +153,9 @@ def test_whatever_models_say_every_source_step_is_accounted_for_once(
         ]
         return {"content": None, "tool_calls": calls}
 
-    numbers, seen = accounted(fork.execute(model))
+    events = list(fork.execute(model))
+    assert all("signature" in event.answer.detail for event in events if isinstance(event, Resolved))
+    numbers, seen = accounted(events)
     assert numbers == list(range(fork.fork, fork.fork + len(numbers)))
     repeated = [no for no in seen if seen.count(no) > 1]
     assert set(seen) == {node.no for node in fork.graph.nodes}
