@@ -137,7 +137,7 @@ function Outlook({ plan }: { plan: ExperimentPlan }): ReactElement {
         <dt>Live calls, about</dt>
         <dd>{count(plan.live_calls)}</dd>
         <dt>Tokens, about</dt>
-        <dd>{tokens(plan.tokens)}</dd>
+        <dd>{plan.tokens === 0 && plan.live_calls > 0 ? <b>unknown</b> : tokens(plan.tokens)}</dd>
         <dt>Cost</dt>
         <dd>
           <b>{plan.live_calls === 0 ? "free" : plan.cost_usd === null ? "unknown" : `≤ ${money(plan.cost_usd)}`}</b>
