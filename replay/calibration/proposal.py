@@ -2,14 +2,15 @@
 
 Only differences that look like times, ids or counters are proposed; another word or amount is another call. For
 every proposal it is told which pairs become equal by it, and which different calls of one recording would become
-one although they were answered differently: those are collisions, and such a proposal is not recommended.
+one although they were answered differently: those are collisions, and such a proposal is not recommended. Both
+are told of a field together with those that are recommended, because calls often differ in several.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from replay.calibration.schemas import Collision, Difference, Example, Proposal, UnifiedPair
 from traces.canonical import digest
@@ -33,7 +34,7 @@ _OF_THE_CALL: Final = re.compile(r"request|trace|span|session|correlation|idempo
 class Made:
     """A call as one recording holds it; `answer` is the digest of what came back."""
 
-    side: str
+    side: Literal["base", "candidate"]
     no: int
     type: StepType
     name: str
@@ -63,6 +64,9 @@ class Shared:
     known: Known = field(default_factory=Known)
 
 
+Pair = tuple[Made, Made]
+
+
 @dataclass
 class _Found:
     """One rule with what speaks for it."""
@@ -82,8 +86,42 @@ class Outcome:
     left: list[Difference]
 
 
-def propose(pairs: Sequence[tuple[Made, Made]]) -> Outcome:
-    """The proposals from pairs of corresponding calls whose signatures differ, the most telling first."""
+def propose(pairs: Sequence[Pair], opened: Callable[[Collection[str]], Sequence[Made]] = lambda types: ()) -> Outcome:
+    """The proposals from pairs of corresponding calls whose signatures differ, the most telling first.
+
+    `opened` has the calls of some types, of both recordings: those that a rule may confuse.
+    """
+    found, left = _sighted(pairs)
+    calls, shared = opened({rule.type for rule in found}), Shared()
+    safe, confused = _safe([rule for rule, each in found.items() if _says_nothing(each)], calls, shared)
+    equal = _equal(pairs, range(len(pairs)), Ignoring(rules=safe), shared)
+    recommended = tuple(rule for rule in safe if not equal.isdisjoint(found[rule].pairs))
+    proposals = []
+    for rule, each in found.items():
+        together = Ignoring(rules=tuple(dict.fromkeys((*recommended, rule))))
+        groups = confused[rule] if rule in confused else _at_work(rule, together.rules, calls, shared)
+        unified = _equal(pairs, each.pairs, together, shared)
+        proposals.append(_proposal(each, pairs, unified, groups, recommended=rule in recommended))
+    proposals.sort(key=lambda each: (not each.recommended, -each.pairs, each.rule.said))
+    whole = _equal(pairs, range(len(pairs)), Ignoring(rules=tuple(found)), shared)
+    return Outcome(proposals=proposals, unified=_unified(pairs, whole), left=left[:_LISTED])
+
+
+def collisions(ignoring: Ignoring, calls: Sequence[Made], shared: Shared) -> list[list[Made]]:
+    """Calls of one recording that differ and were answered differently, and would have one signature."""
+    groups: dict[tuple[str, str], list[Made]] = defaultdict(list)
+    for call in calls:
+        if ignoring.touches(call.type, call.called):
+            groups[call.side, call.signed(ignoring, shared)].append(call)
+    return [
+        group
+        for group in groups.values()
+        if len({call.answer for call in group}) > 1 and len({call.signed(NOTHING, shared) for call in group}) > 1
+    ]
+
+
+def _sighted(pairs: Sequence[Pair]) -> tuple[dict[IgnoreRule, _Found], list[Difference]]:
+    """The fields that differ without meaning, and the differences that have one."""
     found: dict[IgnoreRule, _Found] = {}
     left: dict[tuple[str, str, Example], Difference] = {}  # later requests repeat what earlier ones said
     for at, (base, candidate) in enumerate(pairs):
@@ -94,38 +132,40 @@ def propose(pairs: Sequence[tuple[Made, Made]]) -> Outcome:
                 left.setdefault((difference.name, difference.pointer, difference.example), difference)
                 continue
             _add(found.setdefault(rule, _Found(rule=rule, kind=kind)), at, before, after)
-    whole, shared = Ignoring(rules=tuple(found)), Shared()
-    equal = {
-        at
-        for at, (base, candidate) in enumerate(pairs)
-        if base.signed(whole, shared) == candidate.signed(whole, shared)
-    }
-    proposals = [_proposal(each, pairs, equal) for each in found.values()]
-    proposals.sort(key=lambda each: (not each.recommended, -each.pairs, each.rule.said))
-    return Outcome(proposals=proposals, unified=_unified(pairs, equal), left=list(left.values())[:_LISTED])
+    return found, list(left.values())
 
 
-def with_collisions(proposals: Iterable[Proposal], calls: Sequence[Made]) -> list[Proposal]:
-    """The proposals with the different calls that each would make one."""
-    checked, shared = [], Shared()
-    for each in proposals:
-        found = list(collisions(Ignoring(rules=(each.rule,)), calls, shared))
-        kept = each.model_copy(update={"collisions": found[:_LISTED], "recommended": each.recommended and not found})
-        checked.append(kept)
-    return sorted(checked, key=lambda each: (not each.recommended, -each.pairs, each.rule.said))
+def _safe(
+    rules: Sequence[IgnoreRule], calls: Sequence[Made], shared: Shared
+) -> tuple[tuple[IgnoreRule, ...], dict[IgnoreRule, list[list[Made]]]]:  # fmt: skip
+    """Those of the rules that together confuse nothing, and what each of the others confuses beside them."""
+    left, confused = tuple(rules), dict[IgnoreRule, list[list[Made]]]()
+    while groups := collisions(Ignoring(rules=left), calls, shared):
+        at_work = {rule: _at_work(rule, left, calls, shared) for rule in left}
+        # Of rules for one field none is missed: then all are to blame.
+        confused |= {rule: found for rule, found in at_work.items() if found} or dict.fromkeys(left, groups)
+        left = tuple(rule for rule in left if rule not in confused)
+    return left, confused
 
 
-def collisions(ignoring: Ignoring, calls: Sequence[Made], shared: Shared) -> Iterator[Collision]:
-    """Calls of one recording that differ and were answered differently, and would have one signature."""
-    groups: dict[tuple[str, str], list[Made]] = defaultdict(list)
-    for call in calls:
-        if ignoring.touches(call.type, call.called):
-            groups[call.side, call.signed(ignoring, shared)].append(call)
-    for (side, _), group in groups.items():
-        differ = len(group) > 1 and len({call.signed(NOTHING, shared) for call in group}) > 1
-        if differ and len({call.answer for call in group}) > 1:
-            numbers = [call.no for call in group][:_LISTED]
-            yield Collision(side=side, type=group[0].type, name=group[0].called, steps=numbers)
+def _at_work(
+    rule: IgnoreRule, together: Sequence[IgnoreRule], calls: Sequence[Made], shared: Shared
+) -> list[list[Made]]:  # fmt: skip
+    """The different calls that become one by these rules together, and would not without this one."""
+    others = Ignoring(rules=tuple(each for each in together if each != rule))
+    groups = collisions(Ignoring(rules=tuple(together)), calls, shared)
+    return [group for group in groups if len({call.signed(others, shared) for call in group}) > 1]
+
+
+def _equal(pairs: Sequence[Pair], places: Iterable[int], ignoring: Ignoring, shared: Shared) -> set[int]:
+    return {at for at in places if len({call.signed(ignoring, shared) for call in pairs[at]}) == 1}
+
+
+def _says_nothing(found: _Found) -> bool:
+    """Whether the values name no thing and no day, but the call itself or its time."""
+    if found.kind == "id":
+        return _OF_THE_CALL.search(found.rule.pointer.lower()) is not None
+    return found.kind != "date"
 
 
 def differences(before: JSONValue, after: JSONValue, path: Path = ()) -> Iterator[tuple[Path, JSONValue, JSONValue]]:
@@ -166,17 +206,23 @@ def _add(found: _Found, at: int, before: JSONValue, after: JSONValue) -> None:
         found.examples.append(Example(base=_short(before), candidate=_short(after)))
 
 
-def _proposal(found: _Found, pairs: Sequence[tuple[Made, Made]], equal: set[int]) -> Proposal:
-    unified = [at for at in found.pairs if at in equal]
-    names_the_call = found.kind != "id" or _OF_THE_CALL.search(found.rule.pointer.lower()) is not None
+def _proposal(
+    found: _Found, pairs: Sequence[Pair], unified: Collection[int], confused: Sequence[Sequence[Made]], *,
+    recommended: bool,
+) -> Proposal:  # fmt: skip
     return Proposal(
         rule=found.rule, kind=found.kind, pairs=len(found.pairs), examples=found.examples, unifies=len(unified),
-        steps=_unified(pairs, unified)[:_LISTED], collisions=[],
-        recommended=bool(unified) and names_the_call and found.kind != "date",
+        steps=_unified(pairs, unified)[:_LISTED], collisions=[_collision(group) for group in confused[:_LISTED]],
+        recommended=recommended,
     )  # fmt: skip
 
 
-def _unified(pairs: Sequence[tuple[Made, Made]], places: Iterable[int]) -> list[UnifiedPair]:
+def _collision(group: Sequence[Made]) -> Collision:
+    first = group[0]
+    return Collision(side=first.side, type=first.type, name=first.called, steps=[call.no for call in group][:_LISTED])
+
+
+def _unified(pairs: Sequence[Pair], places: Iterable[int]) -> list[UnifiedPair]:
     return [
         UnifiedPair(base=pairs[at][0].no, candidate=pairs[at][1].no, type=pairs[at][0].type, name=pairs[at][0].called)
         for at in sorted(places)

@@ -59,9 +59,9 @@ class Proposal(Schema):
     kind: str  # what its values are: uuid, timestamp, hex, date, id or counter
     pairs: int  # corresponding calls that differ there
     examples: list[Example]
-    unifies: int  # of them, those that become equal when all proposals are accepted
+    unifies: int  # of them, those that become equal when it is accepted with those that are recommended
     steps: list[UnifiedPair]
-    collisions: list[Collision]
+    collisions: list[Collision]  # by it, or by it together with others
     recommended: bool  # it unifies something, makes no different calls one, and its values name no thing or day
 
 

@@ -1,8 +1,8 @@
 """Making calibrations, and setting what the signatures of an app leave out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from django.db import transaction
 
@@ -11,7 +11,7 @@ from diffing.alignment import align
 from diffing.sides import SideStep
 from replay import tasks
 from replay.calibration import proposal
-from replay.calibration.proposal import Made, Outcome
+from replay.calibration.proposal import Made
 from replay.calibration.schemas import CalibrationRequest
 from replay.models import Calibration
 from replay.problems import InvalidReplay
@@ -24,6 +24,8 @@ from traces.queries import find_run
 
 _MOST_PAIRS: Final = 1_000  # differing pairs looked at: their payloads are read
 _MOST_CALLS: Final = 4_000  # calls looked at for collisions
+_Side = Literal["base", "candidate"]
+_OnSide = tuple[_Side, SideStep]
 _TYPES: Final = {str(type): type for type in SIGNED}
 
 
@@ -101,14 +103,20 @@ def _compared(base: Run, candidate: Run) -> dict[str, Any]:
     calls = [(one, other) for one, other in paired if one.signature and other.signature and one.type == other.type]
     differing = [(one, other) for one, other in calls if one.signature != other.signature]
     looked_at = differing[:_MOST_PAIRS]
-    outcome = proposal.propose([pair for pair in _pairs(looked_at) if pair[0].called == pair[1].called])
-    touched = _touched(outcome, sides[0].steps, sides[1].steps)
-    proposals = proposal.with_collisions(outcome.proposals, _opened(touched[:_MOST_CALLS]))
+    unchecked = 0
+
+    def opened(types: Collection[str]) -> list[Made]:
+        nonlocal unchecked
+        touched = _touched(types, sides[0].steps, sides[1].steps)
+        unchecked = len(touched[_MOST_CALLS:])
+        return _opened(touched[:_MOST_CALLS])
+
+    outcome = proposal.propose([pair for pair in _pairs(looked_at) if pair[0].called == pair[1].called], opened)
     return {
         "compared": len(calls), "differing": len(differing), "left_out": len(differing) - len(looked_at),
-        "unchecked": len(touched[_MOST_CALLS:]),
+        "unchecked": unchecked,
         "unified": [pair.model_dump(mode="json") for pair in outcome.unified],
-        "proposals": [each.model_dump(mode="json") for each in proposals],
+        "proposals": [each.model_dump(mode="json") for each in outcome.proposals],
         "left": [each.model_dump(mode="json") for each in outcome.left],
     }  # fmt: skip
 
@@ -120,19 +128,19 @@ def _pairs(pairs: Sequence[tuple[SideStep, SideStep]]) -> Iterator[tuple[Made, M
             yield _made("base", base, held[base.input_ref]), _made("candidate", candidate, held[candidate.input_ref])
 
 
-def _touched(outcome: Outcome, base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[tuple[str, SideStep]]:
-    """The calls for which the proposals are, of both runs."""
-    kinds = {each.rule.type for each in outcome.proposals}
-    steps = [("base", step) for step in base] + [("candidate", step) for step in candidate]
-    return [(side, step) for side, step in steps if step.type in kinds and step.input_ref]
+def _touched(types: Collection[str], base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[_OnSide]:
+    """The calls of some types, of both runs."""
+    steps: list[_OnSide] = [("base", step) for step in base]
+    steps += [("candidate", step) for step in candidate]
+    return [(side, step) for side, step in steps if step.type in types and step.input_ref]
 
 
-def _opened(calls: Sequence[tuple[str, SideStep]]) -> list[Made]:
+def _opened(calls: Sequence[_OnSide]) -> list[Made]:
     held = store.available([step.input_ref for _, step in calls])
     return [_made(side, step, held[step.input_ref]) for side, step in calls if step.input_ref in held]
 
 
-def _made(side: str, step: SideStep, input: JSONValue) -> Made:
+def _made(side: _Side, step: SideStep, input: JSONValue) -> Made:
     return Made(
         side=side, no=step.sequence_no, type=_TYPES[step.type], name=step.name, tool_name=step.tool_name,
         provider=step.provider, model=step.model, input=input, answer=step.output_ref,

@@ -1,15 +1,15 @@
 """Which fields differ without meaning, and what ignoring them would do."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.calibration.proposal import Made, Shared, collisions, differences, propose, with_collisions
+from replay.calibration.proposal import Made, Shared, collisions, differences, propose
 from traces.canonical import digest
 from traces.ignoring import NOTHING, IgnoreRule, Ignoring, without
-from traces.json_types import JSONValue
+from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepType
 from traces.volatile import kind_of, mask, masking
 
@@ -17,7 +17,14 @@ UUID = "0b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e"
 OTHER = "9f0d2a34-11aa-4c1e-8f63-0d9b6c5e4f21"
 
 
-def call(input: JSONValue, *, side: str = "base", no: int = 1, answer: str = "same", tool: str = "search") -> Made:
+def call(
+    input: JSONValue,
+    *,
+    side: Literal["base", "candidate"] = "base",
+    no: int = 1,
+    answer: str = "same",
+    tool: str = "search",
+) -> Made:
     return Made(
         side=side, no=no, type=StepType.TOOL, name=tool, tool_name=tool, provider="", model="", input=input,
         answer=answer,
@@ -98,12 +105,30 @@ def test_what_is_recommended(base: JSONValue, candidate: JSONValue, recommended:
 
 
 def test_different_calls_of_one_recording_that_would_become_one_are_collisions() -> None:
-    [proposal] = propose([pair({"session": UUID}, {"session": OTHER})]).proposals
+    pairs = [pair({"session": UUID}, {"session": OTHER})]
     calls = [call({"session": UUID}, no=1, answer="a"), call({"session": OTHER}, no=2, answer="b")]
-    [checked] = with_collisions([proposal], calls)
+    [checked] = propose(pairs, lambda types: calls).proposals
     assert ([found.steps for found in checked.collisions], checked.recommended) == ([[1, 2]], False)
     harmless = [call({"session": UUID}, no=1), call({"session": OTHER}, no=2)]
-    assert with_collisions([proposal], harmless)[0].recommended
+    assert propose(pairs, lambda types: harmless).proposals[0].recommended
+
+
+def test_fields_that_only_together_confuse_calls_are_not_recommended() -> None:
+    """A question that is asked twice, with an id and a time of its own, and answered differently."""
+    early, late = "2026-11-20T10:00Z", "2026-11-21T11:00Z"
+    pairs = [pair({"session": UUID, "at": early}, {"session": OTHER, "at": late})]
+    calls = [call({"session": UUID, "at": early}, answer="a"), call({"session": OTHER, "at": late}, no=2, answer="b")]
+    found = propose(pairs, lambda types: calls).proposals
+    assert [(len(each.collisions), each.recommended) for each in found] == [(1, False)] * 2
+
+
+def test_what_a_field_unifies_is_told_with_the_recommended_ones_only() -> None:
+    """Beside a date, which may say for which day, an id makes no calls equal."""
+    both = pair({"session": UUID, "on": "2026-11-20"}, {"session": OTHER, "on": "2026-11-21"})
+    assert [(each.unifies, each.recommended) for each in propose([both]).proposals] == [(0, False), (0, False)]
+    alone = pair({"session": UUID, "on": "2026-11-20"}, {"session": OTHER, "on": "2026-11-20"}, 2)
+    unifies = {each.kind: (each.unifies, each.recommended) for each in propose([both, alone]).proposals}
+    assert unifies == {"uuid": (1, True), "date": (1, False)}
 
 
 leaves = st.one_of(st.none(), st.booleans(), st.integers(-99, 99), st.text(max_size=4))
@@ -154,7 +179,43 @@ def test_without_a_collision_equal_signatures_mean_equal_answers(made: list[tupl
     calls = [call({"id": value}, no=no, answer=answer) for no, (value, answer) in enumerate(made)]
     ignoring, shared = Ignoring(rules=(IgnoreRule(type="tool", pointer="/id"),)), Shared()
     several = len({one.signed(NOTHING, shared) for one in calls}) > 1 and len({one.answer for one in calls}) > 1
-    assert bool(list(collisions(ignoring, calls, shared))) is several
+    assert bool(collisions(ignoring, calls, shared)) is several
+
+
+_DAYS = ("2026-11-20", "2026-11-21")
+_MOMENTS = ("2026-11-20T10:00Z", "2026-11-21T11:00Z")
+_CALLS = st.fixed_dictionaries({
+    "q": st.sampled_from("ab"), "request_id": st.sampled_from([UUID, OTHER]), "at": st.sampled_from(_MOMENTS),
+    "on": st.sampled_from(_DAYS),
+})  # fmt: skip
+
+
+@given(st.lists(st.tuples(_CALLS, _CALLS, st.sampled_from("xy"), st.sampled_from("xy")), min_size=1, max_size=6))
+def test_every_proposal_does_what_it_says(made: list[tuple[JSONObject, JSONObject, str, str]]) -> None:
+    """Of recordings whose differences are known: a question, an id, a time and a day."""
+    pairs = [
+        (call(one, no=no, answer=first), call(other, side="candidate", no=no, answer=second))
+        for no, (one, other, first, second) in enumerate(made, 1)
+    ]
+    found = propose(pairs, lambda types: [each for pair in pairs for each in pair]).proposals
+    chosen = {each.rule.pointer[1:] for each in found if each.recommended}
+    assert "on" not in chosen
+    for each in found:
+        field, ignored = each.rule.pointer[1:], chosen | {each.rule.pointer[1:]}
+        differ = [no for no, (one, other, *_) in enumerate(made, 1) if one[field] != other[field]]
+        equal = [no for no in differ if _kept(made[no - 1][0], ignored) == _kept(made[no - 1][1], ignored)]
+        assert (each.pairs, [step.base for step in each.steps]) == (len(differ), equal)
+    for side in (0, 1):
+        answers: dict[str, set[tuple[str, str]]] = {}
+        for recorded in made:
+            one, answer = (recorded[:2][side], recorded[2:][side])
+            answers.setdefault(_kept(one, chosen), set()).add((digest(one), answer))
+        for alike in answers.values():  # nothing that is recommended confuses different calls
+            assert not chosen or len({one for one, _ in alike}) == 1 or len({answer for _, answer in alike}) == 1
+
+
+def _kept(one: JSONObject, ignored: set[str]) -> str:
+    return digest({name: value for name, value in one.items() if name not in ignored})
 
 
 def test_a_label_under_a_list_says_what_it_left_out() -> None:

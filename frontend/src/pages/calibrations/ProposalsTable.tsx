@@ -88,7 +88,11 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
           </span>
         )}
       </td>
-      <td data-label="Unifies" className={list.figure} title={`differs in ${proposal.pairs} pairs of calls`}>
+      <td
+        data-label="Unifies"
+        className={list.figure}
+        title={`Of ${proposal.pairs} pairs of calls that differ there, so many become equal without it and the recommended fields.`}
+      >
         {proposal.unifies} <span className="muted">of {proposal.pairs}</span>
       </td>
       <td data-label="Would confuse">

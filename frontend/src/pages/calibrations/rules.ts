@@ -19,7 +19,7 @@ export const kindWords: Record<string, string> = {
 export function doubt(proposal: Proposal): string | null {
   if (proposal.recommended) return null;
   if (proposal.collisions.length > 0) return "would make different calls one";
-  if (proposal.unifies === 0) return "these calls differ in what they say, too";
+  if (proposal.unifies === 0) return "these calls differ in more than this";
   return proposal.kind === "date" ? "a date may say for which day" : "an id may say which one is meant";
 }
 
