@@ -193,7 +193,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._wake_ups.stop()
 
     async def _may_read(self) -> bool:
-        """Asked again every few seconds: a token that is revoked closes the sockets that it opened."""
+        """Asked again every few seconds: the end of a token or a login closes the sockets that it opened."""
         if time.monotonic() - self._let_in_at > CATCH_UP_S:
             if not await database_sync_to_async(self._allowed)():
                 return False
@@ -202,7 +202,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     def _allowed(self) -> bool:
         headers = {key.decode("latin1"): value.decode("latin1") for key, value in self.scope["headers"]}
-        return auth.caller_of(headers, self.scope["session"]) is not None
+        session = self.scope["session"]
+        return auth.caller_of(headers, session.__class__(session.session_key)) is not None  # as it is stored now
 
     async def _follow(self) -> None:
         woken = True

@@ -1,15 +1,17 @@
 """The websocket: typed messages in order, whoever writes and from wherever, and nothing for strangers."""
 
 import asyncio
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
 from django.db import connection, transaction
+from django.test import Client
 from pytest_django import Settings
 
 from cockpit import live, tokens
-from cockpit.schemas import TokenRequest
+from cockpit.models import ApiToken
 from replay import services as replays
 from replay.schemas import ReplayRequest
 from tests.recordings import order_run
@@ -131,15 +133,29 @@ async def test_a_stranger_is_refused_where_others_can_reach_the_server(settings:
         assert await socket.close_code() == live.NO_ACCESS
 
 
-async def test_a_token_that_is_revoked_closes_the_sockets_that_it_opened(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+def _bearer(secret: str) -> tuple[dict[str, str], Callable[[], object]]:
+    return {"authorization": f"Bearer {secret}"}, lambda: tokens.revoke(ApiToken.objects.get().id)
+
+
+def _login(secret: str) -> tuple[dict[str, str], Callable[[], object]]:
+    client = Client()
+    client.post("/api/v1/login", {"token": secret}, content_type="application/json")
+    return {"cookie": f"sessionid={client.cookies['sessionid'].value}"}, lambda: client.post("/api/v1/logout")
+
+
+@pytest.mark.parametrize("way", [_bearer, _login])
+async def test_the_end_of_a_token_or_a_login_closes_the_sockets_that_it_opened(
+    way: Callable[[str], tuple[dict[str, str], Callable[[], object]]],
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings.LOGIN_REQUIRED = True
     monkeypatch.setattr(live, "CATCH_UP_S", 0.1)
-    token = await database_sync_to_async(tokens.issue)(TokenRequest(name="ada", role="viewer"))
-    async with open_socket("runs=1", authorization=f"Bearer {token.secret}") as socket:
+    secret = await database_sync_to_async(tokens.create)(name="ada", role="viewer")
+    sent, end = await database_sync_to_async(way)(secret)
+    async with open_socket("runs=1", **sent) as socket:
         await socket.connect()
         await socket.next()
         assert await socket.is_silent(0.3)
-        await database_sync_to_async(tokens.revoke)(token.id)
+        await database_sync_to_async(end)()
         assert await socket.close_code() == live.NO_ACCESS
