@@ -167,7 +167,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
             ("labels", output.labels(plan["counts"])),
             ("live calls", plan["live_calls"]),
             ("cost", output.money(plan["cost_usd"]) if plan["live_calls"] else "nothing"),
-            ("type", plan["replay_type"]),
+            ("type", _type(plan)),
             ("determinism", _score(plan["determinism"])),
             ("loop", plan["loop"]),
         ],
@@ -196,6 +196,7 @@ def _show_session(session: dict[str, Any], steps: list[dict[str, Any]]) -> None:
             ("labels", output.labels(session["counts"])),
             ("live calls", session["live_calls"]),
             ("cost", output.money(session["cost_usd"])),
+            ("type", _type(session)),
             ("determinism", _score(session["determinism"])),
             ("diff", session["diff"]),
         ],
@@ -210,6 +211,16 @@ def _show_session(session: dict[str, Any], steps: list[dict[str, Any]]) -> None:
     console.print(shown)
     for divergence in session["divergences"]:
         output.note(divergence)
+
+
+def _type(shown: dict[str, Any]) -> str:
+    """A or B, with what makes it one."""
+    determinism = shown["determinism"]
+    critical, other = determinism["critical_changes"], determinism["other_changes"]
+    if shown["replay_type"] == "A":
+        return f"A, although {' and '.join(other)} changed" if other else "A"
+    below = f"determinism below {determinism['threshold']:g}"
+    return f"B: {' and '.join(critical)} changed" if critical else f"B: {below}"
 
 
 def _score(determinism: dict[str, Any]) -> str:

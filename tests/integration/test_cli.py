@@ -100,6 +100,7 @@ def test_preview_shows_the_plan_and_runs_nothing(forkpoint: Warm, failed: str, t
     assert plan["fork_sequence_no"] == 5
     assert plan["live_calls"] == 3
     assert "live" in forkpoint(*asked).out
+    assert "B: model changed" in forkpoint("replay", failed, "--model", "desk-large-1", "--preview").out
     assert len(forkpoint("runs", "--json", "--limit", "100").json["runs"]) == len(before)
 
 
