@@ -49,19 +49,25 @@ class Made:
         return self.tool_name or self.name
 
     def signed(self, ignoring: Ignoring, shared: "Shared") -> str:
-        return signature(
-            type=self.type, name=self.name, provider=self.provider, model=self.model, tool_name=self.tool_name,
-            input=ignoring.reduced(self.type, self.called, self.input, shared.known),
-            digest_of=shared.splitter.digest,
-        )  # fmt: skip
+        key = id(self), ignoring.touches(self.type, self.called)
+        if key not in shared.signed:
+            reduced = ignoring.reduced(self.type, self.called, self.input, shared.known)
+            shared.kept.append(self)
+            shared.signed[key] = signature(
+                type=self.type, name=self.name, provider=self.provider, model=self.model, tool_name=self.tool_name,
+                input=reduced, digest_of=shared.splitter.digest,
+            )  # fmt: skip
+        return shared.signed[key]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """What calls of one conversation have in common, so that each message is looked at once."""
+    """What is found out once: of the messages that calls of one conversation share, and of each call."""
 
     splitter: Splitter = field(default_factory=Splitter)
     known: Known = field(default_factory=Known)
+    signed: dict[tuple[int, tuple[IgnoreRule, ...]], str] = field(default_factory=dict)
+    kept: list[Made] = field(default_factory=list)  # all that is known by identity, lest that be given to another
 
 
 Pair = tuple[Made, Made]
