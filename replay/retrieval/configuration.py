@@ -34,7 +34,7 @@ def serving(
         return Serving(why="the step's input holds no query text to search for")
     able = [retriever for retriever in known if retriever.serves(step, store)]
     if not able:
-        return Serving(why=f"none of the configured retrievers ({_names(known)}) serves {step!r}{_of(known, store())}")
+        return Serving(why=f"none of the configured retrievers ({_names(known)}) serves {step!r}{_of(known, store)}")
     chosen = next((one for one in able if _has(one, profile)), None)
     if chosen is None:
         profiles = sorted({name for one in able for name in one.entry.embeddings})
@@ -55,11 +55,11 @@ def _has(retriever: Retriever, profile: str | None) -> bool:
     return profile is None or not retriever.entry.embeddings or profile in retriever.entry.embeddings
 
 
-def _of(known: Sequence[Retriever], store: str) -> str:
+def _of(known: Sequence[Retriever], store: Callable[[], str]) -> str:
     """The store that the recording names, where a retriever goes by it."""
     if not any(retriever.entry.stores for retriever in known):
         return ""
-    return f" of the store {store!r}" if store else ", whose recording names no store"
+    return f" of the store {named!r}" if (named := store()) else ", whose recording names no store"
 
 
 def _names(retrievers: Sequence[Retriever]) -> str:
