@@ -147,7 +147,7 @@ def _s3(*, own: bool) -> Any:
 
 
 def broker_url() -> str:
-    """Redis as Celery is told of it: unlike the other users of Redis it checks a certificate only where it is told to."""
+    """Redis as Celery is told of it: unlike the other users of Redis it checks certificates only where told to."""
     if not REDIS_URL.startswith("rediss://") or "ssl_cert_reqs=" in REDIS_URL:
         return REDIS_URL
     return f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}ssl_cert_reqs=required"
