@@ -213,6 +213,25 @@ def bisect(
 
 
 @app.command()
+def experiment(
+    run: Run,
+    matrix: Annotated[Path, typer.Argument(metavar="MATRIX", help="JSON with axes and checks, as REST takes it.")],
+    from_: Annotated[str | None, typer.Option("--from", metavar="STEP", help="Fork at this step.")] = None,
+    samples: Annotated[int | None, typer.Option(min=1, help="How often each combination is replayed.")] = None,
+    preview: WhatItTakes = False,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Fork a run many times, with every combination of the settings in a file, and compare what comes out."""
+    from cockpit.cli import experimenting
+
+    request = experimenting.asked(matrix, from_=from_, samples=samples)
+    act = experimenting.preview if preview else experimenting.experiment
+    _finish(act(run, request, json=json, url=url, token=token))
+
+
+@app.command()
 def diff(
     base: Base,
     candidate: Candidate,
