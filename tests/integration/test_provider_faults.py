@@ -319,6 +319,29 @@ def test_a_wait_that_is_asked_for_is_kept(server: ProviderServer, asked: str) ->
     assert time.monotonic() - began >= 0.9
 
 
+@pytest.mark.parametrize("hangs", [True, False])
+def test_a_deadline_ends_a_call_and_the_wait_for_the_next(
+    server: ProviderServer, settings: Settings, hangs: bool
+) -> None:
+    let_go = threading.Event()
+    for entry in settings.PROVIDERS.values():
+        entry["timeout_s"] = 60
+
+    def respond(exchange: Exchange) -> None:
+        if hangs:
+            let_go.wait(30)
+        exchange.status(429, "later", retry_after="30")
+
+    server.respond = respond
+    session = launch("openai", budget={"deadline_s": 2})
+    runner.execute(session.id)
+    let_go.set()
+    view, attempt = queries.session_view(session.id), Attempt.objects.get(session=session)
+    assert (view.status, view.error_code, attempt.status) == ("failed_execution", "budget_deadline", "failed")
+    assert view.ended_at is not None
+    assert attempt.retry_at is None or view.ended_at < attempt.retry_at
+
+
 def _in_thread(session: ReplaySession) -> threading.Thread:
     from django.db import connections
 

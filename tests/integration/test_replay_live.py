@@ -264,7 +264,6 @@ def test_a_final_error_fails_the_session_at_the_step(server: ProviderServer) -> 
     [
         ({"max_live_calls": 1}, "budget_live_calls", 1),
         ({"max_steps": 4}, "budget_steps", 0),  # no answer is asked for that there is no room for
-        ({"max_steps": 5}, "budget_steps", 1),
         ({"deadline_s": 1e-6}, "budget_deadline", 0),
     ],
 )

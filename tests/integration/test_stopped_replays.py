@@ -1,12 +1,13 @@
 """Replays that end before their last step: what was resolved stays, and the run shows where it ended and why."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from replay import preflight, queries, runner, services, tasks
 from replay.models import ReplaySession
-from replay.schemas import SessionView
+from replay.schemas import ReplayRequest, SessionView
 from tests.replay_runs import order_desk
 from traces.models import Run, Step
 from traces.services import record
@@ -25,12 +26,17 @@ def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(task, "delay", lambda *arguments: None)
 
 
-def launch(*entries: dict[str, Any], **policy: Any) -> tuple[SessionView, list[str]]:
-    """A replay from step 3 on in which nothing goes live, and the warnings of its plan."""
+def asked(*entries: dict[str, Any], **policy: Any) -> ReplayRequest:
+    """A replay from step 3 on in which nothing goes live."""
     run = Run.objects.get(id=record(order_desk()).run_id)
     body: Any = {"run": str(run.id), "fork_step": 3, "overrides": {"overrides": list(entries)},
                  "policy": {"allow": [], **policy}}  # fmt: skip
-    request = preflight.parse(body)
+    return preflight.parse(body)
+
+
+def launch(*entries: dict[str, Any], **policy: Any) -> tuple[SessionView, list[str]]:
+    """How such a replay went, and the warnings of its plan."""
+    request = asked(*entries, **policy)
     session = services.launch(request)
     runner.execute(session.id)
     return queries.session_view(session.id), services.preview(request).warnings
@@ -76,6 +82,13 @@ def test_a_budget_that_suffices_stops_nothing() -> None:
     view, warnings = launch(ASKS_MORE, budget={"max_steps": 11})
     assert (view.status, view.resolved_steps) == ("completed_mixed", 11)
     assert not any("budget" in text for text in warnings)
+
+
+def test_a_deadline_counts_from_the_start_whoever_goes_on() -> None:
+    session = services.launch(asked(LOST, budget={"deadline_s": 600}))
+    ReplaySession.objects.update(started_at=datetime.now(UTC) - timedelta(hours=1))
+    runner.execute(session.id)
+    assert queries.session_view(session.id).error_code == "budget_deadline"
 
 
 def test_what_is_cancelled_while_it_waits_has_no_outcome() -> None:
