@@ -24,8 +24,8 @@ RUN = RunFacts(
     source="import", environment="staging", session="s-1", started_at=NOON, input="Is Dune in stock?",
     output="Three copies.", tags=["demo"], metadata={"shelf": 4},
 )  # fmt: skip
-CALL = {"id": "c-1", "name": "find_book", "arguments": {"title": "Dune"}}
-REQUEST = {
+CALL: dict[str, Any] = {"id": "c-1", "name": "find_book", "arguments": {"title": "Dune"}}
+REQUEST: dict[str, Any] = {
     "messages": [
         {"role": "user", "content": "Is Dune in stock?"},
         {"role": "assistant", "content": None, "tool_calls": [CALL]},
@@ -34,7 +34,10 @@ REQUEST = {
     "tools": [{"name": "find_book", "parameters": {"type": "object"}}],
     "parameters": {"temperature": 0.5, "stop": ["END"], "logit_bias": {"5": 1}},
 }
-ANSWER = {"message": {"role": "assistant", "content": None, "tool_calls": [CALL]}, "finish_reason": "tool_calls"}
+ANSWER: dict[str, Any] = {
+    "message": {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    "finish_reason": "tool_calls",
+}
 SAME = (
     "type",
     "name",
@@ -146,3 +149,48 @@ def test_a_bad_observation_keeps_only_its_own_file_out(body: Any, problem: str) 
     sources = [Source(name="bad", data=bad), Source(name="good", data=good)]
     assert [run.external_id for run in langfuse.parse(sources)] == ["t"]
     assert [[str(each) for each in source.skipped] for source in sources] == [[problem], []]
+
+
+def test_langfuse_is_sent_what_it_has_words_for_in_its_words() -> None:
+    step = StepFacts(
+        id=UUID(int=9), no=3, type=StepType.MODEL, name="answer", status=StepStatus.OK, label="exact", reason="reused",
+        parent=UUID(int=8), started_at=NOON, duration_ms=1_500, input=REQUEST, output=ANSWER, provider="openai",
+        model="gpt-x", tokens_in=20, tokens_out=4, tokens_cached=16, cost_usd=0.25, detail={"similarity": 0.9},
+    )  # fmt: skip
+    call = {"id": "c-1", "type": "function", "function": {"name": "find_book", "arguments": '{"title": "Dune"}'}}
+    user, assistant, tool = REQUEST["messages"]
+    event = events.step_event(step, RUN).envelope
+    assert (event["type"], event["timestamp"]) == ("generation-create", "2026-10-01T13:00:00.000Z")
+    assert event["body"] == {
+        "id": str(UUID(int=9)), "traceId": RUN.id.hex, "parentObservationId": str(UUID(int=8)), "name": "answer",
+        "startTime": "2026-10-01T12:00:00.000Z", "endTime": "2026-10-01T12:00:01.500Z", "level": "DEFAULT",
+        "model": "gpt-x",
+        "input": {
+            "messages": [user, {**assistant, "tool_calls": [call]}, tool],
+            "tools": [{"type": "function", "function": REQUEST["tools"][0]}],
+        },
+        "output": {"role": "assistant", "content": None, "tool_calls": [call]},
+        "modelParameters": {"temperature": 0.5, "stop": ["END"], "logit_bias": '{"5": 1}'},
+        "usageDetails": {
+            "prompt_tokens": 20, "completion_tokens": 4, "total_tokens": 24,
+            "prompt_tokens_details": {"cached_tokens": 16},
+        },
+        "costDetails": {"total": 0.25},
+        "metadata": {"forkpoint": {
+            "step_type": "model", "sequence_no": 3, "status": "ok", "label": "exact", "reason": "reused",
+            "provider": "openai", "finish_reason": "tool_calls", "detail": {"similarity": 0.9},
+        }},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("status", "level"),
+    [("error", "ERROR"), ("timeout", "ERROR"), ("denied", "WARNING"), ("partial", "WARNING"), ("ok", "DEFAULT")],
+)
+def test_how_a_step_ended_is_its_level(status: str, level: str) -> None:
+    step = StepFacts(id=UUID(int=9), no=1, type=StepType.TOOL, name="", status=StepStatus(status), label="live",
+                     input={}, output="")  # fmt: skip
+    event = events.step_event(step, RUN).envelope
+    body: Any = event["body"]
+    assert (event["type"], body["level"], body["name"]) == ("span-create", level, "tool")
+    assert (body["input"], body["output"]) == ({}, ""), "that it was empty is said"
