@@ -103,18 +103,13 @@ def _compared(base: Run, candidate: Run) -> dict[str, Any]:
     calls = [(one, other) for one, other in paired if one.signature and other.signature and one.type == other.type]
     differing = [(one, other) for one, other in calls if one.signature != other.signature]
     looked_at = differing[:_MOST_PAIRS]
-    unchecked = 0
-
-    def opened(types: Collection[str]) -> list[Made]:
-        nonlocal unchecked
-        touched = _touched(types, sides[0].steps, sides[1].steps)
-        unchecked = len(touched[_MOST_CALLS:])
-        return _opened(touched[:_MOST_CALLS])
-
-    outcome = proposal.propose([pair for pair in _pairs(looked_at) if pair[0].called == pair[1].called], opened)
+    touching = partial(_touched, sides[0].steps, sides[1].steps)
+    pairs = [pair for pair in _pairs(looked_at) if pair[0].called == pair[1].called]
+    outcome = proposal.propose(pairs, lambda types: _opened(touching(types)[:_MOST_CALLS]))
+    touched = touching({each.rule.type for each in outcome.proposals})
     return {
         "compared": len(calls), "differing": len(differing), "left_out": len(differing) - len(looked_at),
-        "unchecked": unchecked,
+        "unchecked": len(touched[_MOST_CALLS:]),
         "unified": [pair.model_dump(mode="json") for pair in outcome.unified],
         "proposals": [each.model_dump(mode="json") for each in outcome.proposals],
         "left": [each.model_dump(mode="json") for each in outcome.left],
@@ -128,7 +123,7 @@ def _pairs(pairs: Sequence[tuple[SideStep, SideStep]]) -> Iterator[tuple[Made, M
             yield _made("base", base, held[base.input_ref]), _made("candidate", candidate, held[candidate.input_ref])
 
 
-def _touched(types: Collection[str], base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[_OnSide]:
+def _touched(base: Sequence[SideStep], candidate: Sequence[SideStep], types: Collection[str]) -> list[_OnSide]:
     """The calls of some types, of both runs."""
     steps: list[_OnSide] = [("base", step) for step in base]
     steps += [("candidate", step) for step in candidate]
