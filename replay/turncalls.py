@@ -190,11 +190,12 @@ class TurnCalls:
         return self._walk.statuses.get(node.no, changed)
 
     def _remember(self, node: Node) -> None:
-        """A recorded call from before: what it was answered with, as long as that holds, an idempotent tool repeats."""
+        """A recorded call from before: an idempotent tool repeats its answer, unless it failed or was changed."""
         if node.type is not StepType.TOOL or node.no in self._walk.gone:
             return
         self._made.add(self._key(*self._asked(node)))
-        if node.no >= self._walk.graph.fork and node.no not in self._walk.changes:
+        holds = node.no not in self._walk.changes and node.status in {StepStatus.OK, StepStatus.PARTIAL}
+        if node.no >= self._walk.graph.fork and holds:
             self._recorded.add(node, *self._asked(node))
             self.use(node)
 

@@ -62,6 +62,12 @@ def test_a_call_that_the_operator_let_fail_is_retried() -> None:
     assert found == ["get_order error simulation_operator_override", "get_order ok side_effect_blocked"]
 
 
+def test_a_call_that_failed_in_the_recording_is_retried_and_not_answered_with_its_failure() -> None:
+    failed = replace(LOOK_UP, status=StepStatus.ERROR)
+    run = talk(("Where is it?", (failed, SEARCH, LOST)))
+    assert outcomes(run, asking(4, LOOK_UP))[0] == "get_order ok side_effect_blocked"
+
+
 def test_a_recorded_call_that_nobody_asks_for_any_more_was_not_made() -> None:
     run = talk(("Where is it?", (LOOK_UP, SEARCH, LOST)))
     other = Asks("get_order", {"order_id": "A-2"}, None)
