@@ -4,9 +4,11 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import type { RetrieverView } from "@/api/schema";
 import { retrieversQuery } from "@/api/trials";
-import type { Draft, SparsePolicy } from "./draft";
+import type { Draft } from "./draft";
 import { Folded } from "./Folded";
 import classes from "./Fork.module.css";
+import { details, withPart, type SparsePolicy } from "./policy";
+import { PolicyDetails } from "./PolicyDetails";
 import { StoredPolicies } from "./StoredProfiles";
 
 interface Props {
@@ -14,7 +16,7 @@ interface Props {
   onChange: (draft: Draft) => void;
 }
 
-/** The basics of the policy; what is not set here keeps the server's defaults. */
+/** The policy; what is not set here keeps the server's defaults. */
 export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElement {
   const { policy } = draft;
   const onChange = (next: SparsePolicy) => changeDraft({ ...draft, policy: next });
@@ -28,11 +30,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
     onChange({ ...policy, allow: allowed ? [...others, kind] : others });
   };
   const budget = policy.budget ?? {};
-  const setBudget = (change: SparsePolicy["budget"]) => {
-    const next = Object.fromEntries(Object.entries({ ...budget, ...change }).filter(([, value]) => value != null));
-    const { budget: _, ...rest } = policy;
-    onChange(Object.keys(next).length > 0 ? { ...rest, budget: next } : rest);
-  };
+  const setBudget = (change: SparsePolicy["budget"]) => onChange(withPart(policy, "budget", change ?? {}));
   return (
     <Folded
       className={classes.policy}
@@ -109,6 +107,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
             onChange={(value) => setBudget({ max_live_calls: value === "" ? null : Number(value) })}
           />
         </div>
+        <PolicyDetails policy={policy} onChange={onChange} />
         <StoredPolicies draft={draft} onChange={changeDraft} />
       </div>
     </Folded>
@@ -131,6 +130,7 @@ function words(policy: SparsePolicy, live: boolean, tools: boolean, searches: bo
     policy.strict && "strict",
     policy.budget?.max_cost_usd != null && `≤ $${policy.budget.max_cost_usd}`,
     policy.budget?.max_live_calls != null && `≤ ${policy.budget.max_live_calls} calls`,
+    ...details(policy),
   ]
     .filter(Boolean)
     .join(" · ");

@@ -11,6 +11,7 @@ import type {
   StepType,
   ToolOverride,
 } from "@/api/schema";
+import type { SparsePolicy } from "./policy";
 
 export interface SparseOverride {
   match: Partial<Match>;
@@ -22,7 +23,6 @@ export interface SparseOverride {
   tool?: Partial<ToolOverride> & Pick<ToolOverride, "output">;
   output?: JsonValue;
 }
-export type SparsePolicy = Partial<Omit<Policy, "budget">> & { budget?: Partial<Policy["budget"]> };
 export interface Draft {
   overrides: SparseOverride[];
   policy: SparsePolicy;

@@ -1,6 +1,7 @@
 // Which stored profile or policy a draft is, and whether a name can be given. Names are checked again by the server.
 import type { StoredPolicy, StoredProfile } from "@/api/schema";
-import { parseOverrides, type Draft, type SparseOverride, type SparsePolicy } from "./draft";
+import { parseOverrides, type Draft, type SparseOverride } from "./draft";
+import type { SparsePolicy } from "./policy";
 
 /** The stored profile that makes exactly the draft's changes. */
 export function profileOf(draft: Draft, stored: readonly StoredProfile[]): StoredProfile | undefined {
