@@ -129,8 +129,9 @@ def test_every_answer_is_on_a_branch_and_on_each_once(drawn: list[tuple[int, str
     for at, (above, type) in enumerate(drawn):
         parent = None if above > 25 else str(above)  # damaged files have circles, and parents that are not there
         lines.append(Line(given=line(str(at), parent, type, None if type == "system" else says("x")), where=""))
+    lines.append(Line(given=line("", "0", said="a line without an id"), where=""))
     found = list(branches(lines))
-    told = [each.id for each in lines if each.is_message]
+    told = [each.id for each in lines if each.is_message and each.id]
     for branch in found:
         ids = [each.id for each in branch.lines]
         assert ids == sorted(set(ids), key=told.index), "in the order of the file, none twice"

@@ -5,7 +5,7 @@ none: the lines of one answer, which share its message id, and the results of ca
 hang at the line of their call.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,16 +62,13 @@ def branches(lines: Sequence[Line]) -> Iterator[Branch]:
     taken: set[str] = set()
     found = 0
     for end in reversed(tree.messages):
-        if end.id in taken or found == _MOST_BRANCHES:
-            continue
-        branch = tree.branch(end)
-        new = [at for at, line in enumerate(branch) if line.id not in taken]
-        if not new:  # a line without an id is on none
-            continue
-        if not found or any(branch[at].given.get("type") == "assistant" for at in new):
-            yield Branch(lines=branch, shared=new[0])
+        new = tree.up(end.id, taken)
+        if not found or (found < _MOST_BRANCHES and any(map(tree.is_answer, new))):
+            branch = tree.branch(end)
+            yield Branch(lines=branch, shared=next(at for at, line in enumerate(branch) if line.id not in taken))
+            taken.update(line.id for line in branch)
             found += 1
-        taken.update(line.id for line in branch)
+        taken.update(new)
 
 
 def chains(lines: Sequence[Line]) -> list[list[Line]]:
@@ -93,8 +90,9 @@ class _Tree:
     """Where each line is, and which belong together though neither is an ancestor of the other."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
-        self.messages = [line for line in lines if line.is_message]
         self._parents = {line.id: line.parent for line in lines if line.id}
+        # where others have an id, one without is nowhere in the tree
+        self.messages = [line for line in lines if line.is_message and (line.id or not self._parents)]
         self._places = {line.id: at for at, line in enumerate(self.messages)}
         self._answers: dict[str, list[Line]] = {}
         self._results: dict[str, list[Line]] = {}
@@ -104,15 +102,23 @@ class _Tree:
             for call in line.blocks("tool_result", "tool_use_id"):
                 self._results.setdefault(call, []).append(line)
 
+    def is_answer(self, id: str) -> bool:
+        """Whether a model said it."""
+        return id in self._places and self.messages[self._places[id]].given.get("type") == "assistant"
+
+    def up(self, id: str, known: Container[str] = ()) -> dict[str, None]:
+        """From a line to the root, or to what is known."""
+        path: dict[str, None] = {}
+        while id in self._parents and id not in path and id not in known:
+            path[id] = None
+            id = self._parents[id]
+        return path
+
     def branch(self, end: Line) -> list[Line]:
         """From the root to `end`, with all lines of its answers, and the results of all their calls."""
         if not self._parents:
             return self.messages
-        path: dict[str, None] = {}
-        at = end.id
-        while at in self._parents and at not in path:
-            path[at] = None
-            at = self._parents[at]
+        path = self.up(end.id)
         told = [self.messages[self._places[id]] for id in reversed(path) if id in self._places]
         answers = dict.fromkeys(line.answer for line in told if line.answer)
         _join(path, (line for answer in answers for line in self._answers[answer]))
