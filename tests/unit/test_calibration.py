@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from replay.calibration.proposal import Made, Shared, collisions, differences, propose
 from traces.canonical import digest
-from traces.ignoring import NOTHING, IgnoreRule, Ignoring, without
+from traces.ignoring import NOTHING, IgnoreRule, Ignoring, Known, without
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepType
 from traces.volatile import kind_of, mask, masking
@@ -155,6 +155,15 @@ def test_leaving_out_again_changes_nothing_and_the_value_itself_never_does(
     once = without(value, path, None)
     assert digest(without(once, path, None)) == digest(once)
     assert digest(value) == before
+
+
+@given(st.lists(values, max_size=4), st.lists(paths, min_size=1, max_size=3))
+def test_what_is_reduced_once_is_reduced_as_each_time_anew(given: list[JSONValue], ways: list[tuple[str, ...]]) -> None:
+    known = Known()
+    calls: list[JSONValue] = [[*given], {"a": [*given]}, [*given]]  # they share their entries
+    for value in calls:
+        for path in ways:
+            assert digest(without(value, path, None, known)) == digest(without(value, path, None))
 
 
 @given(
