@@ -52,6 +52,23 @@ app.add_typer(commands(PROFILES, "What forks change, stored under names."), name
 app.add_typer(commands(POLICIES, "Policies of replays, stored under names."), name="policies")
 
 
+def _say_version(asked: bool) -> None:
+    from importlib.metadata import version
+
+    if asked:
+        print(f"forkpoint {version('forkpoint')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version, and leave.")
+    ] = False,
+) -> None:
+    """Options of the command itself."""
+
+
 @app.command()
 def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on. [env: FORKPOINT_HOST]")] = None,

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import metadata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,13 +44,14 @@ def test_the_same_commands_work_against_a_server(server: str, tmp_path: Path) ->
     assert not (tmp_path / "unused").exists()
 
 
-def test_help_needs_nothing_of_the_server() -> None:
+@pytest.mark.parametrize(("option", "told"), [("--help", "replay"), ("--version", metadata.version("forkpoint"))])
+def test_what_the_command_says_of_itself_needs_nothing_of_the_server(option: str, told: str) -> None:
     program = (
-        "import sys\nsys.argv = ['forkpoint', '--help']\nfrom cockpit.cli import main\n"
+        f"import sys\nsys.argv = ['forkpoint', '{option}']\nfrom cockpit.cli import main\n"
         "try: main()\nexcept SystemExit: pass\n"
         "heavy = {'django', 'httpx', 'celery', 'pydantic', 'openai'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "replay" in done.stdout
+    assert told in done.stdout
