@@ -2,8 +2,8 @@
 
 import subprocess
 import sys
-from importlib import metadata
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
