@@ -1,6 +1,7 @@
 """The closed vocabularies of the product: one place, used by models, schemas and pure code."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class RunSource(StrEnum):
@@ -77,3 +78,17 @@ class EdgeKind(StrEnum):
     HISTORY = "history"
     DIGEST = "digest"
     TEXT = "text"
+
+
+# The events of an agent's loop that hooks hear, as Krabs names them.
+class HookEvent(StrEnum):
+    AGENT_START = "agent_start"
+    TURN_START = "turn_start"
+    PRE_TOOL_USE = "pre_tool_use"
+    POST_TOOL_USE = "post_tool_use"
+    POST_TOOL_USE_FAILURE = "post_tool_use_failure"
+    TURN_END = "turn_end"
+    AGENT_STOP = "agent_stop"
+
+
+TOOL_EVENTS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE, HookEvent.POST_TOOL_USE_FAILURE})

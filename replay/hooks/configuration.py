@@ -12,10 +12,11 @@ from django.core.exceptions import ImproperlyConfigured
 from pydantic import Field, HttpUrl, field_validator, model_validator
 
 from replay.hooks.registry import compiled
-from replay.hooks.types import Decision, HookEvent
+from replay.hooks.types import Decision
 from replay.tools.types import Environment, Name
 from traces.json_types import JSONValue
 from traces.schemas import Schema
+from traces.vocabulary import HookEvent
 
 GROUP: Final = "forkpoint.hooks"
 TELEMETRY_EVENTS: Final = frozenset({*HookEvent, "live_call", "events_dropped"})

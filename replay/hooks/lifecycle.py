@@ -4,13 +4,13 @@ from uuid import UUID
 
 from replay.hooks import session as sessions
 from replay.hooks import telemetry
-from replay.hooks.types import PASSED, HookEvent, Hooks, Outcome
+from replay.hooks.types import PASSED, Hooks, Outcome
 from replay.models import UNFINISHED, ReplaySession
 from traces import store
 from traces.json_types import JSONValue
 from traces.models import Step
 from traces.parts import MissingPart
-from traces.vocabulary import StepType
+from traces.vocabulary import HookEvent, StepType
 
 
 def begin(session: ReplaySession, *, taken_over: bool) -> Hooks:

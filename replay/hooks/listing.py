@@ -6,9 +6,9 @@ from uuid import UUID
 from replay.hooks import configuration
 from replay.hooks.configuration import HookEntry, TelemetryEntry
 from replay.hooks.schemas import HookFailureView, HookList, HookOutcomeList, HookOutcomeView, HookView, TelemetryView
-from replay.hooks.types import HookEvent
 from replay.models import HookOutcome, LangfuseExport, TelemetryCount
 from traces.paging import Page, cut
+from traces.vocabulary import HookEvent
 
 
 def configured() -> HookList:

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from replay.hooks.types import AppendContext, Deny, HookEvent, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
+from replay.hooks.types import AppendContext, Deny, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
 from replay.jsontext import as_json
 from replay.rebuild import Slots, answer_of, calls_of
 from replay.world import Answer, Call, label_key
 from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import Label, Reason, StepStatus
+from traces.vocabulary import HookEvent, Label, Reason, StepStatus
 
 Key = tuple[int | None, int | None]
 NOWHERE: Final[Key] = (None, None)

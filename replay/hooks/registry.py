@@ -9,20 +9,19 @@ from pydantic import ValidationError
 from replay.hooks.types import (
     CONTINUE,
     DECISION,
-    TOOL_EVENTS,
     Allow,
     AppendContext,
     Continue,
     Decision,
     Deny,
     Failure,
-    HookEvent,
     ModifyArgs,
     Outcome,
     Stop,
     SystemMessage,
 )
 from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import TOOL_EVENTS, HookEvent
 
 Ask = Callable[[JSONObject], JSONValue]
 

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from replay.hooks.types import HookEvent
 from traces.json_types import JSONValue
 from traces.schemas import Schema
+from traces.vocabulary import HookEvent
 
 
 class HookView(Schema):

@@ -9,9 +9,10 @@ from django.db import transaction
 
 from replay.hooks import asking, configuration, telemetry
 from replay.hooks.registry import Registry
-from replay.hooks.types import DECISION, NO_HOOKS, PASSED, Failure, HookEvent, Hooks, Outcome
+from replay.hooks.types import DECISION, NO_HOOKS, PASSED, Failure, Hooks, Outcome
 from replay.models import HookOutcome, ReplaySession
 from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import HookEvent
 
 logger = structlog.get_logger("replay.hooks")
 _BEFORE: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.TURN_START})

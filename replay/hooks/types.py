@@ -1,26 +1,13 @@
-"""The events of an agent's loop and what a hook may say to them, as Krabs names them. Pure."""
+"""What a hook may say to the events of an agent's loop, as Krabs names it. Pure."""
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import Field, TypeAdapter
 
 from traces.json_types import JSONObject
 from traces.schemas import Schema
-
-
-class HookEvent(StrEnum):
-    AGENT_START = "agent_start"
-    TURN_START = "turn_start"
-    PRE_TOOL_USE = "pre_tool_use"
-    POST_TOOL_USE = "post_tool_use"
-    POST_TOOL_USE_FAILURE = "post_tool_use_failure"
-    TURN_END = "turn_end"
-    AGENT_STOP = "agent_stop"
-
-
-TOOL_EVENTS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE, HookEvent.POST_TOOL_USE_FAILURE})
+from traces.vocabulary import HookEvent
 
 
 class Allow(Schema):

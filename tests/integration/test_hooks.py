@@ -15,14 +15,12 @@ from pytest_django import Settings
 
 from replay import livecalls, preflight, providers, queries, runner, services, tasks
 from replay.hooks import configuration, telemetry
-from replay.hooks.types import HookEvent
 from replay.models import HookOutcome, ReplaySession
 from replay.problems import OwnershipLost
 from replay.schemas import SessionView
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
 from tests.replay_runs import order_desk
 from traces import store
-from traces.importers import krabs
 from traces.models import Run, Step
 from traces.services import record
 
@@ -339,10 +337,6 @@ def test_a_takeover_says_what_was_kept(server: ProviderServer, monkeypatch: pyte
     runner.execute(session)
     (takeover,) = queries.session_view(session).takeovers
     assert (takeover.kept_to, takeover.taken_back) == (kept, 0)
-
-
-def test_krabs_has_the_same_events() -> None:
-    assert set(krabs.EVENT_TYPES) == set(HookEvent)
 
 
 def test_a_plan_says_that_hooks_may_change_it(server: ProviderServer, settings: Settings) -> None:

@@ -1,9 +1,9 @@
 """What Krabs says of hooks, case by case; see `test_cases`."""
 
 from replay.hooks.registry import Ask, Hook, HookFailed, Registry, matches
-from replay.hooks.types import HookEvent
 from tests.unit.test_cases import Case, cases
 from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import HookEvent
 
 
 def _answering(answer: JSONValue) -> Ask:

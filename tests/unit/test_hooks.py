@@ -13,12 +13,12 @@ from replay.hooks.types import (
     Continue,
     Decision,
     Deny,
-    HookEvent,
     ModifyArgs,
     Stop,
     SystemMessage,
 )
 from traces.json_types import JSONObject, JSONValue
+from traces.vocabulary import HookEvent
 
 BEFORE = (Deny(message="no"), ModifyArgs(args={"n": 1}), ModifyArgs(args={"n": 2}), Allow(), Continue())
 ELSE = (Stop(reason="enough"), SystemMessage(text="a"), AppendContext(text="b"), Continue())

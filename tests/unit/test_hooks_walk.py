@@ -12,7 +12,6 @@ from replay.hooks.types import (
     PASSED,
     AppendContext,
     Deny,
-    HookEvent,
     Hooks,
     ModifyArgs,
     Outcome,
@@ -27,7 +26,7 @@ from tests.agent_runs import Asks, Says, agent_run
 from tests.unit.test_replay_plans import accounted, forks, texts
 from tests.unit.test_replay_walk import MemoryWorld, Replay, labels, replay
 from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import Reason, StepStatus, StepType
+from traces.vocabulary import HookEvent, Reason, StepStatus, StepType
 
 Heard = tuple[HookEvent, JSONObject, int]
 SAYS = [

@@ -13,11 +13,10 @@ from traces.importers.spans import SpanFacts, step_of
 from traces.importers.times import Span, instant
 from traces.json_types import JSONObject, JSONValue
 from traces.recording import RecordedRun, RecordedStep
-from traces.vocabulary import StepType
+from traces.vocabulary import HookEvent, StepType
 
 FORMAT = "krabs"
-EVENT_TYPES: Final = ("agent_start", "turn_start", "pre_tool_use", "post_tool_use", "post_tool_use_failure", "turn_end",
-                      "agent_stop")  # fmt: skip
+EVENT_TYPES: Final = tuple(HookEvent)
 _BESIDE: Final = frozenset({"live_call", "events_dropped"})  # what Forkpoint's telemetry says beside Krabs's events
 _STARTS: Final = frozenset({"agent_start", "turn_start", "pre_tool_use"})
 
