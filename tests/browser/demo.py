@@ -39,6 +39,7 @@ class Demo:
             "experiments": "/experiments",
             "new experiment": f"/experiments/new?run={self.failed_run}&step={fork}",
             "experiment": f"/experiments/{self.experiment}",
+            "bisections": "/bisections",
             "bisection": f"/bisections/{self.bisection}",
             "tree": f"/tree/{self.failed_run}",
             "report file": f"/api/v1/diffs/{diff}?format=html",

@@ -12,7 +12,8 @@ from tests.browser.demo import Demo
 
 SCREENS = (
     "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "hooks", "settings",
-    "share", "experiments", "new experiment", "experiment", "bisection", "tree", "login", "help", "palette",
+    "share", "experiments", "new experiment", "experiment", "bisections", "bisection", "tree",
+    "login", "help", "palette",
 )  # fmt: skip
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 # What opens over a screen: by the name of a button, or by a key.
