@@ -91,6 +91,28 @@ def test_a_deadline_counts_from_the_start_whoever_goes_on() -> None:
     assert queries.session_view(session.id).error_code == "budget_deadline"
 
 
+def test_a_worker_that_dies_at_the_failed_step_leaves_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = services.launch(asked(LOST, fallback="fail"))
+    with monkeypatch.context() as dying:
+        dying.setattr(runner, "_end", lambda *arguments, **named: None)
+        runner.execute(session.id)
+    before = outcomes(queries.session_view(session.id))
+    ReplaySession.objects.update(status="pending", owner="")
+    runner.execute(session.id)
+    view = queries.session_view(session.id)
+    assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "fallback_refused", 5)
+    assert outcomes(view) == before
+
+
+def test_what_would_be_simulated_after_all_ends_a_strict_replay() -> None:
+    session = services.launch(asked(LOST))
+    ReplaySession.objects.update(policy={**session.policy, "strict": True})  # as if the plan had found an answer
+    runner.execute(session.id)
+    view = queries.session_view(session.id)
+    assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "strict", 4)
+    assert outcomes(view)[-1] == "get_order error simulation_operator_override"
+
+
 def test_what_is_cancelled_while_it_waits_has_no_outcome() -> None:
     view, _ = launch(ASKS_MORE, tools={"ask": ["get_*"]})
     assert view.status == "awaiting_operator"
