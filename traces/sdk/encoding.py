@@ -23,6 +23,11 @@ def encode(event: dict[str, Any]) -> str:
     return _FAST.encode(plain(event)) if _MANY_DIGITS.search(line) else line
 
 
+def as_text(value: Any) -> str:
+    """A text as it is, nothing as an empty one, anything else as JSON."""
+    return value if isinstance(value, str) else "" if value is None else _FAST.encode(plain(value))
+
+
 def plain(value: Any, depth: int = 0) -> Any:
     """`value` made of JSON's types only: odd keys as text, cycles and depths cut off, NaN as text."""
     if depth > _DEEPEST:

@@ -1,10 +1,14 @@
 """The kinds of steps, and the events that tell of each."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from traces.sdk.scopes import Scope, StepScope
+from traces.sdk.hooks import Decision
+from traces.sdk.scopes import RunScope, Scope, StepScope
+from traces.vocabulary import HookEvent, StepStatus, StepType
 
+_log = logging.getLogger("traces.sdk")
 Told = tuple[str, dict[str, Any]]
 
 
@@ -14,6 +18,8 @@ class Step(StepScope):
     def __init__(self, recorder: Any, make: Callable[[], Scope], kind: str, name: str, input: Any) -> None:
         super().__init__(recorder, make, name, input)
         self.kind = kind
+        self.is_loop = kind == StepType.AGENT
+        self.ends_turns = kind in {StepType.AGENT, StepType.TURN}
 
 
 class ModelStep(StepScope):
@@ -28,6 +34,7 @@ class ModelStep(StepScope):
         self.provider = provider
         self.model = model
         self._usage: dict[str, int] = {}
+        self._turn = 0
 
     def answered(self, response: Any) -> None:
         self.output = response
@@ -51,8 +58,35 @@ class ModelStep(StepScope):
         known = {"provider": self.provider, "model_id": self.model, "response": self.output}
         return "model_result", {**known, "token_usage": self._usage}
 
+    def _tell_beginning(self) -> None:
+        """A turn begins, and the one before it in the same place is over: its tool calls are done."""
+        if self.run is None or not self._recorder.hooks.active:
+            return
+        around = list(self._around())
+        place = next(scope for scope in around if scope.ends_turns)
+        place.end_turns(answered=True)
+        self._turn = next(next(scope for scope in around if scope.is_loop).turns)
+        self.run.tell(HookEvent.TURN_START, {"turn": self._turn})
+        place.open_turns[self._turn] = self
+
+    def tell_turn_end(self) -> None:
+        used = {"tokens_in": "input_tokens", "tokens_out": "output_tokens", "tokens_cached": "cached_tokens"}
+        payload = {"turn": self._turn, "model": self.model, "provider": self.provider, "attempts": self.retries + 1}
+        counted = {name: self._usage.get(key) for name, key in used.items()}
+        if self.run is not None:
+            self.run.tell(HookEvent.TURN_END, {**payload, **counted, "duration_ms": self.duration_ms})
+
+    def _around(self) -> Iterator[Scope]:
+        """What holds this call, from the inside out; the last is the run."""
+        scope = self.above
+        while scope is not None:
+            yield scope
+            scope = scope.above
+
 
 class ToolStep(StepScope):
+    """A tool call. `decision` is what hooks say about it: nobody but the agent can heed it."""
+
     kind = "tool"
 
     def __init__(
@@ -61,13 +95,53 @@ class ToolStep(StepScope):
         super().__init__(recorder, make, name, input)
         self.call_id = call_id
         self.version = version
+        self.decision: Decision = {}
+        self._asked: Any = None
+
+    def denied(self, message: str = "") -> None:
+        """Note that the call was not made, because a hook or a person was against it."""
+        self.status = StepStatus.DENIED
+        self.error = message or self.decision.get("message", "") or "denied"
 
     def started(self) -> Told:
         known = {"tool_name": self.name, "tool_version": self.version, "call_id": self.call_id}
         return "tool_called", {**known, "args": {} if self.input is None else self.input}
 
     def ended(self) -> Told:
-        return "tool_result", {"tool_name": self.name, "result": self.output}
+        changed = {} if self.input is self._asked else {"args": self.input}
+        return "tool_result", {"tool_name": self.name, "result": self.output, **changed}
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._asked = self.input
+
+    def _end(self) -> None:
+        if self.decision:
+            self.attributes.setdefault("hook", self.decision)
+        if self.input is not self._asked:
+            self.attributes.setdefault("asked", self._asked)
+        super()._end()
+
+    def _tell_beginning(self) -> None:
+        if self.run is not None:
+            self.decision = self._told(self.run, HookEvent.PRE_TOOL_USE)
+
+    def _tell_end(self) -> None:
+        super()._tell_end()
+        if self.run is None:
+            return
+        if self.status:
+            self._told(self.run, HookEvent.POST_TOOL_USE_FAILURE, error=self.error)
+        else:
+            self._told(self.run, HookEvent.POST_TOOL_USE, result=self.output)
+        if self.decision.get("action") == "deny" and not self.status:
+            hook = self.decision["hook"]
+            _log.warning("%r was called although the hook %r denied it; else say `denied()`", self.name, hook)
+
+    def _told(self, run: RunScope, event: HookEvent, **outcome: Any) -> Decision:
+        args = {} if self.input is None else self.input
+        payload = {"tool_name": self.name, "args": args, **outcome, "tool_use_id": self.call_id}
+        return run.tell(event, payload, tool=self.name)
 
 
 class RetrievalStep(StepScope):
@@ -160,3 +234,8 @@ class OutputStep(StepScope):
             **given,
             **cited,
         }
+
+    def _tell_end(self) -> None:
+        super()._tell_end()
+        if self.run is not None:
+            self.run.said = self.output

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from traces.sdk.encoding import encode
+from traces.sdk.hooks import Ask, Hooks
 from traces.sdk.kinds import DecisionStep, ModelStep, OutputStep, PromptStep, RetrievalStep, Step, ToolStep
 from traces.sdk.scopes import RunScope, Scope
 from traces.sdk.writer import Writer
 
 P = ParamSpec("P")
 R = TypeVar("R")
+A = TypeVar("A", bound=Ask)
 _log = logging.getLogger("traces.sdk")
 _OFF = "off"
 
@@ -44,6 +46,7 @@ class Recorder:
 
     def __init__(self, sink: str | Path | None = None, *, app: str = "", environment: str = "") -> None:
         self.current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("forkpoint_scope", default=None)
+        self.hooks = Hooks()
         self._open: dict[str, RunScope] = {}
         self._writer: Writer | None = None
         self._failures = 0
@@ -147,7 +150,21 @@ class Recorder:
         """What the run says in the end: `recorder.output(text).record()`."""
         return self._repeatable(lambda make: OutputStep(self, make, name, text, citations))
 
-    # Threads, files, and troubles
+    # Hooks, threads, files, and troubles
+
+    def hook(self, *events: str, matcher: str = "") -> Callable[[A], A]:
+        """Ask a function at these events, or at all; `matcher` is searched in the names of tools.
+
+        It gets the event as Krabs writes it, in the thread of the agent. What it answers to `pre_tool_use` is the
+        tool's `decision`, which the agent may heed; what it raises is logged.
+        """
+
+        def registered(ask: A) -> A:
+            with self.quietly():
+                self.hooks.add(ask, events, matcher)
+            return ask
+
+        return registered
 
     def carry(self, function: Callable[P, R]) -> Callable[P, R]:
         """The function, so that what it records in another thread belongs where it was handed over.

@@ -11,7 +11,12 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
+from traces.sdk.encoding import as_text
+from traces.sdk.hooks import Decision
+from traces.vocabulary import HookEvent, RunStatus
+
 if TYPE_CHECKING:
+    from traces.sdk.kinds import ModelStep
     from traces.sdk.recorder import Recorder
 
 P = ParamSpec("P")
@@ -22,6 +27,9 @@ _MOST_ITEMS = 1000  # of a generator's output that are kept
 class Scope(AbstractContextManager["Scope"]):
     """Something with a beginning and an end; every method that the agent calls keeps its troubles to itself."""
 
+    is_loop = True  # hooks count the turns in it from 0
+    ends_turns = True  # hooks hear that the turns in it are over when it ends
+
     def __init__(self, recorder: "Recorder", make: Callable[[], "Scope"], name: str, input: Any) -> None:
         self._recorder = recorder
         self.name = name
@@ -30,7 +38,11 @@ class Scope(AbstractContextManager["Scope"]):
         self._make = make  # a fresh scope of the same kind, for each call of a decorated function
         self._token: contextvars.Token[Scope | None] | None = None
         self._started = 0.0
+        self.duration_ms: float | None = None
         self.run: RunScope | None = None
+        self.above: Scope | None = None
+        self.turns = itertools.count()
+        self.open_turns: dict[int, ModelStep] = {}
         self.id = ""
         self.output: Any = None
         self.error = ""
@@ -38,13 +50,16 @@ class Scope(AbstractContextManager["Scope"]):
 
     def __enter__(self) -> Self:
         with self._recorder.quietly():
-            self._started = time.perf_counter()
             self._begin()
             if self._carries:
                 self._token = self._recorder.current.set(self)
+        with self._recorder.quietly():
+            self._tell_beginning()
+        self._started = time.perf_counter()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.duration_ms = round((time.perf_counter() - self._started) * 1000, 3)
         with self._recorder.quietly():
             if error is not None and not isinstance(error, GeneratorExit):
                 self.failed(error)
@@ -52,6 +67,8 @@ class Scope(AbstractContextManager["Scope"]):
         with self._recorder.quietly():
             if self._token is not None:
                 self._recorder.current.reset(self._token)
+        with self._recorder.quietly():
+            self._tell_end()
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -146,8 +163,21 @@ class Scope(AbstractContextManager["Scope"]):
     def _end(self) -> None:
         raise NotImplementedError
 
-    def _elapsed_ms(self) -> float:
-        return round((time.perf_counter() - self._started) * 1000, 3)
+    def _tell_beginning(self) -> None:
+        """Tell hooks, where Krabs has an event for it."""
+
+    def _tell_end(self) -> None:
+        """Tell hooks what ended with it."""
+        if self.ends_turns:
+            self.end_turns()
+
+    def end_turns(self, *, answered: bool = False) -> None:
+        """Tell hooks that the turns in this scope are over; `answered`: only those whose model has ended."""
+        for number, model in list(self.open_turns.items()):
+            if answered and model.duration_ms is None:
+                continue
+            if self.open_turns.pop(number, None) is not None:  # another thread may have told it
+                model.tell_turn_end()
 
 
 class RunScope(Scope):
@@ -163,6 +193,7 @@ class RunScope(Scope):
         self._numbers = itertools.count()
         self._steps = itertools.count(1)
         self._dropped_before = 0
+        self.said: Any = None  # by the last output step
 
     def emit(self, event_type: str, step: "Scope | None", payload: dict[str, Any], number: int | None = None) -> None:
         """Queue one event of this run."""
@@ -186,6 +217,11 @@ class RunScope(Scope):
             },
         )
 
+    def tell(self, event: HookEvent, payload: dict[str, Any], *, tool: str = "") -> Decision:
+        """Ask the hooks about something in this run."""
+        agent = self._facts["app_id"]
+        return self._recorder.hooks.fire(event, run=self.id, agent=agent, payload=payload, tool=tool)
+
     def number(self) -> int:
         return next(self._numbers)
 
@@ -201,13 +237,22 @@ class RunScope(Scope):
 
     def _end(self) -> None:
         self._recorder.closed(self)
-        ending: dict[str, Any] = {"output": self.output, "latency_ms": self._elapsed_ms()}
+        ending: dict[str, Any] = {"output": self.output, "latency_ms": self.duration_ms}
         if dropped := self._recorder.dropped - self._dropped_before:
             ending["dropped_events"] = dropped
         if self.status:
             self.emit("run_failed", None, {"error": self.error, **ending})
         else:
             self.emit("run_completed", None, ending)
+
+    def _tell_beginning(self) -> None:
+        self.tell(HookEvent.AGENT_START, {"task": as_text(self.input) or self.name})
+
+    def _tell_end(self) -> None:
+        super()._tell_end()
+        result = self.error or as_text(self.said if self.output is None else self.output)
+        status = RunStatus.FAILED if self.status else RunStatus.COMPLETED
+        self.tell(HookEvent.AGENT_STOP, {"result": result, "status": status})
 
 
 class StepScope(Scope):
@@ -240,6 +285,7 @@ class StepScope(Scope):
         self.run = above.run if above is not None else None
         if self.run is None or above is None:
             return
+        self.above = above
         self.id = self.run.step_id()
         self.parent_id = above.id if isinstance(above, StepScope) else None
         self._number = self.run.number()
@@ -258,7 +304,7 @@ class StepScope(Scope):
         said = {
             "status": self.status or "success",
             "error": self.error,
-            "latency_ms": self._elapsed_ms(),
+            "latency_ms": self.duration_ms,
             "retries": self.retries,
             "links": self._links,
             "attributes": self.attributes,
