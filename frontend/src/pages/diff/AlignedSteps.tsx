@@ -1,4 +1,4 @@
-import { ActionIcon, SegmentedControl, Tooltip } from "@mantine/core";
+import { ActionIcon, Group, SegmentedControl, Tooltip } from "@mantine/core";
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { useMemo, useState, type ReactElement } from "react";
 import type { AlignedPair } from "@/api/schema";
@@ -58,16 +58,18 @@ export function AlignedSteps({ search, onSearch }: Props): ReactElement {
             { value: "all", label: "All" },
           ]}
         />
-        <Tooltip label="Previous difference (D)">
-          <ActionIcon aria-label="Previous difference" disabled={keys.length === 0} onClick={() => go(-1)}>
-            <IconArrowUp size={16} stroke={1.8} />
-          </ActionIcon>
-        </Tooltip>
-        <Tooltip label="Next difference (d)">
-          <ActionIcon aria-label="Next difference" disabled={keys.length === 0} onClick={() => go(1)}>
-            <IconArrowDown size={16} stroke={1.8} />
-          </ActionIcon>
-        </Tooltip>
+        <Group gap={4} wrap="nowrap">
+          <Tooltip label="Previous difference (D)">
+            <ActionIcon aria-label="Previous difference" disabled={keys.length === 0} onClick={() => go(-1)}>
+              <IconArrowUp size={16} stroke={1.8} />
+            </ActionIcon>
+          </Tooltip>
+          <Tooltip label="Next difference (d)">
+            <ActionIcon aria-label="Next difference" disabled={keys.length === 0} onClick={() => go(1)}>
+              <IconArrowDown size={16} stroke={1.8} />
+            </ActionIcon>
+          </Tooltip>
+        </Group>
       </header>
       <AlignedRows
         rows={rows}
