@@ -195,9 +195,10 @@ async def waiting(event: dict[str, Any]) -> None:
         (lambda event: event["payload"]["args"].clear(), (), "", ""),
         (waiting, (), "", "coroutine"),
         (print, ("lunch",), "", "'lunch' is not a valid HookEvent"),
-        (print, (raising,), "", "is not a valid HookEvent"),
+        (print, (raising,), "", "write `@recorder.hook()`, with parentheses"),
         (print, (), "(", "unterminated subpattern"),
         (print, (), 7, "not asked"),
+        (print, (), b"get", "cannot use a bytes pattern"),
         (7, (), "", "not callable"),
     ],
 )
@@ -290,6 +291,19 @@ def test_agents_side_by_side_have_turns_of_their_own(recorder: Recorder) -> None
             list(pool.map(recorder.carry(work), range(3)))
     events = Counter(told([heard.get() for _ in range(heard.qsize())]))
     assert events == {"turn_start 0": 6, "turn_end 0": 6, "turn_start 1": 6, "turn_end 1": 6}
+
+
+def test_a_turn_does_not_end_while_its_model_is_still_being_asked(recorder: Recorder, heard: Heard) -> None:
+    async def ask() -> None:
+        async with recorder.model("m"):
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        await asyncio.gather(ask(), ask())
+
+    with recorder.run("r"):
+        asyncio.run(main())
+    assert told(heard)[1:-1] == ["turn_start 0", "turn_start 1", "turn_end 0", "turn_end 1"]
 
 
 Program = list[tuple[str, Any]]

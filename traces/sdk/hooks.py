@@ -69,15 +69,17 @@ class Hooks:
         }
         asking = self._asking.set(True)
         try:
-            said = [_asked(hook, event, envelope) for hook in self._hooks if hook.wants(event, tool)]
+            said = [_said(hook, event, envelope, tool) for hook in self._hooks]
         finally:
             self._asking.reset(asking)
         return min((one for one in said if one), key=lambda one: _STRENGTH.index(one["action"]), default={})
 
 
-def _asked(hook: _Hook, event: HookEvent, envelope: dict[str, Any]) -> Decision:
+def _said(hook: _Hook, event: HookEvent, envelope: dict[str, Any], tool: str) -> Decision:
     """What one hook says. It gets a copy, because what it does to the event must not reach the agent."""
     try:
+        if not hook.wants(event, tool):
+            return {}
         decision = _understood(event, hook.ask(plain(envelope)))
     except Exception as error:  # noqa: BLE001 - code of the agent's author runs here, and may raise anything
         _log.warning("The hook %r failed at %s: %s: %s", hook.name, event.value, type(error).__name__, error)

@@ -60,7 +60,7 @@ class ModelStep(StepScope):
 
     def _tell_beginning(self) -> None:
         """A turn begins, and the one before it in the same place is over: its tool calls are done."""
-        if self.run is None or not self._recorder.hooks.active:
+        if self.run is None:
             return
         around = list(self._around())
         place = next(scope for scope in around if scope.ends_turns)

@@ -158,6 +158,8 @@ class Recorder:
         It gets the event as Krabs writes it, in the thread of the agent. What it answers to `pre_tool_use` is the
         tool's `decision`, which the agent may heed; what it raises is logged.
         """
+        if any(callable(event) for event in events):
+            _log.error("Nothing is asked: write `@recorder.hook()`, with parentheses")
 
         def registered(ask: A) -> A:
             with self.quietly():

@@ -54,7 +54,8 @@ class Scope(AbstractContextManager["Scope"]):
             if self._carries:
                 self._token = self._recorder.current.set(self)
         with self._recorder.quietly():
-            self._tell_beginning()
+            if self._recorder.hooks.active:
+                self._tell_beginning()
         self._started = time.perf_counter()
         return self
 
@@ -68,7 +69,8 @@ class Scope(AbstractContextManager["Scope"]):
             if self._token is not None:
                 self._recorder.current.reset(self._token)
         with self._recorder.quietly():
-            self._tell_end()
+            if self._recorder.hooks.active:
+                self._tell_end()
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -252,7 +254,7 @@ class RunScope(Scope):
         super()._tell_end()
         result = self.error or as_text(self.said if self.output is None else self.output)
         status = RunStatus.FAILED if self.status else RunStatus.COMPLETED
-        self.tell(HookEvent.AGENT_STOP, {"result": result, "status": status})
+        self.tell(HookEvent.AGENT_STOP, {"result": result, "status": status.value})
 
 
 class StepScope(Scope):
