@@ -3,13 +3,6 @@
 from traces.problems import ProblemError
 
 
-class NotSealed(ProblemError):
-    """A run that is still being recorded has nothing final to compare."""
-
-    code = "source_not_sealed"
-    status = 409
-
-
 class DiffFailed(ProblemError):
     """The report could not be made; asking again tries again."""
 

@@ -12,7 +12,7 @@ from django.db.models import F, Q
 from diffing import embeddings, queries, runner, tasks
 from diffing.evidence_schemas import Findings
 from diffing.models import DiffReport, DiffStatus, Evidence, Lane, ShareLink
-from diffing.problems import NotSealed, SharingOff
+from diffing.problems import SharingOff
 from diffing.proved import question_key
 from diffing.schemas import DiffOptions, ShareRequest
 from diffing.unchanged import lane
@@ -22,7 +22,7 @@ from traces.ids import new_id
 from traces.json_types import JSONValue
 from traces.models import Run
 from traces.once import Key, once, unguessable
-from traces.problems import NotFound
+from traces.problems import NotFound, NotSealed
 
 _KIND: Final = "share"
 _PATIENCE: Final = timedelta(minutes=2)  # far more than a report takes

@@ -20,6 +20,7 @@ from traces.ignoring import SIGNED, IgnoreRule
 from traces.json_types import JSONValue
 from traces.models import IgnoreList, Run
 from traces.once import Key, once
+from traces.problems import NotSealed
 from traces.queries import find_run
 
 _MOST_PAIRS: Final = 1_000  # differing pairs looked at: their payloads are read
@@ -80,8 +81,7 @@ def requeue_unfinished() -> int:
 def _check(base: Run, candidate: Run) -> None:
     for where, run in (("/base", base), ("/candidate", candidate)):
         if run.sealed_at is None:
-            detail = f"run {run.id} is still being recorded"
-            raise InvalidReplay(detail, code="source_not_sealed", where=where)
+            raise NotSealed(f"run {run.id} is still being recorded", where=where)
     if base.id == candidate.id:
         raise InvalidReplay("a run differs from itself in nothing: choose another recording", where="/candidate")
     if base.app != candidate.app:

@@ -59,7 +59,8 @@ def test_what_differs_without_meaning_is_proposed_with_its_evidence(client: Clie
 def test_a_run_that_is_still_recorded_is_refused(client: Client) -> None:
     still = open_run(name="open", app="desk", source_run=None)
     answer = post(client, "/calibrations", {"base": str(desk("a", ONE).id), "candidate": str(still.id)})
-    assert (answer.json()["code"], answer.json()["where"]) == ("source_not_sealed", "/candidate")
+    assert (answer.status_code, answer.json()["code"]) == (409, "source_not_sealed")
+    assert answer.json()["where"] == "/candidate"
 
 
 def test_what_was_not_looked_at_is_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
