@@ -332,9 +332,28 @@ def edit_slots(slots: list[list[JSONValue]], edits: Iterable[MessageEdit]) -> li
     return [[*inserted.get(at, []), *slot] for at, slot in enumerate(edited)]
 
 
-def out_of_range(edits: Iterable[MessageEdit], count: int) -> MessageEdit | None:
-    """The first edit whose index names no recorded message."""
-    return next((edit for edit in edits if edit.index >= count + (edit.op == "insert")), None)
+def bad_edit(
+    no: int, index: int, entry: Override, messages: list[JSONValue], prompt: JSONObject
+) -> PlanRefusal | None:  # fmt: skip
+    """The first edit of an entry that step `no` cannot take: no such message, or one that `prompt` sets too."""
+    system = _system_places(messages, prompt)
+    for at, edit in enumerate(entry.messages or ()):
+        where = pointer(index, "messages", at, "index")
+        if edit.index >= len(messages) + (edit.op == "insert"):
+            detail = f"step {no} has {len(messages)} messages: there is none at index {edit.index}"
+            return PlanRefusal(code="override_matches_nothing", detail=detail, where=where, step=no)
+        if edit.index in system and edit.op != "insert":
+            detail = f"step {no}: message {edit.index} is the system prompt, which `prompt.system` sets as well"
+            return PlanRefusal(code="override_conflict", detail=detail, where=where, step=no)
+    return None
+
+
+def _system_places(messages: list[JSONValue], prompt: JSONObject) -> list[int]:
+    """Which messages `prompt.system` sets: see `with_system`."""
+    if "system" not in prompt:
+        return []
+    places = [at for at, message in enumerate(messages) if _is_system(message)]
+    return places[:1] if prompt["system"] else places
 
 
 def _replaced(slot: list[JSONValue], edit: MessageEdit) -> JSONValue:

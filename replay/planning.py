@@ -9,7 +9,7 @@ from uuid import UUID
 from diffing.determinism import ModelConfig
 from replay import conflicts
 from replay.determinism import assess, replay_type
-from replay.edits import AppliedProfile, edited_names, edited_request, out_of_range, pointer
+from replay.edits import AppliedProfile, bad_edit, edited_names, edited_request, pointer
 from replay.graph import CONTAINERS, Graph, Node
 from replay.loops import recognise
 from replay.outlook import Outlook, Outlooks
@@ -136,7 +136,7 @@ def plan(
     refusals = list(profile.refusals)
     outlook = Outlook(events=(), costs={})
     try:
-        refusals += _bad_indexes(graph, profile, world)
+        refusals += _bad_edits(graph, profile, world)
         outlook = _outlook(graph, profile, policy, sources, share=brief)
         refusals += conflicts.unreviewed(outlook.unreviewed)
         refusals += _unserved(outlook.events, profile.profile, policy, world)
@@ -345,22 +345,18 @@ def _missing(graph: Graph, missing: MissingPart) -> PlanRefusal:
     )  # fmt: skip
 
 
-def _bad_indexes(graph: Graph, profile: AppliedProfile, world: PlanWorld) -> Iterable[PlanRefusal]:
-    """Message edits that name a message which a matched step does not have."""
+def _bad_edits(graph: Graph, profile: AppliedProfile, world: PlanWorld) -> Iterable[PlanRefusal]:
+    """Message edits that a matched step cannot take: the first one of each entry."""
     for index, entry in enumerate(profile.profile.overrides):
         for node in graph.nodes if entry.messages else ():
-            if index not in profile.of(node).entries:
+            edits = profile.of(node)
+            if index not in edits.entries:
                 continue
             value = world.payload(node.input_ref) if node.input_ref else None
             messages = value.get("messages") if isinstance(value, dict) else None
-            count = len(messages) if isinstance(messages, list) else 0
-            if (edit := out_of_range(entry.messages or [], count)) is not None:
-                at = (entry.messages or []).index(edit)
-                yield PlanRefusal(
-                    code="override_matches_nothing",
-                    detail=f"step {node.no} has {count} messages: there is none at index {edit.index}",
-                    where=pointer(index, "messages", at, "index"), step=node.no,
-                )  # fmt: skip
+            recorded = messages if isinstance(messages, list) else []
+            if (refusal := bad_edit(node.no, index, entry, recorded, edits.prompt)) is not None:
+                yield refusal
                 break
 
 

@@ -63,6 +63,15 @@ def refused(client: Client, run: str, entries: Any = (), policy: Any = None, for
             "override_matches_nothing",
             f"{ENTRY}/messages/0/index",
         ),
+        (
+            [
+                {"match": {"type": "model"}, "prompt": {"system": "Be brief."}},
+                {"match": {"step": 3}, "messages": [{"op": "replace", "index": 0, "content": "Be kind."}]},
+            ],
+            {},
+            "override_conflict",
+            "/overrides/overrides/1/messages/0/index",
+        ),
         ([{"match": {"step": 9}, "model": {"provider": "nobody"}}], {}, "policy_conflict", f"{ENTRY}/model/provider"),
         ([TEMPERATURE], {"allow": [], "fallback": "fail"}, "policy_conflict", f"{ENTRY}/model"),
         ([], {"allow": [], "order": "reexecute"}, "policy_conflict", "/policy/order"),
