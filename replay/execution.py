@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from replay import (
+    asking,
     cache,
     containers,
     derived,
@@ -38,7 +39,7 @@ from replay.models import ReplaySession
 from replay.policy import Policy
 from replay.problems import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
 from replay.saving import Saver
-from replay.schemas import OperatorQuestion, StepsResolved
+from replay.schemas import StepsResolved
 from replay.walk import Walk
 from replay.world import (
     Answer,
@@ -162,19 +163,15 @@ class Execution:
 
     def ask(self, call: Call, why: str = _UNANSWERED, may_run: bool = False) -> OperatorAnswer | None:
         """The operator's stored answer, else the session begins to wait. `run` is no answer to what came of a call."""
-        given = self.session.answers.get(str(call.no))
-        if given is not None and (may_run or given["action"] != "run"):
-            said, output, status = given["action"], given.get("output"), StepStatus(given["status"])
-            return OperatorAnswer(fallback=said == "fallback", run=said == "run", output=output, status=status)
+        if (answer := asking.answered(self.session, call, may_run=may_run)) is not None:
+            return answer
         self.flush()
-        text = f"Step {call.no} calls {call.called}, {why}"
-        question = OperatorQuestion(
-            sequence_no=call.no, tool_name=call.called, arguments=call.input, text=text, may_run=may_run
-        )
+        question = asking.question(call, why, may_run=may_run)
         with transaction.atomic():
             self._update(
-                status="awaiting_operator", question=question.model_dump(mode="json"), current=text[:300], owner=""
-            )
+                status="awaiting_operator", question=question.model_dump(mode="json"), current=question.text[:300],
+                owner="",
+            )  # fmt: skip
             if ReplaySession.objects.filter(id=self.session.id, cancel_requested=True).exists():
                 raise CancelRequested
             log.say(self.session.id, "session")

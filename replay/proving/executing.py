@@ -56,6 +56,5 @@ class ProbeExecution(Execution):
         try:
             self._watch.see(event, self._payloads)
         except (Missed, Lost, MissingPart) as missed:
-            self.flush()
             raise Stopped(MISSED, str(missed)) from missed
         super().handle(event, walk)
