@@ -143,8 +143,11 @@ def test_a_worker_that_loses_its_session_in_the_middle_of_a_step_writes_nothing(
 ) -> None:
     session = launch()
 
-    def taken(execution: Execution, count: int) -> None:
+    room_for = Execution._room_for
+
+    def taken(execution: Execution, count: int) -> int:
         ReplaySession.objects.filter(id=session.id).update(owner="another")
+        return room_for(execution, count)
 
     monkeypatch.setattr(Execution, "_room_for", taken)
     runner.execute(session.id)
