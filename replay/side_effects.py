@@ -24,7 +24,7 @@ def suggest(name: str, description: str = "") -> Suggestion:
         return Suggestion(safe=False, reason=f"says {', '.join(unsafe)}")
     if safe := [word for word in SAFE_WORDS if word in words]:
         return Suggestion(safe=True, reason=f"says {', '.join(safe)}")
-    return Suggestion(safe=False, reason="says nothing that tells: taken for one until reviewed")
+    return Suggestion(safe=False, reason="has none of the telling words: a side effect until reviewed")
 
 
 def blocked_message(tool: str) -> str:

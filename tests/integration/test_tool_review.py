@@ -77,7 +77,7 @@ def test_every_tool_seen_is_listed_with_a_suggestion_and_its_reason() -> None:
     )
     assert (policy.suggestion.safe, policy.parameters) == (True, {"b": 2})
     assert (transfer.calls, transfer.last_seen, transfer.suggestion.safe) == (0, None, False)
-    assert transfer.suggestion.reason == "says nothing that tells: taken for one until reviewed"
+    assert transfer.suggestion.reason == "has none of the telling words: a side effect until reviewed"
 
 
 def test_an_unsafe_word_of_the_description_wins() -> None:
