@@ -315,7 +315,7 @@ class Follower:
         """A call beyond the recording: like the last one, with the overrides that match any model step."""
         last = self.call
         edits = self.walk.profile.of_new(
-            type=StepType.MODEL, name=last.name, at=self.at.no, model=self.at.model
+            type=StepType.MODEL, name=self.at.name, at=self.at.no, model=self.at.model
         )  # fmt: skip
         template = self._template()
         messages = [*self.messages, *self.tail]

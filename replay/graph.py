@@ -37,6 +37,10 @@ class Node:
         """The tool's name, or the step's own."""
         return self.tool_name or self.name
 
+    def named_for(self, model: str) -> str:
+        """What the step is called when it asks `model`: many steps are named after the model that they ask."""
+        return model if self.type is StepType.MODEL and self.name == self.model else self.name
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:

@@ -319,8 +319,8 @@ class Walk:
                 digest_of=self.splitter.digest,
             )  # fmt: skip
         return Call(
-            no=self._numbered(node), parent=self.parent_of(node.parent), type=node.type, name=node.name, input=input,
-            node=node, complete=bool(node.input_ref),
+            no=self._numbered(node), parent=self.parent_of(node.parent), type=node.type, name=node.named_for(model),
+            input=input, node=node, complete=bool(node.input_ref),
             changed=bool(differs) and (not signed or signed != node.signature),
             differs=tuple(differs), because=self._because(node), provider=provider, model=model,
             override_provider=override_provider, tool_name=node.tool_name, call_id=node.call_id, signature=signed,

@@ -346,6 +346,15 @@ def test_what_no_change_can_reach_is_exact(fork: Replay) -> None:
             assert found[node.no] == "exact source_output_reused"
 
 
+@pytest.mark.parametrize(("name", "now"), [("desk", "desk"), ("m1", "m2")])
+def test_a_step_that_is_named_after_its_model_is_named_after_the_one_that_is_asked(name: str, now: str) -> None:
+    run = order_desk()
+    steps = (replace(step, name=name) if step.type is StepType.MODEL else step for step in run.steps)
+    other: JSONValue = {"match": {"type": "model"}, "model": {"model": "m2"}}
+    events = replay(other, run=replace(run, steps=tuple(steps))).execute()
+    assert (resolved(events, 3).call.name, resolved(events, 3).call.model) == (now, "m2")
+
+
 @pytest.mark.parametrize("fork", range(1, 11))
 def test_without_a_change_every_fork_is_exact(fork: int) -> None:
     events = replay(fork=fork).execute()
