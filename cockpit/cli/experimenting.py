@@ -14,6 +14,7 @@ from cockpit.cli.importing import run_id
 from cockpit.cli.replaying import with_local_model
 
 _POLL_S: Final = 0.2
+_JUDGED_S: Final = 120.0  # how long the last answers may take to be judged
 
 
 def asked(matrix: Path, *, from_: str | None, samples: int | None) -> dict[str, Any]:
@@ -58,9 +59,14 @@ def experiment(ref: str, request: dict[str, Any], *, json: bool, url: str | None
 def _followed(api: Api, found: dict[str, Any]) -> dict[str, Any]:
     """The experiment once every row has ended and was judged; interrupting it cancels it and keeps what there is."""
     told: set[int] = set()
+    until = time.monotonic() + _JUDGED_S
     try:
         while found["status"] == "running" or any(map(_is_unjudged, found["results"])):
             _tell(found, told)
+            if found["status"] == "running":
+                until = time.monotonic() + _JUDGED_S
+            elif time.monotonic() > until:
+                raise Failure(f"experiment {found['id']} has ended, but not every answer was judged")
             time.sleep(_POLL_S)
             found = api.get(f"/experiments/{found['id']}")
     except KeyboardInterrupt:
