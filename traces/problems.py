@@ -54,7 +54,7 @@ class RunConflict(ProblemError):
     def __init__(self, *, app: str, external_id: str, run_id: object, stored: str, given: str) -> None:
         super().__init__(
             f"run {external_id!r} of app {app!r} is stored already (as {run_id}) with other content: "
-            f"stored {stored[:12]}, given {given[:12]}"
+            f"stored {stored[:12]}, given {given[:12]}. Imported under another app, both are kept."
         )
 
 
