@@ -13,6 +13,7 @@ _INT64: Final = 2**63
 MOST_ENTRIES: Final = 10_000
 StepRef = Annotated[str, Field(max_length=200)] | StrictInt
 Glob = Annotated[str, Field(max_length=300)]
+CallEnd = Literal["ok", "error", "timeout", "partial", "denied"]  # how somebody may say that a tool call ends
 
 
 class Match(Schema):
@@ -121,7 +122,7 @@ class ToolOverride(Schema):
     """What the tool answers with."""
 
     output: JSONValue
-    status: Literal["ok", "error", "timeout", "partial", "denied"] = "ok"
+    status: CallEnd = "ok"
 
 
 class Override(Schema):

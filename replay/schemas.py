@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, StrictBool, model_validator
 
-from replay.overrides import OverrideProfile, StepRef
+from replay.overrides import CallEnd, OverrideProfile, StepRef
 from replay.policy import Policy
 from traces.json_types import JSONValue
 from traces.schemas import LabelCounts, Schema
@@ -135,7 +135,7 @@ class OperatorAnswer(Schema):
     sequence_no: int
     action: Literal["answer", "run", "fallback"]
     output: JSONValue = None
-    status: Literal["ok", "error", "timeout", "partial"] = "ok"
+    status: CallEnd = "ok"
 
 
 class SessionView(Schema):

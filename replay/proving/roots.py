@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, get_args
 
 from diffing import attribution
 from diffing.report import Examined
 from diffing.roots import Atom as Root
 from diffing.wording import shown
+from replay.overrides import CallEnd
 from replay.proving.atoms import Absent, Change
 from replay.proving.certificates import certify
 from replay.proving.edited_messages import message_list, system_prompt
@@ -20,7 +21,7 @@ from traces.vocabulary import StepType
 _SPELLINGS: Final = {"max_completion_tokens": "max_tokens", "stop_sequences": "stop"}
 _RETRIEVAL: Final = frozenset({"query", "top_k", "filters", "embedding_profile"})
 _PROMPT: Final = ("template", "template_id", "version", "variables")
-_TOOL_STATUS: Final = frozenset({"ok", "error", "timeout", "partial", "denied"})
+_ENDS: Final = frozenset(get_args(CallEnd))
 _CHANCE: Final = (
     "nobody changed anything here: the model answered the same request differently, and repeats of both runs are what "
     "says how often it does"
@@ -148,7 +149,7 @@ def _output(found: Found, root: Root) -> Change:
     left, right = found.outputs(root.pair)
     if root.pair.step.type is not StepType.TOOL:
         return untestable(root, _SAME) if left == right else set_to(found, root, "output", "", left, right)
-    if not {base.status, candidate.status} <= _TOOL_STATUS:
+    if not {base.status, candidate.status} <= _ENDS:
         return untestable(root, f"one of the calls never ended, and no override leaves one open; {RUN_BOTH}")
     answers: list[JSONValue] = [
         {"output": value, "status": str(side.status)}

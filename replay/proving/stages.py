@@ -1,10 +1,11 @@
 """The steps between a cause and the answer, as the recordings show them: candidates for mediators. Pure."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from diffing.comparison import Pair
 from diffing.references import step_ref
 from diffing.wording import noted
+from replay.overrides import CallEnd
 from replay.proving.lab import Atoms, Stage
 from traces.vocabulary import StepType
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from replay.proving.subject import Subject
 
 _TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
-_TOOL_STATUS: Final = frozenset({"ok", "error", "timeout", "partial", "denied"})
+_ENDS: Final = frozenset(get_args(CallEnd))
 
 
 def stages(subject: "Subject", cause: Atoms) -> list[Stage]:
@@ -42,7 +43,7 @@ def clamped(subject: "Subject", number: int) -> tuple[int, StepType, str, str]:
 def _clampable(pair: Pair) -> bool:
     if pair.both is None or not pair.answers_differently or pair.step.type not in _TYPES:
         return False
-    return pair.step.type != StepType.TOOL or {side.status for side in pair.both} <= _TOOL_STATUS
+    return pair.step.type != StepType.TOOL or {side.status for side in pair.both} <= _ENDS
 
 
 def _text(subject: "Subject", pair: Pair) -> str:

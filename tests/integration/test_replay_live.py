@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from django.db import connection
@@ -284,20 +284,24 @@ def test_fallback_fail_stops_where_nothing_answers(server: ProviderServer) -> No
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "fallback_refused", 6)
 
 
-def test_the_operator_is_asked_and_the_session_goes_on_with_the_answer(server: ProviderServer) -> None:
+@pytest.mark.parametrize("status", ["ok", "denied"])
+def test_the_operator_is_asked_and_the_session_goes_on_with_the_answer(
+    server: ProviderServer, status: Literal["ok", "denied"]
+) -> None:
     answers(server, calls(("send_email", {"to": "a@example.com"})), says("done"))
     view = replay(recorded(), 3, WRONG, tools={"ask": ["send_*"]})
     assert view.status == "awaiting_operator"
     assert view.question is not None
     assert (view.question.sequence_no, view.question.arguments) == (6, {"to": "a@example.com"})
-    given = OperatorAnswer(sequence_no=6, action="answer", output="sent")
+    given = OperatorAnswer(sequence_no=6, action="answer", output="sent", status=status)
     assert [services.answer(view.id, given).status for _ in range(2)] == ["pending", "pending"]
     with pytest.raises(SessionConflict, match="waits for no answer"):
         services.answer(view.id, OperatorAnswer(sequence_no=6, action="answer", output="lost"))
     runner.execute(view.id)
     view = queries.session_view(view.id)
     assert view.status == "completed_mixed"
-    assert (steps(view)[5].reason, len(server.seen)) == ("simulation_operator_override", 3)
+    answered = steps(view)[5]
+    assert (answered.reason, answered.status, len(server.seen)) == ("simulation_operator_override", status, 3)
     assert server.seen[1].body["messages"][-1]["content"] == "sent"
 
 

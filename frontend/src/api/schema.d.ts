@@ -3409,7 +3409,7 @@ export interface components {
              * @default ok
              * @enum {string}
              */
-            status: "ok" | "error" | "timeout" | "partial";
+            status: "ok" | "error" | "timeout" | "partial" | "denied";
         };
         /**
          * OperatorQuestion
