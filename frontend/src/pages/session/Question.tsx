@@ -9,7 +9,10 @@ import { readAnswer } from "./answers";
 import classes from "./Question.module.css";
 
 type Outcome = OperatorAnswer["status"];
-const outcomes = (["ok", "error", "timeout", "partial", "denied"] as const).map((value) => ({ value, label: callEnds[value] }));
+const outcomes = (["ok", "error", "timeout", "partial", "denied"] as const).map((value) => ({
+  value,
+  label: callEnds[value],
+}));
 
 /** A call that waits: the operator says what the tool says, lets it run where it would, or lets the replay go on. */
 export function Question({ session }: { session: SessionView }): ReactElement | null {
