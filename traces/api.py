@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from traces import queries, run_list, store
+from traces import queries, run_list, run_search, store
 from traces.models import Run
 from traces.paging import page_of
 from traces.presenting import StepDict
@@ -32,6 +32,8 @@ _FILTERS = [
     query("until", "Runs that started at this time or earlier."),
     query("min_cost", "Runs that cost at least this, in US dollars."),
     query("max_cost", "Runs that cost at most this."),
+    query("outcome", f"`passed`, `failed`, `unverified`, `unknown`. {_MANY}"),
+    query("sort", "`newest` (default), `outcome` (failed runs first) or `-outcome`."),
     query("cursor", "`next` of the page before."),
     query("limit", f"How many; at most {run_list.MAX_LIMIT}."),
 ]
@@ -40,7 +42,7 @@ _FILTERS = [
 class RunListView(APIView):
     @extend_schema(operation_id="list_runs", parameters=_FILTERS, responses={200: RunList, **PROBLEMS})
     def get(self, request: Request) -> Response:
-        """Runs in the order in which they arrived, the newest first."""
+        """Runs in the order in which they arrived, the newest first, or by outcome."""
         return Response(run_list.page(run_list.parse_filter(request.query_params)))
 
 
@@ -63,6 +65,11 @@ class StepListView(APIView):
         operation_id="list_steps",
         parameters=[
             _RUN,
+            query(
+                "q",
+                "Words that all occur in the step: anywhere in its payloads, attributes, names or error. "
+                "What later requests repeat is found in the step that has it first.",
+            ),
             query("after", "Only steps after this sequence number."),
             query("limit", f"How many; at most {queries.MAX_STEPS}."),
         ],
@@ -71,7 +78,8 @@ class StepListView(APIView):
     def get(self, request: Request, id: str) -> Response:
         """Compact steps in sequence order, without payloads."""
         after, limit = page_of(request.query_params, most=queries.MAX_STEPS)
-        steps, rest = queries.step_summaries(queries.find_run(id), after=after, limit=limit)
+        words = run_search.words_of(request.query_params.get("q", ""))
+        steps, rest = queries.step_summaries(queries.find_run(id), after=after, limit=limit, words=words)
         return Response({"steps": steps, "next": rest})
 
 

@@ -1,17 +1,17 @@
 """The files of large artifacts, in a folder or on S3: written once, and never believed without their hash."""
 
 import errno
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
-from django.core.files.storage import FileSystemStorage, Storage, storages
+from django.core.files.storage import Storage, storages
 
 from traces.problems import StorageAway, StorageRefuses
 
+_PROBES: Final = "probes"
 _SERVER_FAILED: Final = 500
 _TOO_MANY: Final = 429
 
@@ -40,20 +40,17 @@ def read(place: str) -> bytes | None:
 
 
 def check() -> None:
-    """That files can be kept; raises `StorageAway` or `StorageRefuses`."""
+    """Write, read and delete a probe file; raises `StorageAway` or `StorageRefuses` where that fails."""
+    content = uuid4().bytes
     with _reaching():
         storage = _storage()
-        if isinstance(storage, FileSystemStorage):
-            _check_folder(Path(storage.location))
-        else:
-            storage.listdir("")  # asks for the bucket itself, and a refusal says why, as one of a HEAD request does not
-
-
-def _check_folder(folder: Path) -> None:
-    """It is made when the first file is kept."""
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise StorageRefuses(f"the artifact storage cannot be written: {there} is no folder that may be written to")
+        place = storage.save(f"{_PROBES}/{content.hex()}", BytesIO(content))
+        try:
+            with storage.open(place) as file:
+                if file.read() != content:
+                    raise StorageRefuses("the artifact storage did not give a probe file back as it was written")
+        finally:
+            storage.delete(place)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ manifest.json          format, version, content digest of the run, and SHA-256 a
 run.json               the run's columns, and where it was derived from
 steps.jsonl            one step a line, in sequence order
 edges.jsonl            one provenance edge a line
+judgements.jsonl       one judgement a line; absent where there is none, and no part of the content digest
 artifacts/<sha256>     the bytes that hash to this name
 =====================  ================================================================================
 
@@ -22,6 +23,7 @@ from typing import IO, Final
 
 import orjson
 
+from traces import duplicate_keys
 from traces.canonical import digest_bytes
 from traces.json_types import JSONObject, JSONValue
 from traces.problems import ProblemError, TooLarge
@@ -34,8 +36,10 @@ MAX_MEMBERS: Final = 2_000_000
 MAX_MEMBER: Final = 256 * 1024 * 1024
 MAX_TOTAL: Final = 4 * 1024 * 1024 * 1024
 MAX_RATIO: Final = 200  # deflate reaches 1,000; JSON of recordings seldom 20
+_UNPACKED_FREE: Final = 32 * 1024 * 1024
+_UNPACKED_RATIO: Final = 100  # of all members together, which are in memory at once
 _ALWAYS_ALLOWED: Final = 1024 * 1024  # a small member may well be all spaces
-_TABLES: Final = ("run.json", "steps.jsonl", "edges.jsonl")
+_TABLES: Final = ("run.json", "steps.jsonl", "edges.jsonl", "judgements.jsonl")
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # so that equal runs give equal files
 
 
@@ -51,6 +55,7 @@ class Bundle:
     run: JSONObject
     steps: list[JSONObject]
     edges: list[JSONObject]
+    judgements: list[JSONObject]
     artifacts: dict[str, bytes]
 
 
@@ -123,6 +128,7 @@ def _read(archive: zipfile.ZipFile) -> Bundle:
         run=_one(data, "run.json"),
         steps=_many(data, "steps.jsonl"),
         edges=_many(data, "edges.jsonl"),
+        judgements=_many(data, "judgements.jsonl"),
         artifacts=_artifacts(data),
     )
 
@@ -137,8 +143,11 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
         _check_member(info)
         if found.setdefault(info.filename, info) is not info:
             raise BadBundle(f"the bundle holds {info.filename!r} twice", where=info.filename)
-    if sum(info.file_size for info in infos) > MAX_TOTAL:
+    unpacked = sum(info.file_size for info in infos)
+    if unpacked > MAX_TOTAL:
         raise TooLarge(f"the bundle holds more than {MAX_TOTAL} bytes")
+    if unpacked > _UNPACKED_FREE + _UNPACKED_RATIO * sum(info.compress_size for info in infos):
+        raise BadBundle(f"the bundle unpacks to more than {_UNPACKED_RATIO} times its size")
     return found
 
 
@@ -221,4 +230,6 @@ def _json(data: bytes, where: str) -> JSONValue:
         value: JSONValue = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise BadBundle(f"{where} is not JSON: {error}", where=where) from error
+    if (twice := duplicate_keys.find(data, value)) is not None:
+        raise BadBundle(f"{where}: {twice}", where=f"{where}#{twice.where}")
     return value

@@ -9,7 +9,16 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 
 from traces.bundle_files import BadBundle
 from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import EdgeKind, Label, Reason, RunStatus, StepStatus, StepType
+from traces.vocabulary import (
+    EdgeKind,
+    JudgementKind,
+    JudgementSource,
+    Label,
+    Reason,
+    RunStatus,
+    StepStatus,
+    StepType,
+)
 
 _DIGEST: Final = r"^([0-9a-f]{64})?$"
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -60,6 +69,15 @@ class RunLine(Line):
     derived_from: Origin | None
 
 
+class UnexplainedItem(Line):
+    """Content of unknown origin in a step's input."""
+
+    path: Text200
+    since: Number
+    snippet: Text200
+    digest: Text40
+
+
 class StepLine(Line):
     """The columns of a step; `source_no` is the number of the step that it replays, in the run derived from."""
 
@@ -82,7 +100,7 @@ class StepLine(Line):
     provider: Text80
     model: Text120
     tool_name: Text200
-    call_id: Text200
+    call_id: Annotated[str, StringConstraints(pattern=_NO_NUL)]
     tokens_in: Count | None
     tokens_out: Count | None
     tokens_cached: Count | None
@@ -90,6 +108,7 @@ class StepLine(Line):
     retries: Annotated[int, Field(ge=0, le=2**15 - 1)]
     document_count: Count | None
     source_no: Number | None
+    unexplained: list[UnexplainedItem] | None = None  # bundles of earlier versions do not have it
 
 
 class EdgeLine(Line):
@@ -101,6 +120,19 @@ class EdgeLine(Line):
     consumer_path: Text200
     producer_path: Text200
     evidence: Text200
+
+
+class JudgementLine(Line):
+    """One judgement of the run, or of the step with the number `step_no`."""
+
+    name: Annotated[str, Field(min_length=1, max_length=120, pattern=_NO_NUL)]
+    kind: JudgementKind
+    source: JudgementSource
+    step_no: Number | None
+    value: Annotated[float, Field(allow_inf_nan=False)] | None
+    text: Annotated[str, StringConstraints(pattern=_NO_NUL)]
+    by: Text120
+    at: Time | None
 
 
 AnyLine = TypeVar("AnyLine", bound=Line)

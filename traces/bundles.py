@@ -8,18 +8,19 @@ from uuid import UUID
 import orjson
 from django.db import IntegrityError, transaction
 
-from traces import bundle_files, live, queries, rows, services, store, tool_calls
+from traces import bundle_files, judgements, live, queries, rows, services, store, tool_calls
 from traces.bundle_files import BadBundle, Bundle
-from traces.bundle_lines import EdgeLine, Origin, RunLine, StepLine, parsed
+from traces.bundle_lines import EdgeLine, JudgementLine, Origin, RunLine, StepLine, parsed
 from traces.json_types import JSONObject, JSONValue
-from traces.models import Run, Step
+from traces.judging import STATED, JudgementRow
+from traces.models import Judgement, Run, Step
 from traces.parts import MissingPart, Splitter, join_many, references
 from traces.problems import ArtifactMissing, NotSealed, RunConflict
 from traces.provenance import EdgeFact
 from traces.rows import StepRow
 from traces.services import Recorded
 from traces.signatures import signature
-from traces.vocabulary import EdgeKind, RunSource
+from traces.vocabulary import EdgeKind, JudgementKind, RunSource
 
 _REFS: Final = ("input_ref", "output_ref", "attributes_ref")
 
@@ -34,6 +35,8 @@ def export(run: Run, file: IO[bytes]) -> None:
         "steps.jsonl": bundle_files.lines(_step_lines(run, steps)),
         "edges.jsonl": bundle_files.lines(_edge_lines(run)),
     }
+    if judged := bundle_files.lines(_judgement_lines(run)):
+        tables["judgements.jsonl"] = judged
     bundle_files.write(file, content_digest=run.content_digest, tables=tables, artifacts=_artifacts(steps))
 
 
@@ -49,8 +52,11 @@ def import_bundle(file: IO[bytes]) -> Recorded:
     _check_order(lines)
     values = _payloads(bundle, lines)
     _check_edges(edges, lines, values)
+    judged = _judgement_rows(bundle, lines)
     with transaction.atomic():
-        return _store(bundle, run, lines, edges, values)
+        stored = _store(bundle, run, lines, edges, values)
+        judgements.add({stored.run_id: judged}, new_runs=[stored.run_id] if stored.created else [])
+    return stored
 
 
 def _store(
@@ -77,6 +83,7 @@ def _store(
     services.insert_steps(stored.id, step_rows)
     services.insert_edges(stored.id, (EdgeFact(**dict(edge)) for edge in edges))
     services.insert_tags(stored.id, run.tags)
+    judgements.begin({stored.id: RunSource.BUNDLE})
     tool_calls.insert_of(stored)
     Run.objects.filter(id=stored.id).update(sealed_at=datetime.now(UTC))
     live.touch("runs")
@@ -122,6 +129,28 @@ def _edge_lines(run: Run) -> Iterator[JSONObject]:
             "producer": edge.producer_no, "consumer": edge.consumer_no, "kind": edge.kind,
             "consumer_path": edge.consumer_path, "producer_path": edge.producer_path, "evidence": edge.evidence,
         }  # fmt: skip
+
+
+def _judgement_lines(run: Run) -> Iterator[JSONObject]:
+    """In an order that depends on nothing but the judgements: equal runs give equal files."""
+    stated = Judgement.objects.filter(run=run, withdrawn_at__isnull=True).order_by("key").values_list(*STATED)
+    for row in stated:
+        line = JudgementLine.model_construct(**dict(zip(STATED, row, strict=True)))
+        yield line.model_dump(mode="json", warnings=False)
+
+
+def _judgement_rows(bundle: Bundle, steps: Sequence[StepLine]) -> list[JudgementRow]:
+    """The judgements of a bundle; raises `BadBundle` for one of a step that is not there."""
+    found = []
+    for at, value in enumerate(bundle.judgements, 1):
+        where = f"judgements.jsonl:{at}"
+        line = parsed(JudgementLine, value, where)
+        if line.step_no is not None and line.step_no > len(steps):
+            raise BadBundle(f"judgement {at} is of step {line.step_no}, which is not there", where=f"{where}#/step_no")
+        if (line.value is None) is (line.kind is JudgementKind.SCORE):
+            raise BadBundle(f"judgement {at}: a score has a number, and nothing else has", where=f"{where}#/value")
+        found.append(JudgementRow(**dict(line)))
+    return found
 
 
 def _artifacts(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
@@ -205,7 +234,8 @@ def _step_rows(lines: Sequence[StepLine], origin: Run | None, values: Mapping[st
     splitter = Splitter()
     return [
         StepRow(
-            **{name: value for name, value in line if name != "source_no"},
+            **{name: value for name, value in line if name not in {"source_no", "unexplained"}},
+            unexplained=None if line.unexplained is None else [dict(item) for item in line.unexplained],
             signature=_signature(line, values.get(line.input_ref), splitter),
             source_step=sources.get(line.source_no) if line.source_no else None,
         )

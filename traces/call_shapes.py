@@ -68,13 +68,16 @@ def _walk(value: JSONValue, path: str, rigid: list[JSONValue], texts: list[str])
 
 
 def _rigid(value: JSONValue) -> JSONValue:
-    """Numbers by value, also when written as text, except where a leading zero makes them an id."""
+    """Numbers by value, also when written as text, except where a leading zero makes them an id.
+
+    A single word is compared as free texts are, without capitals and outer spaces, but it has no similar ones.
+    """
     if isinstance(value, bool) or value is None:
         return value
     text = str(value)
     if isinstance(value, int | float) or _NUMBER.fullmatch(text):
         return f"number {Decimal(text).normalize(_EVERY_DIGIT):f}"
-    return f"text {text}"
+    return f"text {text if _is_identifier(text) else _normalised(text)}"
 
 
 def _is_free(value: str) -> bool:

@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from math import isfinite
 from typing import Final
 
 from traces.canonical import NotCanonical, escape_pointer
 from traces.json_types import JSONValue
 from traces.problems import InvalidRecording, TooLarge
-from traces.recording import RecordedRun, RecordedStep
+from traces.recording import RecordedJudgement, RecordedRun, RecordedStep
+from traces.vocabulary import JudgementKind
 
 MAX_STEPS: Final = 500_000
 MAX_COUNT: Final = 2**31 - 1  # of tokens: what the columns hold
 MAX_RETRIES: Final = 2**15 - 1
 _RUN_LENGTHS: Final = {"external_id": 200, "app": 120, "environment": 60, "format": 40}
-_STEP_LENGTHS: Final = {"key": 200, "provider": 80, "model": 120, "tool_name": 200, "call_id": 200}
+_STEP_LENGTHS: Final = {"key": 200, "provider": 80, "model": 120, "tool_name": 200}
 _COUNTS: Final = ("tokens_in", "tokens_out", "tokens_cached", "retries")
 MAX_COST: Final = 1_000_000
 
@@ -24,6 +26,8 @@ def in_order(run: RecordedRun) -> list[RecordedStep]:
     places = _places(run)
     for index, step in enumerate(run.steps):
         _check_step(index, step, places)
+    for index, judgement in enumerate(run.judgements):
+        _check_judgement(judgement, places, f"/judgements/{index}")
     return [run.steps[index] for index in _parents_first(run, places)]
 
 
@@ -77,6 +81,7 @@ def _check_step(index: int, step: RecordedStep, places: dict[str, int]) -> None:
     _check_texts(step, _STEP_LENGTHS, named, where)
     _check_text(step.name, f"{named}: its name", f"{where}/name")
     _check_text(step.error, f"{named}: its error", f"{where}/error")
+    _check_texts(step, {"call_id": len(step.call_id)}, named, where)
     if step.parent is not None and step.parent not in places:
         raise InvalidRecording(f"{named}: its parent {step.parent!r} is not in the run", where=f"{where}/parent")
     for at, link in enumerate(step.links):
@@ -84,6 +89,21 @@ def _check_step(index: int, step: RecordedStep, places: dict[str, int]) -> None:
             raise InvalidRecording(f"{named}: it links to {link!r}, which is not there", where=f"{where}/links/{at}")
     _check_numbers(step, named, where)
     _check_times(step.started_at, step.ended_at, named, where)
+
+
+def _check_judgement(judgement: RecordedJudgement, places: dict[str, int], where: str) -> None:
+    named = f"judgement {judgement.name[:80]!r}"
+    if not judgement.name:
+        raise InvalidRecording("a judgement without a name", where=f"{where}/name")
+    _check_texts(judgement, {"name": 120, "by": 120}, named, where)
+    _check_text(judgement.text, f"{named}: its text", f"{where}/text")
+    if judgement.step is not None and judgement.step not in places:
+        detail = f"{named}: its step {judgement.step[:80]!r} is not in the run"
+        raise InvalidRecording(detail, where=f"{where}/step")
+    is_number = judgement.value is not None and isfinite(judgement.value)
+    if is_number is not (judgement.kind is JudgementKind.SCORE) or (judgement.value is not None and not is_number):
+        raise InvalidRecording(f"{named}: a score has a number, and nothing else has", where=f"{where}/value")
+    _check_times(judgement.at, None, named, where)
 
 
 def _check_numbers(step: RecordedStep, named: str, where: str) -> None:

@@ -1,5 +1,6 @@
 """Whole steps of a run, payloads and all, page by page: what programs read a run by."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from drf_spectacular.utils import extend_schema
@@ -7,17 +8,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from traces import queries, store
+from traces import integrity, queries, run_search, store
 from traces.models import Run, Step
 from traces.paging import page_of
-from traces.presenting import STEP_COLUMNS, StepDict, step_dicts
+from traces.presenting import STEP_COLUMNS, StepDict, end_of, step_dicts, tags_in
 from traces.responses import PROBLEMS, path, query
 from traces.schemas import FullStepList
 
 _MOST: Final = 500  # of one answer: payloads of a long conversation grow with every step
 _DEFAULT: Final = 100
-_COLUMNS: Final = ("external_id", "error", "signature", "call_id", "tokens_cached", "detail")
-_PAYLOADS: Final = {"input": "input_ref", "output": "output_ref"}
+_COLUMNS: Final = ("external_id", "started_at", "error", "signature", "call_id", "tokens_cached", "detail")
+_PAYLOADS: Final = {"input": "input_ref", "output": "output_ref", "attributes": "attributes_ref"}
 
 
 class FullStepsView(APIView):
@@ -25,6 +26,7 @@ class FullStepsView(APIView):
         operation_id="list_full_steps",
         parameters=[
             path("id", "The run's id, a unique beginning of it, its external id, or `last`."),
+            query("q", "Words that all occur in the step, anywhere in it."),
             query("after", "Only steps after this sequence number."),
             query("limit", f"How many; at most {_MOST}."),
         ],
@@ -33,13 +35,14 @@ class FullStepsView(APIView):
     def get(self, request: Request, id: str) -> Response:
         """Steps with their payloads, in sequence order."""
         after, limit = page_of(request.query_params, most=_MOST, usual=_DEFAULT)
-        steps, rest = full_steps(queries.find_run(id), after=after, limit=limit)
+        words = run_search.words_of(request.query_params.get("q", ""))
+        steps, rest = full_steps(queries.find_run(id), after=after, limit=limit, words=words)
         return Response({"steps": steps, "next": rest})
 
 
-def full_steps(run: Run, *, after: int, limit: int) -> tuple[list[StepDict], int | None]:
+def full_steps(run: Run, *, after: int, limit: int, words: Sequence[str] = ()) -> tuple[list[StepDict], int | None]:
     """Steps in the shape of `FullStep`, and what to pass as `after` for the rest."""
-    found = queries.steps(run.id, after=after, limit=limit + 1)
+    found = queries.steps(run.id, after=after, limit=limit + 1, words=words)
     shown = found[:limit]
     wanted = {getattr(step, column) for step in shown for column in _PAYLOADS.values()}
     payloads = store.available(wanted)
@@ -50,9 +53,16 @@ def full_steps(run: Run, *, after: int, limit: int) -> tuple[list[StepDict], int
 def _full(step: Step, run: Run, payloads: dict[str, Any]) -> StepDict:
     row = [getattr(step, name) for name in STEP_COLUMNS]
     refs = {field: getattr(step, column) for field, column in _PAYLOADS.items()}
+    found = {field: payloads.get(ref) for field, ref in refs.items()}
+    lost = integrity.find_lost({field: ref for field, ref in refs.items() if ref and ref not in payloads})
+    attributes = found["attributes"] or {}
     return {
         **step_dicts([row], run.started_at)[0],
         **{name: getattr(step, name) for name in _COLUMNS},
-        **{field: payloads.get(ref) for field, ref in refs.items()},
-        "unavailable": [field for field, ref in refs.items() if ref and ref not in payloads],
+        **found,
+        "attributes": attributes,
+        "tags": tags_in(attributes),
+        "ended_at": end_of(step.started_at, step.duration_ms),
+        "unavailable": [payload.field for payload in lost],
+        "lost": [payload.document for payload in lost],
     }

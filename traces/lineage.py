@@ -1,6 +1,6 @@
 """Derived runs: steps copied from their source, and provenance that goes on where the source's holds."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -11,8 +11,10 @@ from django.db import connection
 from traces import bulk, store
 from traces.json_types import JSONObject
 from traces.models import Edge, Run, Step
+from traces.origins import Unexplained, from_json
 from traces.parts import Splitter
-from traces.provenance import EdgeFact, StepFacts, find_edges
+from traces.produced import StepFacts
+from traces.provenance import EdgeFact, Provenance, find_provenance
 from traces.rows import COLUMNS
 from traces.vocabulary import EdgeKind, Label, StepType
 
@@ -90,11 +92,11 @@ def copy_edges(run: Run) -> None:
         )
 
 
-def edges_of(run: Run, steps: Sequence[Step]) -> list[EdgeFact]:
+def provenance_of(run: Run, steps: Sequence[Any]) -> Provenance:
     """The provenance of a run that is being sealed.
 
     An edge of the source holds where both of its ends were taken over with their payloads, and a link of the
-    recording wherever its ends are. Edges into every other step are found anew.
+    recording wherever its ends are. Edges into every other step are found anew, and so is what they leave unexplained.
     """
     taken, unchanged, told = _taken_over(run, steps)
     inherited: list[EdgeFact] = []
@@ -109,10 +111,40 @@ def edges_of(run: Run, steps: Sequence[Step]) -> list[EdgeFact]:
         else:
             stale.add(consumer)
             producers.update(() if producer is None else (producer,))
-    wanted = {step.sequence_no for step in steps} - (told - stale)
+    known = _unexplained_of(run, taken, told)
+    wanted = {step.sequence_no for step in steps} - ((told & known.keys()) - stale)
     if not wanted:
-        return inherited
-    return _merged(inherited, _found(_until(steps, wanted), _near(steps, wanted, producers), wanted))
+        return Provenance(edges=inherited, unexplained=known)
+    found = _found(_until(steps, wanted), _near(steps, wanted, producers), wanted, known)
+    return Provenance(edges=_merged(inherited, found.edges), unexplained=known | found.unexplained)
+
+
+def store_unexplained(steps: Iterable[Any], unexplained: Mapping[int, Sequence[Unexplained]]) -> None:
+    """Write what of the inputs of a run that is being sealed is unexplained, where it is not there already."""
+    changed = []
+    for step in steps:
+        items = [item.as_json() for item in unexplained.get(step.sequence_no, ())]
+        if items != step.unexplained:
+            changed.append(Step(id=step.id, unexplained=items))
+    Step.objects.bulk_update(changed, ["unexplained"], batch_size=200)
+
+
+def _unexplained_of(run: Run, taken: Mapping[int, int], told: Container[int]) -> dict[int, tuple[Unexplained, ...]]:
+    """What was unexplained in the source's steps, of those that were told the same here.
+
+    Content that appeared first in a step that is not here appears first where it is here.
+    """
+    found: dict[int, tuple[Unexplained, ...]] = {}
+    if run.source_run_id is None:
+        return found
+    rows = Step.objects.filter(run_id=run.source_run_id, unexplained__isnull=False)
+    for number, items in rows.values_list("sequence_no", "unexplained").iterator(2000):
+        here = taken.get(number)
+        if here is not None and here in told:
+            found[here] = tuple(
+                replace(item, since=min(here, taken.get(item.since, here))) for item in from_json(items or ())
+            )
+    return found
 
 
 def _taken_over(run: Run, steps: Sequence[Step]) -> tuple[dict[int, int], set[int], set[int]]:
@@ -150,8 +182,10 @@ def _source_edges(run: Run) -> Iterator[EdgeFact]:
         )  # fmt: skip
 
 
-def _found(steps: Sequence[Step], near: Container[int], wanted: Container[int]) -> list[EdgeFact]:
-    """Edges into the wanted steps; of the steps that are not near only what they said or found is looked at."""
+def _found(
+    steps: Sequence[Any], near: Container[int], wanted: Container[int], known: Mapping[int, Sequence[Unexplained]]
+) -> Provenance:
+    """The provenance of the wanted steps; of the steps that are not near only what they said or found is looked at."""
     refs = (ref for step in steps for ref in (step.output_ref, step.input_ref if step.sequence_no in near else ""))
     values = store.available(ref for ref in refs if ref)
     facts = [
@@ -163,7 +197,7 @@ def _found(steps: Sequence[Step], near: Container[int], wanted: Container[int]) 
         )
         for step in steps
     ]  # fmt: skip
-    return find_edges(facts, Splitter(), wanted=lambda no: no in wanted)
+    return find_provenance(facts, Splitter(), wanted=lambda no: no in wanted, learned=known)
 
 
 def _near(steps: Sequence[Step], wanted: set[int], producers: set[int]) -> set[int]:

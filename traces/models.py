@@ -6,7 +6,18 @@ from enum import StrEnum
 from django.db import models
 
 from traces.ids import new_id
-from traces.vocabulary import EdgeKind, Label, Reason, RunSource, RunStatus, StepStatus, StepType
+from traces.vocabulary import (
+    EdgeKind,
+    JudgementKind,
+    JudgementSource,
+    Label,
+    Outcome,
+    Reason,
+    RunSource,
+    RunStatus,
+    StepStatus,
+    StepType,
+)
 
 
 def _choices(vocabulary: Iterable[StrEnum]) -> list[tuple[str, str]]:
@@ -112,7 +123,7 @@ class Step(models.Model):
     provider = models.CharField(max_length=80, blank=True)
     model = models.CharField(max_length=120, blank=True)
     tool_name = models.CharField(max_length=200, blank=True)
-    call_id = models.CharField(max_length=200, blank=True)
+    call_id = models.TextField(blank=True, help_text="as the client made it, however long")
     tokens_in = models.PositiveIntegerField(null=True)
     tokens_out = models.PositiveIntegerField(null=True)
     tokens_cached = models.PositiveIntegerField(null=True)
@@ -120,6 +131,7 @@ class Step(models.Model):
     retries = models.PositiveSmallIntegerField(default=0)
     document_count = models.PositiveIntegerField(null=True)
     source_step = models.UUIDField(null=True, help_text="the step of the source run that this one replays")
+    unexplained = models.JSONField(null=True, help_text="input of unknown origin; null: provenance not computed")
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["run", "sequence_no"], name="step_sequence"),)
@@ -162,6 +174,68 @@ class Edge(models.Model):
 
     def __str__(self) -> str:
         return f"{self.producer_no} -> {self.consumer_no} ({self.kind})"
+
+
+class Judgement(models.Model):
+    """A verdict, a score or a note on a sealed run or one of its steps; no part of the run's immutable content.
+
+    A row is never changed, only withdrawn: together the rows are the audit trail.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    # no index of its own: the one of judgement_identity begins with it
+    run = models.ForeignKey(Run, models.CASCADE, related_name="judgements", db_index=False)
+    key = models.CharField(max_length=64, help_text="digest of all that it states: recorded again, it is stored once")
+    step_no = models.PositiveIntegerField(null=True, help_text="sequence_no of the judged step; null: the run")
+    name = models.CharField(max_length=120)
+    kind = models.CharField(max_length=8, choices=_choices(JudgementKind))
+    value = models.FloatField(null=True, help_text="of a score")
+    text = models.TextField(blank=True, help_text="the note, or the comment of a verdict or score")
+    source = models.CharField(max_length=9, choices=_choices(JudgementSource))
+    by = models.CharField(max_length=120, blank=True)
+    at = models.DateTimeField(null=True, help_text="when it was made, where the source tells")
+    created_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["run", "key"], name="judgement_identity"),)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.kind}"
+
+
+class RunOutcome(models.Model):
+    """Outcome of a run by its app's rule, kept with its judgements in one transaction; every run has one."""
+
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="verdict")
+    outcome = models.CharField(max_length=10, choices=_choices(Outcome))
+    basis = models.CharField(max_length=9, blank=True, help_text="source of what decided; empty: the run's status")
+    reason = models.CharField(max_length=200, blank=True)
+    is_probe = models.BooleanField(default=False, help_text="lists leave probes out")
+
+    class Meta:
+        indexes = (
+            # filter, sort and count by outcome: failed runs first, the newest of them first
+            models.Index(fields=["is_probe", "outcome", "-run"], name="run_outcome_listed"),
+        )
+
+    def __str__(self) -> str:
+        return self.outcome
+
+
+class OutcomeRule(models.Model):
+    """Which scores an app's runs pass at. A row never changes; the newest of an app holds."""
+
+    app = models.CharField(max_length=120)
+    thresholds = models.JSONField(help_text="by score name: {at_least} or {at_most}")
+    by = models.CharField(max_length=120, blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["app", "id"], name="outcome_rule_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.app} {self.pk}"
 
 
 class IgnoreList(models.Model):

@@ -7,14 +7,20 @@ a NUL itself, so the way back is unambiguous; the hash of the artifact proves it
 import re
 from typing import Final
 
+import orjson
+
+from traces.parts import references
+
 _REFERENCE: Final = re.compile(rb'\{"\$part":"([0-9a-f]{64})"\}')
 _MARK: Final = b"\x00"
 _BYTES: Final = 32
+_PART_KEY: Final = b'{"$part":"'
+_LITERAL_KEY: Final = b'{"$literal":'
 
 
 def pack(data: bytes) -> bytes:
     """JSON text with its references in short."""
-    if b'{"$part":"' not in data:
+    if _PART_KEY not in data:
         return data
     return _REFERENCE.sub(lambda found: _MARK + bytes.fromhex(found[1].decode()), data)
 
@@ -28,3 +34,20 @@ def unpack(data: bytes) -> bytes:
         pieces += (data[at:mark], b'{"$part":"', data[mark + 1 : end].hex().encode(), b'"}')
         at = end
     return b"".join([*pieces, data[at:]])
+
+
+def part_digests(data: bytes) -> list[str]:
+    """The digests that the bytes of a stored value refer to directly; most bytes need no parsing for that."""
+    if _PART_KEY not in data:
+        return []
+    if _LITERAL_KEY in data or not data.startswith((b"{", b"[")):
+        return _parsed_references(data)
+    return [match.decode() for match in _REFERENCE.findall(data)]
+
+
+def _parsed_references(data: bytes) -> list[str]:
+    """For a recording that has such keys itself, and for artifacts that are not JSON."""
+    try:
+        return list(references(orjson.loads(data)))
+    except orjson.JSONDecodeError:
+        return []

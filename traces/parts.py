@@ -12,13 +12,16 @@ yet, each level before it references to full blocks of the level after it. So a 
 
 import marshal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_, itemgetter
 from typing import Any, Final, TypeVar
 
 from traces.canonical import MAX_DEPTH, NotCanonical, canonical_bytes, digest_bytes
+from traces.conversation import Messages
+from traces.growing import Digests, Growing
 from traces.json_types import JSONObject, JSONValue
+from traces.problems import ArtifactMissing
 
 LONG_TEXT: Final = 4096  # characters; shorter texts cost less inline than a reference and a row
 _RECENT: Final = 4  # lists whose blocks are at hand: a recorded and a rebuilt conversation take turns
@@ -41,11 +44,11 @@ class SplitPayload:
     parts: dict[str, bytes] = field(default_factory=dict)
 
 
-class MissingPart(LookupError):
-    """A payload refers to a part that is not there."""
+class MissingPart(ArtifactMissing, LookupError):
+    """A payload refers to a part that is not there, or whose bytes are damaged."""
 
     def __init__(self, digest: str) -> None:
-        super().__init__(f"artifact {digest} is missing")
+        super().__init__(digest, "missing or damaged")
         self.digest = digest
 
 
@@ -147,6 +150,7 @@ class Splitter:
         self._kept: list[object] = []  # all that is known by identity, lest that be given to another
         self._by_content: dict[bytes, JSONObject] = {}
         self._lists: dict[int, list[JSONObject]] = {}
+        self._conversations: dict[int, Growing] = {}
         self._blocks: dict[tuple[int, ...], JSONObject] = {}
         self._last: deque[tuple[list[JSONValue], list[JSONObject]]] = deque(maxlen=_RECENT)
         self._recent: deque[tuple[list[JSONObject], list[JSONObject]]] = deque(maxlen=_RECENT)
@@ -163,8 +167,11 @@ class Splitter:
         """The digest of one entry of a joint: of a message, a tool schema, a document."""
         return str(self._joint(item, 0)[_PART])
 
-    def part_digests(self, items: list[JSONValue]) -> list[str]:
+    def part_digests(self, items: Sequence[JSONValue]) -> Sequence[str]:
         """The digests of the entries of a joint."""
+        if isinstance(items, Messages):
+            return Digests(self._grown(items, 0), len(items))
+        items = items if isinstance(items, list) else list(items)
         return list(map(_NAMED, self._entries(items, 0)))
 
     def _cut(self, value: JSONValue, depth: int) -> JSONValue:
@@ -188,11 +195,52 @@ class Splitter:
         return {_LITERAL: cut} if not _RESERVED.isdisjoint(cut) else cut
 
     def _cut_member(self, key: str, value: JSONValue, depth: int) -> JSONValue:
+        if isinstance(value, Messages):
+            return self._conversation(value, _deeper(depth))
         if key in _JOINTS and isinstance(value, list):
             return self._blocked(self._entries(value, _deeper(depth)))
         if key in _SINGLE_JOINTS and isinstance(value, dict):
             return self._joint(value, depth)
         return self._cut(value, depth)
+
+    def _conversation(self, messages: Messages, depth: int) -> JSONValue:
+        """The beginning of a conversation, as `_blocked` cuts a list of the same messages."""
+        growing, count = self._grown(messages, depth), len(messages)
+        if count <= 2 * BLOCK:
+            return [*growing.references[:count]]
+        levels: list[JSONValue] = []
+        items, height = growing.references, 0
+        while count > BLOCK:
+            levels.append([*items[count // BLOCK * BLOCK : count]])
+            count //= BLOCK
+            items, height = growing.blocks[height], height + 1
+        return {_BLOCKS: [[*items[:count]], *reversed(levels)]}
+
+    def _grown(self, messages: Messages, depth: int) -> Growing:
+        """What is known of a conversation, with what was said since then."""
+        growing = self._conversations.get(id(messages.conversation))
+        if growing is None:
+            growing = Growing(conversation=messages.conversation)
+            self._conversations[id(messages.conversation)] = growing
+        references = growing.references
+        for index in range(len(references), len(messages)):
+            try:
+                references.append(self._joint(messages[index], depth))
+            except NotCanonical as problem:
+                problem.path.append(str(index))
+                raise
+        self._fill_blocks(growing)
+        return growing
+
+    def _fill_blocks(self, growing: Growing) -> None:
+        items, height = growing.references, 0
+        while len(items) >= BLOCK:
+            if height == len(growing.blocks):
+                growing.blocks.append([])
+            blocks = growing.blocks[height]
+            for start in range(len(blocks) * BLOCK, len(items) // BLOCK * BLOCK, BLOCK):
+                blocks.append(self._block(items[start : start + BLOCK]))
+            items, height = blocks, height + 1
 
     def _entries(self, items: list[JSONValue], depth: int) -> list[JSONObject]:
         known = self._lists.get(id(items))
@@ -274,7 +322,9 @@ class Splitter:
     def _store(self, cut: JSONValue) -> str:
         data = canonical_bytes(cut)
         name = digest_bytes(data)
-        self.parts[name] = data
+        if name not in self.parts:
+            # A copy, because orjson's bytes keep the 4 KiB that they were written into.
+            self.parts[name] = bytes(memoryview(data))
         return name
 
 

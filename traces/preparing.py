@@ -11,10 +11,13 @@ from traces import checking, rows, summaries
 from traces.canonical import NotCanonical, digest
 from traces.ids import new_id
 from traces.json_types import JSONObject, JSONValue
+from traces.judging import JudgementRow, row_of, validator_row
+from traces.outcomes import validator_kind
 from traces.parts import Splitter
 from traces.problems import InvalidRecording
-from traces.provenance import EdgeFact, StepFacts, find_edges
-from traces.recording import RecordedRun, RecordedStep
+from traces.produced import StepFacts
+from traces.provenance import Provenance, find_provenance
+from traces.recording import RecordedJudgement, RecordedRun, RecordedStep
 from traces.rows import StepRow
 from traces.signatures import signature
 from traces.vocabulary import Label, StepStatus, StepType
@@ -31,6 +34,7 @@ class Prepared:
     rows: Sequence[StepRow]
     steps: Sequence[RecordedStep]
     splitter: Splitter
+    judgements: Sequence[RecordedJudgement] = ()
 
     @property
     def run_id(self) -> UUID:
@@ -56,11 +60,21 @@ class Prepared:
             if answered and step.label is Label.LIVE:
                 yield row.sequence_no, step.tool_name or step.name, step.input
 
-    def edges(self) -> list[EdgeFact]:
-        """Its provenance: worked out only when asked, for a repeated recording needs none."""
+    def judged(self) -> list[JudgementRow]:
+        """The judgements that came with it, and those of its validators."""
+        numbers = {step.key: row.sequence_no for step, row in zip(self.steps, self.rows, strict=True)}
+        return [*(row_of(each, numbers) for each in self.judgements), *self._validators()]
+
+    def _validators(self) -> Iterator[JudgementRow]:
+        for step, row in zip(self.steps, self.rows, strict=True):
+            if step.type is StepType.VALIDATOR and (kind := validator_kind(step.status, step.label, step.output)):
+                yield validator_row(row, kind)
+
+    def provenance(self) -> Provenance:
+        """Worked out only when asked, for a repeated recording needs none."""
         numbers = {step.key: row.sequence_no for step, row in zip(self.steps, self.rows, strict=True)}
         facts = [_facts(step, row, numbers) for step, row in zip(self.steps, self.rows, strict=True)]
-        return find_edges(facts, self.splitter)
+        return find_provenance(facts, self.splitter)
 
 
 def prepare(run: RecordedRun) -> Prepared:
@@ -68,7 +82,9 @@ def prepare(run: RecordedRun) -> Prepared:
     splitter = Splitter()
     steps = checking.in_order(run)
     step_rows = _rows(run, steps, splitter)
-    return Prepared(columns=_run_values(run, step_rows), rows=step_rows, steps=steps, splitter=splitter)
+    return Prepared(
+        columns=_run_values(run, step_rows), rows=step_rows, steps=steps, splitter=splitter, judgements=run.judgements
+    )
 
 
 def _rows(run: RecordedRun, steps: Sequence[RecordedStep], splitter: Splitter) -> list[StepRow]:
@@ -89,7 +105,7 @@ def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Spli
         external_id=step.key, type=step.type, name=summaries.one_line(step.name, 300), status=step.status,
         label=step.label, reason=step.reason or "", started_at=step.started_at, duration_ms=duration,
         input_ref=_ref(index, step, "input", step.input, splitter),
-        output_ref=_ref(index, step, "output", step.output, splitter),
+        output_ref=splitter.split(None) if step.null_output else _ref(index, step, "output", step.output, splitter),
         attributes_ref=_ref(index, step, "attributes", step.attributes or None, splitter),
         signature=_signature(step, splitter), error=step.error.replace("\x00", "\ufffd"), summary=summary,
         provider=step.provider, model=step.model, tool_name=step.tool_name, call_id=step.call_id,

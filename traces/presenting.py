@@ -1,16 +1,17 @@
 """Stored rows as the REST interface shows them."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+import orjson
 from django.db.models import FloatField, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from traces.models import Run, Step
 from traces.schemas import LabelCounts, RunSummary
-from traces.vocabulary import RunSource, RunStatus
+from traces.vocabulary import JudgementSource, Outcome, RunSource, RunStatus
 
 # Plain columns come first, those that are worked out of columns last.
 _PLAIN: Final = (
@@ -20,12 +21,17 @@ _PLAIN: Final = (
 STEP_COLUMNS: Final = (*_PLAIN, "parent_no", "started_at", "cost_usd")
 _LISTED: Final = tuple(name for name in _PLAIN if name not in {"id", "source_step"})
 StepDict = dict[str, Any]
+_TAGS: Final = ("tags", "tag.tags")
 
 
 def run_summary(run: Run) -> RunSummary:
+    """One row of the list; select `verdict` with the run."""
+    verdict = run.verdict
     return RunSummary.model_construct(
         id=run.id, external_id=run.external_id, name=run.name, app=run.app, environment=run.environment,
-        source=RunSource(run.source), format=run.format, status=RunStatus(run.status), started_at=run.started_at,
+        source=RunSource(run.source), format=run.format, status=RunStatus(run.status), outcome=Outcome(verdict.outcome),
+        outcome_basis=JudgementSource(verdict.basis) if verdict.basis else None, outcome_reason=verdict.reason,
+        started_at=run.started_at,
         ended_at=run.ended_at, created_at=run.created_at, sealed=run.sealed_at is not None, tags=run.tags,
         steps=run.step_count, errors=run.error_count, tokens_in=run.tokens_in, tokens_out=run.tokens_out,
         cost_usd=number(run.cost_usd), duration_ms=run.duration_ms, labels=label_counts(run),
@@ -91,6 +97,25 @@ def _time(text: str) -> datetime:
 def offset(time: datetime | None, start: datetime | None) -> float | None:
     """Milliseconds from `start`."""
     return None if time is None or start is None else (time - start).total_seconds() * 1000
+
+
+def end_of(started: datetime | None, duration_ms: float | None) -> datetime | None:
+    """When a step ended; None where its start or its duration is not known."""
+    if started is None or duration_ms is None:
+        return None
+    try:
+        return started + timedelta(milliseconds=duration_ms)
+    except OverflowError:  # after the year 9999
+        return None
+
+
+def tags_in(attributes: dict[str, Any]) -> list[str]:
+    """The tags that a recording gave to a step; a text or an object of them counts too."""
+    given: Any = next((attributes[name] for name in _TAGS if attributes.get(name)), [])
+    if isinstance(given, dict):
+        return [f"{key}:{value}" for key, value in given.items()]
+    listed = given if isinstance(given, list) else [given]
+    return [tag if isinstance(tag, str) else orjson.dumps(tag).decode() for tag in listed]
 
 
 def number(value: Decimal | None) -> float | None:

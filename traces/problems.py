@@ -77,6 +77,13 @@ class Pinned(ProblemError):
         self.pins = pins
 
 
+class NotYours(ProblemError):
+    """Something that only its author may take back."""
+
+    code = "auth_forbidden"
+    status = 403
+
+
 class NotSealed(ProblemError):
     """A run that is still being written."""
 
@@ -97,16 +104,16 @@ class ArtifactMissing(ProblemError):
     code = "artifact_missing"
     status = 409
 
-    def __init__(self, sha256: str) -> None:
-        super().__init__(f"artifact {sha256} is missing")
+    def __init__(self, sha256: str, problem: str = "missing") -> None:
+        super().__init__(f"artifact {sha256} is {problem}")
         self.sha256 = sha256
 
 
 class ArtifactCorrupt(ProblemError):
     """The stored bytes of an artifact do not hash to its name."""
 
-    code = "internal_error"
-    status = 500
+    code = "artifact_missing"
+    status = 409
 
     def __init__(self, sha256: str, problem: str) -> None:
         super().__init__(f"artifact {sha256} is damaged: {problem}")

@@ -12,43 +12,35 @@ producer's output. By kind:
 * ``digest``        equal messages, documents or long texts.
 * ``text``          an equal short value, or the words of a long text inside another. Values as common as `yes` are only
   taken for the same where an output says all of what the model answered last.
+* ``value``         words, an id, a number or a JSON field of an output inside a text that code wrote (`traces.values`).
+  Weaker than the others: chance is unlikely, not impossible.
 
 A step of type output that has no input is the consumer by its output: its paths point there. Containers
 (agent, turn) neither produce nor consume: what they hold is their children's.
 """
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from traces.canonical import escape_pointer
-from traces.json_types import JSONObject, JSONValue
+from traces.chat import ANSWER, call_ids, messages_of, role_of, text_of
+from traces.growing import begins_with
+from traces.json_types import JSONValue
+from traces.origins import Unexplained, fitting, newest
+from traces.origins import leaves as scalars
 from traces.parts import Splitter
-from traces.text_index import Found, TextIndex, distinctive
+from traces.produced import LISTS_OF_PARTS, Asked, Known, StepFacts, remember
+from traces.text_index import Found, distinctive
 from traces.vocabulary import EdgeKind, StepType
 
 MAX_EDGES: Final = 256  # into one step without a recognised history: a window of messages, not a whole conversation
-MAX_PATH: Final = 200
 SNIPPET: Final = 120
 _CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
-_ANSWER: Final = "/message"
 _SAID: Final = "/text"  # of an output
-_LISTS_OF_PARTS: Final = ("messages", "documents")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StepFacts:
-    """What provenance needs of a step: its payloads and their digests; `links` are sequence numbers."""
-
-    no: int
-    type: StepType
-    input: JSONValue
-    output: JSONValue
-    input_ref: str = ""
-    output_ref: str = ""
-    call_id: str = ""
-    links: tuple[int, ...] = ()
+_UNRECORDED: Final = "its input was not recorded"
+_FEW_MESSAGES: Final = 4  # of a request that code writes for one question
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,54 +55,44 @@ class EdgeFact:
     evidence: str = ""
 
 
-@dataclass(slots=True)
-class _Asked:
-    """A model step that can be the history of a later one: the digests of its messages and of its answer."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Provenance:
+    """All edges, and by step what content of its input no edge explains."""
 
-    no: int
-    messages: list[str]
-    answer: str
-    calls: frozenset[str]
-    text: str
-    places: dict[str, str]  # of each text that it says, its path in the output
+    edges: list[EdgeFact]
+    unexplained: dict[int, tuple[Unexplained, ...]]
 
 
-@dataclass(slots=True)
-class _Known:
-    """What the steps so far produced."""
-
-    splitter: Splitter
-    callers: dict[str, tuple[int, str]] = field(default_factory=dict)  # call id -> model step, path of the call
-    answers: dict[str, int] = field(default_factory=dict)  # call id -> tool step
-    parts: dict[str, tuple[int, str]] = field(default_factory=dict)  # digest -> step, path
-    asked: dict[tuple[int, str], _Asked] = field(default_factory=dict)  # length and last digest of the messages
-    last: _Asked | None = None
-    texts: TextIndex = field(default_factory=TextIndex)
-
-
-def find_edges(
+def find_provenance(
     steps: Sequence[StepFacts],
     splitter: Splitter,
     *,
     wanted: Callable[[int], bool] = lambda no: True,
-) -> list[EdgeFact]:
-    """All edges into the `wanted` steps, of steps in sequence order; the splitter knows their parts."""
-    known = _Known(splitter=splitter)
-    edges: list[EdgeFact] = []
+    learned: Mapping[int, Sequence[Unexplained]] | None = None,
+) -> Provenance:
+    """The provenance of the `wanted` steps. `learned` is what is known of inputs that are not there."""
+    known = Known(splitter=splitter)
+    found = Provenance(edges=[], unexplained={})
     for step in steps:
         if step.type in _CONTAINERS:
+            found.unexplained[step.no] = ()
             continue
+        known.rest = []
+        known.origins.learn(step.no, (learned or {}).get(step.no, ()))
+        # Also what is not wanted is looked at, for content that stood there before came from no later step.
+        edges = list(_unique(_into(step, known)))
         if wanted(step.no):
-            edges += _unique(_into(step, known))
-        _remember(step, known)
-    return edges
+            found.edges.extend(edges)
+            found.unexplained[step.no] = newest(known.rest)
+        remember(step, known)
+    return found
 
 
 def _unique(edges: Iterator[EdgeFact]) -> Iterator[EdgeFact]:
     """The first of edges that say the same, none from a step to itself or backwards."""
     seen: set[tuple[int, EdgeKind, str]] = set()
     for found in edges:
-        paths = _fitting(found.consumer_path), _fitting(found.producer_path)
+        paths = fitting(found.consumer_path), fitting(found.producer_path)
         fits = paths == (found.consumer_path, found.producer_path)
         edge = found if fits else replace(found, consumer_path=paths[0], producer_path=paths[1])
         key = (edge.producer, edge.kind, edge.consumer_path)
@@ -122,36 +104,57 @@ def _unique(edges: Iterator[EdgeFact]) -> Iterator[EdgeFact]:
             return
 
 
-def _fitting(path: str) -> str:
-    """The path, or that of the nearest value around it which a column can hold: PostgreSQL holds no NUL."""
-    held = path[: MAX_PATH + 1].partition("\x00")[0]
-    return path if len(held) == len(path) <= MAX_PATH else held.rpartition("/")[0]
-
-
-def _into(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
-    explicit = list(_explicit(step, known))
-    yield from explicit
+def _into(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
+    yield from _explicit(step, known)
     if step.type is StepType.MODEL:
         yield from _into_messages(step, known)
+        _configuration(step, known)
     elif step.type is StepType.OUTPUT and step.input is None:
         yield from _into_output(step, known)
-    elif not explicit:
+    elif step.type is StepType.TOOL and step.call_id in known.callers:
+        yield from _into_arguments(step, known)
+    else:
         yield from _into_value(step.no, step.input, step.input_ref, known)
+    if step.input is None and step.type is not StepType.OUTPUT and step.call_id not in known.callers:
+        known.rest.append(known.origins.item(step.no, "", str(step.no), _UNRECORDED))
 
 
-def _explicit(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
+def _explicit(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
     for producer in step.links:
         yield EdgeFact(producer=producer, consumer=step.no, kind=EdgeKind.LINK, evidence="linked by the recording")
     if step.type is StepType.TOOL and step.call_id in known.callers:
-        producer, path = known.callers[step.call_id]
+        producer, path, _ = known.callers[step.call_id]
         yield EdgeFact(
-            producer=producer, consumer=step.no, kind=EdgeKind.TOOL_CALL_ID, consumer_path="",
-            producer_path=f"{path}/arguments", evidence=_cut(f"call {step.call_id}"),
-        )  # fmt: skip
+            producer=producer,
+            consumer=step.no,
+            kind=EdgeKind.TOOL_CALL_ID,
+            consumer_path="",
+            producer_path=f"{path}/arguments",
+            evidence=_cut(f"call {step.call_id}"),
+        )
 
 
-def _into_messages(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
-    messages = _messages(step.input)
+def _configuration(step: StepFacts, known: Known) -> None:
+    """What a request has besides its messages: of unknown origin where it first appears."""
+    for name, value in step.input.items() if isinstance(step.input, dict) else ():
+        if name != "messages" and value not in (None, [], {}):
+            content = f"{name} {known.origins.digest_of(value)}"
+            known.rest.append(known.origins.item(step.no, f"/{escape_pointer(name)}", f"/{name}", content))
+
+
+def _into_arguments(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
+    """Edges into what code added to the arguments that a model gave."""
+    _, _, given = known.callers[step.call_id]
+    if step.input is None or step.input == given:
+        return
+    same = {path: value for path, _, value in scalars(given, "", "")}
+    for path, shape, value in scalars(step.input, "", ""):
+        if path not in same or same[path] != value:
+            yield from _into_scalar(step.no, value, path, shape, known)
+
+
+def _into_messages(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
+    messages = messages_of(step.input)
     digests = known.splitter.part_digests(messages)
     start = 0
     if (before := _history(messages, digests, known)) is not None:
@@ -160,22 +163,35 @@ def _into_messages(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
         yield EdgeFact(
             producer=earlier.no, consumer=step.no, kind=EdgeKind.HISTORY,
             consumer_path=f"/messages/{start - 1}",
-            producer_path=_ANSWER if answered else "", evidence=f"{len(earlier.messages)} messages before",
+            producer_path=ANSWER if answered else "", evidence=f"{len(earlier.messages)} messages before",
         )  # fmt: skip
+        if not answered and start <= _FEW_MESSAGES:
+            yield from _into_repeated(step.no, messages[:start], digests, known)
+    answered = any(role_of(message) == "assistant" for message in islice(messages, start))
     for index in range(start, len(messages)):
-        yield from _into_message(step.no, messages[index], digests[index], f"/messages/{index}", known)
+        answered |= role_of(messages[index]) == "assistant"
+        yield from _into_message(step.no, messages[index], digests[index], f"/messages/{index}", known, reply=answered)
 
 
-def _history(messages: list[JSONValue], digests: list[str], known: _Known) -> tuple[_Asked, bool] | None:
+def _into_repeated(no: int, messages: Sequence[JSONValue], digests: Sequence[str], known: Known) -> Iterator[EdgeFact]:
+    """Edges into messages that a short request repeats: code may have filled in the same value once more."""
+    before = len(known.rest)
+    for index, message in enumerate(messages):
+        edges = _into_message(no, message, digests[index], f"/messages/{index}", known, reply=False)
+        yield from (edge for edge in edges if edge.kind is EdgeKind.VALUE)
+    del known.rest[before:]
+
+
+def _history(messages: Sequence[JSONValue], digests: Sequence[str], known: Known) -> tuple[Asked, bool] | None:
     """The model step whose input this one continues, and whether its answer follows."""
     for earlier in _candidates(digests, known):
         length = len(earlier.messages)
-        if length and digests[:length] == earlier.messages:
+        if length and begins_with(digests, earlier.messages):
             return earlier, length < len(messages) and _is_answer(messages[length], digests[length], earlier)
     return None
 
 
-def _candidates(digests: list[str], known: _Known) -> Iterator[_Asked]:
+def _candidates(digests: Sequence[str], known: Known) -> Iterator[Asked]:
     """The latest model step first, which nearly always is the one; then longer prefixes before shorter ones."""
     if known.last is not None:
         yield known.last
@@ -185,17 +201,19 @@ def _candidates(digests: list[str], known: _Known) -> Iterator[_Asked]:
             yield earlier
 
 
-def _is_answer(message: JSONValue, digest: str, earlier: _Asked) -> bool:
+def _is_answer(message: JSONValue, digest: str, earlier: Asked) -> bool:
     """The same message, or one of the same calls or text: recorders drop fields when they repeat a message."""
     if digest == earlier.answer:
         return True
     if not isinstance(message, dict) or message.get("role") != "assistant":
         return False
-    calls = frozenset(_call_ids(message))
-    return calls == earlier.calls if calls or earlier.calls else bool(earlier.text) and _text(message) == earlier.text
+    calls = frozenset(call_ids(message))
+    return calls == earlier.calls if calls or earlier.calls else bool(earlier.text) and text_of(message) == earlier.text
 
 
-def _into_message(no: int, message: JSONValue, digest: str, path: str, known: _Known) -> Iterator[EdgeFact]:
+def _into_message(
+    no: int, message: JSONValue, digest: str, path: str, known: Known, *, reply: bool
+) -> Iterator[EdgeFact]:  # fmt: skip
     if not isinstance(message, dict):
         return
     call = message.get("tool_call_id")
@@ -211,24 +229,27 @@ def _into_message(no: int, message: JSONValue, digest: str, path: str, known: _K
             evidence="the same message",
         )  # fmt: skip
     else:
-        yield from _into_texts(no, message.get("content"), f"{path}/content", known)
+        shape = f"/messages/*:{role_of(message)}/content"
+        yield from _into_texts(no, message.get("content"), f"{path}/content", shape, known, reply=reply)
 
 
-def _into_output(step: StepFacts, known: _Known) -> Iterator[EdgeFact]:
+def _into_output(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
     """Edges into what a run says in the end: also a short answer is the last model's, where it is all of it."""
-    found = list(_into_value(step.no, step.output, step.output_ref, known))
-    yield from found
+    edges = list(_into_value(step.no, step.output, step.output_ref, known))
     text = step.output.get("text") if isinstance(step.output, dict) else None
-    if known.last is None or not isinstance(text, str) or any(edge.consumer_path in ("", _SAID) for edge in found):
+    place = known.last.places.get(text.strip()) if known.last is not None and isinstance(text, str) else None
+    covered = any(edge.kind is not EdgeKind.VALUE and edge.consumer_path in ("", _SAID) for edge in edges)
+    if known.last is None or place is None or covered:
+        yield from edges
         return
-    if (place := known.last.places.get(text.strip())) is not None:
-        yield EdgeFact(
-            producer=known.last.no, consumer=step.no, kind=EdgeKind.TEXT, consumer_path=_SAID, producer_path=place,
-            evidence=_cut(text),
-        )  # fmt: skip
+    yield from (edge for edge in edges if edge.producer != known.last.no or edge.consumer_path != _SAID)
+    yield EdgeFact(
+        producer=known.last.no, consumer=step.no, kind=EdgeKind.TEXT, consumer_path=_SAID, producer_path=place,
+        evidence=_cut(str(text)),
+    )  # fmt: skip
 
 
-def _into_value(no: int, value: JSONValue, ref: str, known: _Known) -> Iterator[EdgeFact]:
+def _into_value(no: int, value: JSONValue, ref: str, known: Known) -> Iterator[EdgeFact]:
     """Edges into any value: whole, else by the parts in it and by its texts."""
     whole = known.parts.get(ref) if ref else None
     if whole is not None and isinstance(value, dict):
@@ -238,18 +259,18 @@ def _into_value(no: int, value: JSONValue, ref: str, known: _Known) -> Iterator[
         return
     rest = value
     if isinstance(value, dict):
-        for key in _LISTS_OF_PARTS:
+        for key in LISTS_OF_PARTS:
             items = value.get(key)
             for index, item in enumerate(items if isinstance(items, list) else ()):
-                yield from _into_part(no, item, f"/{key}/{index}", known)
-        rest = {key: item for key, item in value.items() if key not in _LISTS_OF_PARTS}
-    yield from _into_texts(no, rest, "", known)
+                yield from _into_part(no, item, f"/{key}/{index}", f"/{key}/*", known)
+        rest = {key: item for key, item in value.items() if not (key in LISTS_OF_PARTS and isinstance(item, list))}
+    yield from _into_texts(no, rest, "", "", known)
 
 
-def _into_part(no: int, item: JSONValue, path: str, known: _Known) -> Iterator[EdgeFact]:
+def _into_part(no: int, item: JSONValue, path: str, shape: str, known: Known) -> Iterator[EdgeFact]:
     part = known.parts.get(known.splitter.part_digest(item))
     if part is None:
-        yield from _into_texts(no, item, path, known)
+        yield from _into_texts(no, item, path, shape, known)
         return
     yield EdgeFact(
         producer=part[0], consumer=no, kind=EdgeKind.DIGEST, consumer_path=path, producer_path=part[1],
@@ -257,106 +278,44 @@ def _into_part(no: int, item: JSONValue, path: str, known: _Known) -> Iterator[E
     )  # fmt: skip
 
 
-def _into_texts(no: int, value: JSONValue, path: str, known: _Known) -> Iterator[EdgeFact]:
-    for place, text in leaves(value, path):
-        for found in known.texts.find(text):
+def _into_texts(
+    no: int, value: JSONValue, path: str, shape: str, known: Known, *, reply: bool = False
+) -> Iterator[EdgeFact]:  # fmt: skip
+    for place, place_shape, leaf in scalars(value, path, shape):
+        yield from _into_scalar(no, leaf, place, place_shape, known, reply=reply)
+
+
+def _into_scalar(
+    no: int, value: JSONValue, path: str, shape: str, known: Known, *, reply: bool = False
+) -> Iterator[EdgeFact]:  # fmt: skip
+    """Edges into one value of an input, and what of it stays unexplained."""
+    if isinstance(value, bool) or shape.endswith("/type"):
+        known.rest.append(known.origins.item(no, path, shape, str(value)))
+        return
+    text = value if isinstance(value, str) else str(value)
+    seen: set[int] = set()
+    whole = False
+    for found in known.texts.find(text) if distinctive(text) else ():
+        seen.add(found.producer)
+        whole |= found.whole
+        yield EdgeFact(
+            producer=found.producer, consumer=no, kind=_kind_of(found, text), consumer_path=path,
+            producer_path=found.path, evidence=_cut(found.snippet),
+        )  # fmt: skip
+    sources, rest = known.origins.text(no, path, shape, text, reply=reply)
+    if not whole:
+        known.rest += rest
+    for source in sources:
+        if source.producer not in seen:
+            seen.add(source.producer)
             yield EdgeFact(
-                producer=found.producer, consumer=no, kind=_kind_of(found, text), consumer_path=place,
-                producer_path=found.path, evidence=_cut(found.snippet),
+                producer=source.producer, consumer=no, kind=EdgeKind.VALUE, consumer_path=path,
+                producer_path=source.path, evidence=_cut(source.text),
             )  # fmt: skip
 
 
 def _kind_of(found: Found, text: str) -> EdgeKind:
     return EdgeKind.DIGEST if found.whole and len(text) >= SNIPPET else EdgeKind.TEXT
-
-
-def _remember(step: StepFacts, known: _Known) -> None:
-    """Index what `step` produced. The latest producer of a value wins."""
-    output = step.output
-    if step.type is StepType.MODEL:
-        _remember_answer(step, known)
-    elif step.type is StepType.TOOL and step.call_id:
-        known.answers[step.call_id] = step.no
-    if step.output_ref:
-        known.parts[step.output_ref] = (step.no, "")
-    for path, part in _parts_of(output):
-        known.parts[known.splitter.part_digest(part)] = (step.no, path)
-    if step.type is not StepType.OUTPUT:
-        for path, text in leaves(output, ""):
-            known.texts.add(text, step.no, path)
-    if step.type is StepType.TOOL and not step.call_id and isinstance(output, dict | list):
-        # Nobody asked for it by an id, so what hands it on writes it into a text; its words say enough, not its marks.
-        known.texts.add(json.dumps(output, ensure_ascii=False), step.no, "")
-
-
-def _remember_answer(step: StepFacts, known: _Known) -> None:
-    message = _message(step.output)
-    digests = known.splitter.part_digests(_messages(step.input))
-    asked = _Asked(
-        no=step.no, messages=digests, answer=known.splitter.part_digest(message) if message else "",
-        calls=frozenset(_call_ids(message)), text=_text(message), places=dict(_places(message)),
-    )  # fmt: skip
-    known.last = asked
-    if digests:
-        known.asked[len(digests), digests[-1]] = asked
-    for index, call in enumerate(_call_ids(message)):
-        known.callers[call] = (step.no, f"{_ANSWER}/tool_calls/{index}")
-
-
-def _parts_of(output: JSONValue) -> Iterator[tuple[str, JSONValue]]:
-    """The parts of an output that can appear in a later input as they are."""
-    if not isinstance(output, dict):
-        return
-    if message := _message(output):
-        yield _ANSWER, message
-    for key in _LISTS_OF_PARTS:
-        items = output.get(key)
-        for index, item in enumerate(items if isinstance(items, list) else ()):
-            yield f"/{key}/{index}", item
-
-
-def leaves(value: JSONValue, path: str) -> Iterator[tuple[str, str]]:
-    """The distinctive texts and numbers in `value` with their places."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from leaves(item, f"{path}/{escape_pointer(key)}")
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from leaves(item, f"{path}/{index}")
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        text = value if isinstance(value, str) else str(value)
-        if distinctive(text):
-            yield path, text
-
-
-def _messages(value: JSONValue) -> list[JSONValue]:
-    messages = value.get("messages") if isinstance(value, dict) else None
-    return messages if isinstance(messages, list) else []
-
-
-def _message(output: JSONValue) -> JSONObject:
-    message = output.get("message") if isinstance(output, dict) else None
-    return message if isinstance(message, dict) else {}
-
-
-def _call_ids(message: JSONObject) -> list[str]:
-    calls = message.get("tool_calls")
-    return [str(call.get("id") or "") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-
-
-def _text(message: JSONObject) -> str:
-    content = message.get("content")
-    return content.strip() if isinstance(content, str) else ""
-
-
-def _places(message: JSONObject) -> Iterator[tuple[str, str]]:
-    """The texts of an answer, one or its blocks, with where each stands."""
-    content = message.get("content")
-    blocks = list(enumerate(content)) if isinstance(content, list) else []
-    said = [(f"/{index}/text", block.get("text")) for index, block in blocks if isinstance(block, dict)]
-    for path, text in said or [("", content)]:
-        if isinstance(text, str) and text.strip():
-            yield text.strip(), f"{_ANSWER}/content{path}"
 
 
 def _cut(text: str) -> str:

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from django.db.models import Model, Q, QuerySet
 
-from traces import bulk, store
+from traces import bulk, integrity, originals, step_search, store
 from traces.json_types import JSONObject
+from traces.losses import LostPayloads
 from traces.models import Edge, Run, Step
 from traces.parts import MissingPart
 from traces.presenting import STEP_COLUMNS, StepDict, listed_steps, run_summary, step_dicts
@@ -74,9 +75,13 @@ def find_step(run: Run, ref: str | int) -> Step:
     return found
 
 
-def steps(run_id: UUID, after: int = 0, limit: int | None = None) -> list[Step]:
-    """The steps of a run in sequence order, after a sequence number."""
+def steps(run_id: UUID, after: int = 0, limit: int | None = None, words: Sequence[str] = ()) -> list[Step]:
+    """The steps of a run in sequence order, after a sequence number; with `words`, those that hold all of them."""
     found = Step.objects.filter(run_id=run_id, sequence_no__gt=after).order_by("sequence_no")
+    if words:
+        matching = sorted(number for number in step_search.steps_with(run_id, words) if number > after)
+        chunks = bulk.chunks(matching if limit is None else matching[:limit])
+        return [step for chunk in chunks for step in found.filter(sequence_no__in=chunk)]
     return list(found if limit is None else found[:limit])
 
 
@@ -111,20 +116,33 @@ def edges_at(run_id: UUID, sequence_no: int) -> Sequence[Edge]:
 
 def run_detail(run: Run) -> RunDetail:
     """A run with its lineage."""
-    derived = Run.objects.filter(source_run=run).exclude(source=RunSource.PROBE).order_by("-id")[:_DERIVED]
+    forks = Run.objects.filter(source_run=run).exclude(source=RunSource.PROBE).select_related("verdict")
+    derived = forks.order_by("-id")[:_DERIVED]
     source = Run.objects.only("name").get(id=run.source_run_id) if run.source_run_id else None
+    original = originals.original_of(run)
     return RunDetail.model_construct(
         **dict(run_summary(run)),
         metadata=run.metadata,
         source_run_name=source.name if source else None,
-        derived=[run_summary(one) for one in derived],
+        original=original.id if original else None,
+        original_name=original.name if original else None,
+        derived=[run_summary(one) for one in (*derived, *originals.replays_of(run)[:_DERIVED])],
     )
 
 
-def step_summaries(run: Run, *, after: int = 0, limit: int = MAX_STEPS) -> tuple[list[StepDict], int | None]:
-    """Compact steps in the shape of `StepSummary`, and what to pass as `after` for the rest."""
+def step_summaries(
+    run: Run, *, after: int = 0, limit: int = MAX_STEPS, words: Sequence[str] = ()
+) -> tuple[list[StepDict], int | None]:
+    """Compact steps in the shape of `StepSummary`, and what to pass as `after` for the rest.
+
+    With `words`, those that hold all of them, as `step_search` finds them.
+    """
     found = Step.objects.filter(run_id=run.id, sequence_no__gt=after).order_by("sequence_no")
-    listed = listed_steps(found[: limit + 1], run.started_at)
+    if words:
+        matching = step_search.steps_with(run.id, words)
+        listed = [step for step in listed_steps(found, run.started_at) if step["sequence_no"] in matching]
+    else:
+        listed = listed_steps(found[: limit + 1], run.started_at)
     shown = listed[:limit]
     return shown, shown[-1]["sequence_no"] if len(listed) > limit else None
 
@@ -153,7 +171,7 @@ def run_by_trace(trace: str) -> Run:
 def step_detail(step: Step) -> StepDict:
     """A step with its payloads and its provenance, in the shape of `StepDetail`."""
     edges = edges_at(step.run_id, step.sequence_no)
-    payloads, unavailable = _payloads(step)
+    payloads, lost = _payloads(step)
     row = [getattr(step, name) for name in STEP_COLUMNS]
     return {
         **step_dicts([row], step.run.started_at)[0],
@@ -161,21 +179,23 @@ def step_detail(step: Step) -> StepDict:
         **{name: getattr(step, name) for name in _DETAIL_COLUMNS},
         **payloads,
         "attributes": payloads["attributes"] or {},
-        "unavailable": unavailable,
+        "unavailable": [payload.field for payload in lost],
+        "lost": [payload.document for payload in lost],
         "inherited_messages": _inherited_messages(step, edges),
         **_provenance(step, edges),
     }
 
 
-def _payloads(step: Step) -> tuple[JSONObject, list[str]]:
-    """The payloads by field, and the fields of which a part is missing."""
+def _payloads(step: Step) -> tuple[JSONObject, LostPayloads]:
+    """The payloads by field, and those that cannot be read."""
     refs = {"input": step.input_ref, "output": step.output_ref, "attributes": step.attributes_ref}
+    lost: LostPayloads
     try:
-        values = store.payloads(refs.values())
+        values, lost = store.payloads(refs.values()), ()
     except MissingPart:
         values = store.available(refs.values())
-    missing = [field for field, ref in refs.items() if ref and ref not in values]
-    return {field: values.get(ref) for field, ref in refs.items()}, missing
+        lost = integrity.find_lost({field: ref for field, ref in refs.items() if ref and ref not in values})
+    return {field: values.get(ref) for field, ref in refs.items()}, lost
 
 
 def _provenance(step: Step, edges: Sequence[Edge]) -> dict[str, list[StepDict]]:

@@ -26,13 +26,23 @@ from datetime import datetime
 from decimal import Decimal
 
 from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import Label, Reason, RunSource, RunStatus, StepStatus, StepType
+from traces.vocabulary import (
+    JudgementKind,
+    JudgementSource,
+    Label,
+    Reason,
+    RunSource,
+    RunStatus,
+    StepStatus,
+    StepType,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedStep:
     """One step; `key` and `parent` name steps inside their run, `None` payloads were not recorded.
 
+    `null_output` tells an output that is null from one that was not recorded.
     `cost_usd` and the token counts are None where the recording does not say; `attributes` keeps what the
     source said and no field here holds; `links` are the keys of steps whose output this one consumed.
     """
@@ -46,6 +56,7 @@ class RecordedStep:
     ended_at: datetime | None = None
     input: JSONValue = None
     output: JSONValue = None
+    null_output: bool = False
     error: str = ""
     provider: str = ""
     model: str = ""
@@ -63,8 +74,28 @@ class RecordedStep:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedJudgement:
+    """A verdict, a score or a note on a run, or on the step with the key `step`.
+
+    `value` is the number of a score; `text` is a note, or the comment of a verdict or score.
+    """
+
+    name: str
+    kind: JudgementKind
+    value: float | None = None
+    text: str = ""
+    source: JudgementSource = JudgementSource.IMPORT
+    by: str = ""
+    at: datetime | None = None
+    step: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedRun:
-    """One run with its steps in sequence order; (`app`, `external_id`) is its identity."""
+    """One run with its steps in sequence order; (`app`, `external_id`) is its identity.
+
+    `judgements` are no part of the recorded content: the same run may be recorded again with more of them.
+    """
 
     external_id: str
     name: str
@@ -78,3 +109,4 @@ class RecordedRun:
     ended_at: datetime | None = None
     tags: tuple[str, ...] = ()
     metadata: JSONObject = field(default_factory=dict)
+    judgements: tuple[RecordedJudgement, ...] = ()

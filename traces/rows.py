@@ -52,11 +52,13 @@ class StepRow:
     retries: int = 0
     document_count: int | None = None
     source_step: UUID | None = None
+    unexplained: list[JSONValue] | None = None
 
 
 COLUMNS: Final = tuple(column.name for column in fields(StepRow))
 # What a recording says of a step; ids are given by this store, and lineage is of the derived run's own.
-SAID: Final = tuple(name for name in COLUMNS if name not in {"id", "source_step", "summary", "signature"})
+_COMPUTED: Final = frozenset({"id", "source_step", "summary", "signature", "unexplained"})
+SAID: Final = tuple(name for name in COLUMNS if name not in _COMPUTED)
 _PLAIN: Final = frozenset({str, int, type(None)})
 values_of: Final = attrgetter(*COLUMNS)
 said_of: Final = attrgetter(*SAID)

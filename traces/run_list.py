@@ -1,4 +1,4 @@
-"""The list of runs: newest first, filtered, searched as someone types, and what its filters offer."""
+"""The list of runs: newest or failed first, filtered, searched as someone types, and what its filters offer."""
 
 import base64
 import binascii
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
@@ -14,17 +15,17 @@ from django.db.models import Count, F, Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
 from traces import run_search
-from traces.models import Run, RunTag
+from traces.models import Run, RunOutcome, RunTag
 from traces.paging import whole_number
 from traces.presenting import run_summary
 from traces.problems import InvalidQuery
 from traces.schemas import Facet, RunFacets, RunList
-from traces.vocabulary import Label, RunSource, RunStatus
+from traces.vocabulary import Label, Outcome, RunSource, RunStatus
 
 MAX_LIMIT: Final = 200
 _LIMIT: Final = 50
 _TAGS: Final = 100
-_WORDS: Final = 100  # the text that is searched has 600 characters
+_WORDS: Final = 100
 _LABELLED: Final = {
     Label.EXACT: Q(exact_count__gt=0),
     Label.CACHED: Q(cached_count__gt=0),
@@ -38,6 +39,37 @@ _CHOICES: Final = {
 }
 
 
+class Sort(StrEnum):
+    """Order of the list. By outcome the failed come first, and of each outcome the newest."""
+
+    NEWEST = "newest"
+    OUTCOME = "outcome"
+    OUTCOME_LAST = "-outcome"
+
+
+_ORDERS: Final = {
+    Sort.NEWEST: ("-id",),
+    Sort.OUTCOME: ("verdict__outcome", "-verdict__run_id"),
+    Sort.OUTCOME_LAST: ("-verdict__outcome", "-verdict__run_id"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cursor:
+    """The last run of a page, by what lists are sorted by."""
+
+    run_id: UUID
+    outcome: str = ""
+
+    def rest(self, sort: Sort) -> Q:
+        """The runs that come after it."""
+        if sort is Sort.NEWEST:
+            return Q(id__lt=self.run_id)
+        side = "gt" if sort is Sort.OUTCOME else "lt"
+        same = Q(verdict__outcome=self.outcome, verdict__run_id__lt=self.run_id)
+        return Q(**{f"verdict__outcome__{side}": self.outcome}) | same
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFilter:
     """Which runs to list: all conditions hold, and of several values of one any."""
@@ -45,7 +77,8 @@ class RunFilter:
     words: tuple[str, ...] = ()
     where: Q = field(default_factory=Q)
     tags: tuple[str, ...] = ()
-    before: UUID | None = None
+    sort: Sort = Sort.NEWEST
+    after: Cursor | None = None
     limit: int = _LIMIT
 
 
@@ -54,18 +87,22 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
     where = Q()
     if apps := _values(query, "app"):
         where &= Q(app__in=apps)
+    sort = _sort(query.get("sort", ""))
     if not _values(query, "source"):
-        where &= ~Q(source=RunSource.PROBE)
+        where &= ~Q(source=RunSource.PROBE) if sort is Sort.NEWEST else Q(verdict__is_probe=False)
     for name, allowed in _CHOICES.items():
         if values := _values(query, name):
             where &= Q(**{f"{name}__in": _allowed(name, values, allowed)})
+    if outcomes := _values(query, "outcome"):
+        where &= Q(verdict__outcome__in=_allowed("outcome", outcomes, frozenset(Outcome)))
     if labels := _values(query, "label"):
         where &= _any_label(_allowed("label", labels, frozenset(Label)))
     return RunFilter(
-        words=_words(query.get("q", "")),
+        words=run_search.words_of(query.get("q", "")),
         where=where & _ranges(query),
         tags=tuple(_values(query, "tag")),
-        before=_cursor(query.get("cursor", "")),
+        sort=sort,
+        after=_cursor(query.get("cursor", ""), sort),
         limit=whole_number(query, "limit", default=_LIMIT, most=MAX_LIMIT),
     )
 
@@ -73,12 +110,13 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
 def page(chosen: RunFilter) -> RunList:
     """One page of runs. The total is counted where that costs less than the search itself."""
     found = _matching(chosen)
-    here = found if chosen.before is None else found.filter(id__lt=chosen.before)
-    runs = list(here.order_by("-id")[: chosen.limit + 1])
+    here = found if chosen.after is None else found.filter(chosen.after.rest(chosen.sort))
+    ordered = here.order_by(*_ORDERS[chosen.sort]).select_related("verdict")
+    runs = list(ordered[: chosen.limit + 1])
     more = len(runs) > chosen.limit
     return RunList(
         runs=[run_summary(run) for run in runs[: chosen.limit]],
-        next=_cursor_text(runs[chosen.limit - 1].id) if more else None,
+        next=_cursor_text(runs[chosen.limit - 1], chosen.sort) if more else None,
         total=_total(chosen, found, len(runs), more=more),
     )
 
@@ -93,8 +131,10 @@ def facets() -> RunFacets:
             if name == "source" or source != RunSource.PROBE:  # the list leaves probes out unless asked for them
                 counts[name][value] += count
     tags = RunTag.objects.values_list("tag").annotate(count=Count("*")).order_by("-count", "tag")[:_TAGS]
+    listed = RunOutcome.objects.filter(is_probe=False).values_list("outcome").annotate(count=Count("*"))
     return RunFacets(
         apps=_facet(counts["app"]), environments=_facet(counts["environment"]), statuses=_facet(counts["status"]),
+        outcomes=_facet(Counter(dict(listed))),
         sources=_facet(counts["source"]), tags=[Facet(value=tag, count=count) for tag, count in tags],
     )  # fmt: skip
 
@@ -107,16 +147,9 @@ def _matching(chosen: RunFilter) -> QuerySet[Run]:
 
 
 def _total(chosen: RunFilter, found: QuerySet[Run], shown: int, *, more: bool) -> int | None:
-    if chosen.before is None and not more:
+    if chosen.after is None and not more:
         return shown
     return None if chosen.words else found.count()
-
-
-def _words(text: str) -> tuple[str, ...]:
-    words = tuple(dict.fromkeys(text.replace("\x00", "\ufffd").lower().split()))
-    if len(words) > _WORDS:
-        raise InvalidQuery(f"q has {len(words)} words: {_WORDS} are the most", where="/q")
-    return words
 
 
 def _values(query: Mapping[str, str], name: str) -> list[str]:
@@ -173,17 +206,28 @@ def _cost(name: str, text: str) -> Decimal:
     return cost
 
 
-def _cursor(text: str) -> UUID | None:
+def _sort(text: str) -> Sort:
+    if text and text not in frozenset(Sort):
+        raise InvalidQuery(f"sort is {text!r}: it must be one of {', '.join(Sort)}", where="/sort")
+    return Sort(text or Sort.NEWEST)
+
+
+def _cursor(text: str, sort: Sort) -> Cursor | None:
     if not text:
         return None
+    key, _, outcome = text.partition(".")
     try:
-        return UUID(bytes=base64.urlsafe_b64decode(text + "=="))
+        cursor = Cursor(run_id=UUID(bytes=base64.urlsafe_b64decode(key + "==")), outcome=outcome)
     except (ValueError, binascii.Error) as error:
         raise InvalidQuery("the cursor is not one that this server gave", where="/cursor") from error
+    if (outcome in frozenset(Outcome)) is (sort is Sort.NEWEST):
+        raise InvalidQuery("the cursor is not one of a list in this order", where="/cursor")
+    return cursor
 
 
-def _cursor_text(last: UUID) -> str:
-    return base64.urlsafe_b64encode(last.bytes).decode().rstrip("=")
+def _cursor_text(last: Run, sort: Sort) -> str:
+    key = base64.urlsafe_b64encode(last.id.bytes).decode().rstrip("=")
+    return key if sort is Sort.NEWEST else f"{key}.{last.verdict.outcome}"
 
 
 def _facet(counts: Counter[str]) -> list[Facet]:

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import EdgeKind, Label, RunSource, RunStatus, StepStatus, StepType
+from traces.vocabulary import EdgeKind, JudgementSource, Label, Outcome, RunSource, RunStatus, StepStatus, StepType
 
 
 class Schema(BaseModel):
@@ -37,6 +37,9 @@ class RunSummary(Schema):
     source: RunSource
     format: str
     status: RunStatus
+    outcome: Outcome
+    outcome_basis: JudgementSource | None  # source of the judgement that decided; null: the run's status
+    outcome_reason: str
     started_at: datetime | None
     ended_at: datetime | None
     created_at: datetime
@@ -55,10 +58,15 @@ class RunSummary(Schema):
 
 
 class RunDetail(RunSummary):
-    """A run with its metadata, and the runs derived from it."""
+    """A run with its metadata, and the runs derived from it.
+
+    `original` is the run that an imported replay names as the one that it replayed, if that is imported as well.
+    """
 
     metadata: JSONObject
     source_run_name: str | None
+    original: UUID | None
+    original_name: str | None
     derived: list[RunSummary]
 
 
@@ -113,6 +121,7 @@ class RunFacets(Schema):
     apps: list[Facet]
     environments: list[Facet]
     statuses: list[Facet]
+    outcomes: list[Facet]
     sources: list[Facet]
     tags: list[Facet]
 
@@ -146,8 +155,16 @@ class StepList(Schema):
     next: int | None  # pass as `after` for the rest
 
 
+class LostPayloadView(Schema):
+    """A recorded payload that cannot be read, with the artifact at fault."""
+
+    field: str
+    loss: Literal["not_recorded", "missing", "damaged"]
+    digest: str
+
+
 class FullStep(StepSummary):
-    """One step with its payloads; `unavailable` names those of which a part is missing."""
+    """One step with its payloads; `unavailable` names those of which a part is missing or damaged."""
 
     external_id: str
     error: str
@@ -155,9 +172,14 @@ class FullStep(StepSummary):
     call_id: str
     tokens_cached: int | None
     detail: JSONObject
+    started_at: datetime | None
+    ended_at: datetime | None  # null where the duration was not recorded
+    tags: list[str]
+    attributes: JSONObject
     input: JSONValue
     output: JSONValue
     unavailable: list[str]
+    lost: list[LostPayloadView]  # the same with the artifacts at fault
 
 
 class FullStepList(Schema):
@@ -208,7 +230,8 @@ class StepDetail(StepSummary):
     output: JSONValue
     input_ref: str
     output_ref: str
-    unavailable: list[str]  # payload fields whose artifact is missing, by name
+    unavailable: list[str]  # payload fields whose artifact is missing or damaged, by name
+    lost: list[LostPayloadView]  # the same with the artifacts at fault
     inherited_messages: int  # how many of input.messages the previous call of the same loop already had
     attributes: JSONObject
     detail: JSONObject

@@ -3,7 +3,7 @@
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,13 +14,14 @@ from django.db import transaction
 from django.db.models import ProtectedError, TextField
 from django.db.models.functions import Cast
 
-from traces import bulk, lineage, live, rows, store, summaries, tool_calls
+from traces import bulk, judgements, lineage, live, rows, store, summaries, tool_calls
 from traces.ids import new_id
 from traces.json_types import JSONObject, JSONValue
+from traces.judging import JudgementRow
 from traces.models import Edge, RetentionPass, Run, RunTag, Step
 from traces.preparing import Identity, Prepared, prepare
 from traces.problems import NotFound, Pinned, ProblemError, RunConflict, RunSealed
-from traces.provenance import EdgeFact
+from traces.provenance import EdgeFact, Provenance
 from traces.recording import RecordedRun
 from traces.rows import StepRow
 from traces.vocabulary import Label, RunSource, RunStatus
@@ -48,7 +49,7 @@ class _Stored(NamedTuple):
 def record(run: RecordedRun) -> Recorded:
     """Store a whole recording, sealed; all of it or nothing.
 
-    The same recording again changes nothing. Raises `InvalidRecording`, and `RunConflict` for another
+    The same recording again adds only judgements that are new. Raises `InvalidRecording`, and `RunConflict` for another
     recording under the same identity.
     """
     (outcome,) = record_all([run])
@@ -63,13 +64,14 @@ def record_all(runs: Sequence[RecordedRun]) -> list[Recorded | ProblemError]:
     given = [each for each in prepared if isinstance(each, Prepared)]
     known = _known(given)
     new = {each.identity: each for each in reversed(given) if each.identity not in known}
-    edges = {identity: each.edges() for identity, each in new.items()}
+    provenance = {identity: each.provenance() for identity, each in new.items()}
     if new:
         with transaction.atomic():
             _insert_runs(new.values())
             known |= _known(new.values())  # where another writer was quicker, it is that writer's
             ours = [each for identity, each in new.items() if known[identity].run_id == each.run_id]
-            _insert_recorded(ours, edges)
+            _insert_recorded(ours, provenance)
+    _add_judgements(given, known)
     return [each if isinstance(each, ProblemError) else _outcome(each, known[each.identity]) for each in prepared]
 
 
@@ -97,6 +99,7 @@ def open_run(
         fork_sequence_no=fork_sequence_no, session_id=session_id, search=_derived_search(name, app, key, source_run),
     )  # fmt: skip
     insert_tags(run.id, tags)
+    judgements.begin({run.id: source})
     live.touch("runs")
     return run
 
@@ -146,12 +149,16 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
         if copied:
             lineage.copy_edges(run)
         else:
-            insert_edges(run_id, lineage.edges_of(run, steps))
+            provenance = lineage.provenance_of(run, steps)
+            insert_edges(run_id, provenance.edges)
+            lineage.store_unexplained(steps, provenance.unexplained)
             tool_calls.insert_of(run)
         now = datetime.now(UTC)
         run.status, run.ended_at, run.sealed_at = status, ended_at or now, now
         _take_totals(run, steps)
         run.save()
+        judged = judgements.of_validators(run_id, steps) + judgements.inherited(run)
+        judgements.add({run_id: judged}, new_runs=[run_id])
         live.touch("runs")
         live.touch(f"run.{run_id}")
 
@@ -211,17 +218,43 @@ def _insert_runs(runs: Iterable[Prepared]) -> None:
     bulk.insert(Run, columns, [tuple(run.columns.values()) for run in ordered], ignore_conflicts=True)
 
 
-def _insert_recorded(runs: Sequence[Prepared], edges: Mapping[Identity, Iterable[EdgeFact]]) -> None:
+def _insert_recorded(runs: Sequence[Prepared], provenance: Mapping[Identity, Provenance]) -> None:
     """All that belongs to runs whose rows are in, and seal them."""
     store.put_many({sha256: data for run in runs for sha256, data in run.parts.items()})
-    bulk.insert(Step, _STEP_COLUMNS, [(run.run_id, *rows.values_of(row)) for run in runs for row in run.rows])
-    bulk.insert(Edge, _EDGE_COLUMNS, [_edge(run.run_id, edge) for run in runs for edge in edges[run.identity]])
+    bulk.insert(
+        Step, _STEP_COLUMNS,
+        [(run.run_id, *rows.values_of(row)) for run in runs for row in _explained(run.rows, provenance[run.identity])],
+    )  # fmt: skip
+    bulk.insert(
+        Edge, _EDGE_COLUMNS, [_edge(run.run_id, edge) for run in runs for edge in provenance[run.identity].edges]
+    )  # fmt: skip
     bulk.insert(RunTag, _TAG_COLUMNS, [row for run in runs for row in _tags(run.run_id, run.columns["tags"])])
     for run in runs:
         tool_calls.insert(run.columns["app"], run.run_id, run.answered_calls())
     for chunk in bulk.chunks(run.run_id for run in runs):
         Run.objects.filter(id__in=chunk).update(sealed_at=datetime.now(UTC))
+    judgements.begin({run.run_id: run.columns["source"] for run in runs})
+    judgements.add({run.run_id: run.judged() for run in runs}, new_runs=[run.run_id for run in runs])
     live.touch("runs")
+
+
+def _add_judgements(runs: Iterable[Prepared], stored: Mapping[Identity, _Stored]) -> None:
+    """Add the judgements of recordings that were stored before: the same run, judged since."""
+    judged: dict[UUID, list[JudgementRow]] = {}
+    for run in runs:
+        home = stored[run.identity]
+        if home.run_id != run.run_id and home.content_digest == run.content_digest and (more := run.judged()):
+            judged.setdefault(home.run_id, []).extend(more)
+    if judged:
+        with transaction.atomic():
+            judgements.add(judged)
+            judgements.wake(judged)
+
+
+def _explained(step_rows: Iterable[StepRow], provenance: Provenance) -> Iterator[StepRow]:
+    for row in step_rows:
+        items = provenance.unexplained.get(row.sequence_no, ())
+        yield replace(row, unexplained=[item.as_json() for item in items])
 
 
 def _outcome(run: Prepared, stored: _Stored) -> Recorded | ProblemError:

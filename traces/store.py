@@ -6,6 +6,7 @@ from threading import local
 from typing import Final
 
 import orjson
+import structlog
 import zstandard
 from django.db import connection
 
@@ -25,7 +26,9 @@ _PACKED: Final = "refs"  # encodings: one of these, both in this order, or nothi
 _ZSTD: Final = "zstd"
 _WORTH: Final = 0.9  # keep the plain bytes unless at least a tenth is saved
 _COLUMNS: Final = ("sha256", "size", "media_type", "encoding", "data")
+_SCANNED: Final = 500  # artifacts in memory at a time when all are read
 _local = local()
+log = structlog.get_logger("traces.store")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,11 +77,33 @@ def present(digests: Iterable[str]) -> set[str]:
 
 def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
     """The artifacts that are there, each checked against its name; raises `ArtifactCorrupt`."""
+    for artifact in verify(digests):
+        if isinstance(artifact, ArtifactCorrupt):
+            raise artifact
+        yield artifact
+
+
+def verify(digests: Iterable[str]) -> Iterator[StoredBytes | ArtifactCorrupt]:
+    """The artifacts that are there: their bytes, or what is wrong with them."""
+    table = connection.ops.quote_name(Artifact._meta.db_table)
+    columns = ", ".join(bulk.column_names(Artifact, _COLUMNS))
     for chunk in bulk.chunks(digests):
-        rows = Artifact.objects.filter(sha256__in=chunk).values_list(*_COLUMNS)
-        for sha256, size, kind, encoding, data in rows:
-            whole = _checked(sha256, size, encoding, data)
-            yield StoredBytes(sha256=sha256, media_type=kind or JSON_TYPE, data=whole)
+        places = ", ".join(["%s"] * len(chunk))
+        with connection.cursor() as cursor:
+            # As in `present`: replays verify tens of thousands, and the ORM takes long to prepare the question.
+            cursor.execute(f"SELECT {columns} FROM {table} WHERE sha256 IN ({places})", chunk)
+            rows = cursor.fetchall()
+        for row in rows:
+            yield _verified(*row)
+
+
+def verify_all() -> Iterator[StoredBytes | ArtifactCorrupt]:
+    """Every artifact of the store in turn, by name: their bytes, or what is wrong with them."""
+    last = ""
+    while rows := list(Artifact.objects.filter(sha256__gt=last).order_by("sha256").values_list(*_COLUMNS)[:_SCANNED]):
+        for row in rows:
+            yield _verified(*row)
+        last = rows[-1][0]
 
 
 def read_one(sha256: str) -> StoredBytes:
@@ -89,8 +114,14 @@ def read_one(sha256: str) -> StoredBytes:
 
 
 def load(digests: Iterable[str]) -> dict[str, JSONValue]:
-    """Stored values with their references as they are; missing ones are absent."""
-    return {found.sha256: orjson.loads(found.data) for found in read(digests)}
+    """Stored values with their references as they are; missing and damaged ones are absent."""
+    values: dict[str, JSONValue] = {}
+    for artifact in verify(digests):
+        if isinstance(artifact, StoredBytes):
+            values[artifact.sha256] = orjson.loads(artifact.data)
+        else:
+            log.warning("artifact_damaged", sha256=artifact.sha256, problem=artifact.detail)
+    return values
 
 
 def payload(digest: str) -> JSONValue:
@@ -140,6 +171,16 @@ def _encoded(data: bytes, media_type: str) -> tuple[str, bytes]:
         if len(compressed) < _WORTH * len(packed):
             return name + _ZSTD, compressed
     return name, packed
+
+
+def _verified(
+    sha256: str, size: int, kind: str, encoding: str, data: bytes | memoryview | None
+) -> StoredBytes | ArtifactCorrupt:
+    try:
+        whole = _checked(sha256, size, encoding, data)
+    except ArtifactCorrupt as problem:
+        return problem
+    return StoredBytes(sha256=sha256, media_type=kind or JSON_TYPE, data=whole)
 
 
 def _checked(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> bytes:

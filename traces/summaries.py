@@ -3,6 +3,7 @@
 import json
 from typing import Final
 
+from traces.chat import messages_of, role_of
 from traces.json_types import JSONObject, JSONValue
 from traces.recording import RecordedRun
 from traces.vocabulary import StepType
@@ -48,8 +49,7 @@ def text_of(value: JSONValue) -> str:
         return " ".join(filter(None, (text_of(item) for item in value[:8])))
     if not isinstance(value, dict):
         return ""
-    messages = value.get("messages")
-    if isinstance(messages, list) and messages:
+    if messages := messages_of(value):
         return text_of(messages[-1])
     for key in ("message", "content", "text", "task", "answer", "output", "query", "input", "template", "prompt"):
         if text := text_of(value.get(key)):
@@ -59,11 +59,10 @@ def text_of(value: JSONValue) -> str:
 
 def _asked(input: JSONValue) -> str:
     """What a run was asked: the first message of a user, else the text of the input."""
-    messages = input.get("messages") if isinstance(input, dict) else None
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict) and message.get("role") == "user":
+    for message in messages_of(input):
+        if role_of(message) == "user":
             return text_of(message)
-    return "" if isinstance(messages, list) else text_of(input)
+    return "" if isinstance(input, dict) and "messages" in input else text_of(input)
 
 
 def _arguments(input: JSONValue) -> str:

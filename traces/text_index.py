@@ -64,6 +64,23 @@ class TextIndex:
                 if len(seen) >= MAX_PRODUCERS:
                     return
 
+    def covers(self, text: str) -> list[tuple[int, int]]:
+        """The places in a text whose words stand in a row in some output, none touching another."""
+        if text.strip() in self._values:
+            return [(0, len(text))]
+        at = [place for place, shingle in enumerate(_shingles(text)) if shingle in self._shingles]
+        if not at:
+            return []
+        words = list(islice(_WORD.finditer(text), MAX_WORDS))
+        found: list[tuple[int, int]] = []
+        for place in (place for place in at if place < len(words)):  # lower case can have more words
+            start, end = words[place].start(), words[min(place + SHINGLE, len(words)) - 1].end()
+            if found and start <= found[-1][1]:
+                found[-1] = (found[-1][0], end)
+            else:
+                found.append((start, end))
+        return found
+
     def _alike(self, latest: Origin, value: str, text: str) -> list[Origin]:
         """Who said the same: as many as `text` repeats it, in the order in which they said it."""
         owners = self._values[value]

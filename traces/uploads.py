@@ -1,7 +1,7 @@
 """What comes in and goes out as files: imports with progress, and bundles."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from hashlib import file_digest
 from queue import SimpleQueue
 from tempfile import SpooledTemporaryFile
@@ -21,9 +21,11 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from traces import bundles, importing, queries
+from traces import bundles, file_reader, importing, queries, reader_process
 from traces.bodies import parsed
-from traces.importing import NamedFile, Progress
+from traces.file_events import NamedFile
+from traces.import_slots import LARGE_IMPORTS
+from traces.importing import Progress
 from traces.once import agree
 from traces.problems import InvalidQuery, ProblemError, TooLarge
 from traces.responses import KEY, PROBLEMS, key_of, query
@@ -94,9 +96,12 @@ class ImportView(APIView):
         app, format = _option(request, "app"), _option(request, "format")
         _agree("import", request, files, app, format)
 
+        resources = _resources(files)
+        reader = file_reader.read_files if reader_process.is_small(files) else reader_process.read_files
+
         def run(progress: Progress) -> ImportReport:
-            with _closing(files):
-                return importing.import_files(files, app=app, format=format, progress=progress)
+            with resources:
+                return importing.import_files(files, app=app, format=format, progress=progress, reader=reader)
 
         accepted = getattr(request.accepted_renderer, "media_type", "")
         if accepted == NDJSON:
@@ -136,16 +141,22 @@ class BundleImportView(APIView):
         """Import runs from bundles: all of them, or none of a bundle that is damaged."""
         files = _files(request)
         _agree("bundle", request, files)
-        with _closing(files):
+        with _resources(files):
             return Response(ImportReport(runs=[importing.import_bundle(file.file) for file in files], skipped=[]))
 
 
-@contextmanager
-def _closing(files: Sequence[NamedFile]) -> Iterator[None]:
+def _resources(files: Sequence[NamedFile]) -> ExitStack:
+    """What an import gives back at its end: its files, and its turn where it is large.
+
+    Raises `TooManyRequests`.
+    """
     with ExitStack() as stack:
         for file in files:
             stack.callback(file.file.close)
-        yield
+        if not reader_process.is_small(files):
+            LARGE_IMPORTS.acquire()
+            stack.callback(LARGE_IMPORTS.release)
+        return stack.pop_all()
 
 
 def _files(request: Request) -> list[NamedFile]:
@@ -182,9 +193,13 @@ def _option(request: Request, name: str) -> str | None:
 
 
 def _lines(run: Callable[[Progress], ImportReport]) -> Iterator[bytes]:
-    """The lines of an import that goes on in a thread of its own while they are sent."""
+    """The lines of an import that goes on in a thread while they are sent, and also where nobody reads them."""
     lines: SimpleQueue[Line | None] = SimpleQueue()
     Thread(target=_work, args=(run, lines), name="import", daemon=True).start()
+    return _encoded(lines)
+
+
+def _encoded(lines: SimpleQueue[Line | None]) -> Iterator[bytes]:
     while (line := lines.get()) is not None:
         yield orjson.dumps(line) + b"\n"
 

@@ -66,6 +66,8 @@ class Reason(StrEnum):
     SIDE_EFFECT_BLOCKED = "side_effect_blocked"
     DUPLICATE_SUPPRESSED = "duplicate_suppressed"
     POLICY_FALLBACK = "simulation_policy_fallback"
+    ASSUMED_UNAFFECTED = "assumed_unaffected"
+    DERIVED = "derived"
     DENIED = "denied"
     STOPPED = "stopped"
 
@@ -78,6 +80,36 @@ class EdgeKind(StrEnum):
     HISTORY = "history"
     DIGEST = "digest"
     TEXT = "text"
+    VALUE = "value"
+
+
+class JudgementKind(StrEnum):
+    """What a judgement states about a run or a step. `not_run`: a check or a validator gave no verdict."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    SCORE = "score"
+    NOTE = "note"
+    NOT_RUN = "not_run"
+
+
+class JudgementSource(StrEnum):
+    """Who or what made a judgement."""
+
+    PERSON = "person"
+    CHECK = "check"
+    IMPORT = "import"
+    VALIDATOR = "validator"
+    MODEL = "model"
+
+
+class Outcome(StrEnum):
+    """Whether a run did its task. `unverified`: its checks or validators did not run; `unknown`: nothing tells."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNVERIFIED = "unverified"
+    UNKNOWN = "unknown"
 
 
 # The events of an agent's loop that hooks hear, as Krabs names them.

@@ -65,6 +65,11 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             yield _run([parts[number] for number in sorted(parts)])
 
 
+def keys(source: Source) -> set[str]:
+    """The sessions that have a trajectory in a file."""
+    return {part.session for part in collected([source], _part)}
+
+
 def _part(given: JSONValue, where: str) -> Iterator[_Part]:
     """A trajectory of which a run can be made."""
     body = required_object(given, where)

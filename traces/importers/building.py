@@ -7,14 +7,16 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from traces.canonical import NotCanonical, digest
+from traces.chat import messages_of
 from traces.importers.messages import first_request
 from traces.importers.problems import BadFile
 from traces.importers.reading import items, obj, text
 from traces.json_types import JSONObject, JSONValue
-from traces.recording import RecordedRun, RecordedStep
-from traces.vocabulary import RunStatus, StepStatus, StepType
+from traces.recording import RecordedJudgement, RecordedRun, RecordedStep
+from traces.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 
-MOST_STEPS: Final = 250_000
+MOST_STEPS: Final = 500_000
+_BARE: Final = frozenset({StepType.AGENT, StepType.TURN})
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _KEY_LENGTH: Final = 200
 _NAME_LENGTH: Final = 120
@@ -26,18 +28,23 @@ _CONTAINERS: Final = ((re.compile(r"\bplan", re.I), StepType.PLANNER),
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
-    """What a source says about a run besides its steps; `name` only where the steps show no request."""
+    """What a source says about a run besides its steps.
+
+    `title` is the name that somebody gave to the run; `name` is used where there is none and no step shows a request.
+    """
 
     external_id: str
     app: str
     format: str
     name: str = ""
+    title: str = ""
     environment: str = ""
     failed: bool = False
     tags: Iterable[str] = ()
     metadata: JSONObject = field(default_factory=dict)
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    judgements: Iterable[RecordedJudgement] = ()
 
 
 def finish(facts: RunFacts, steps: Sequence[RecordedStep], *, where: str = "") -> RecordedRun:
@@ -50,7 +57,7 @@ def finish(facts: RunFacts, steps: Sequence[RecordedStep], *, where: str = "") -
     ends = [end for step in steps if (end := step.ended_at or step.started_at)]
     return RecordedRun(
         external_id=_short_key(facts.external_id),
-        name=run_name(steps, facts.name or facts.external_id),
+        name=_line(facts.title, _NAME_LENGTH) or run_name(steps, facts.name or facts.external_id),
         app=_line(facts.app, _NAME_LENGTH) or facts.format,
         format=facts.format,
         steps=_linked(tuple(_clean(step) for step in steps)),
@@ -60,6 +67,20 @@ def finish(facts: RunFacts, steps: Sequence[RecordedStep], *, where: str = "") -
         ended_at=facts.ended_at or max(ends, default=None),
         tags=tuple(dict.fromkeys(tag for each in facts.tags if (tag := _line(each, 100)))),
         metadata=obj(_plain({key: value for key, value in facts.metadata.items() if value not in (None, "", [], {})})),
+        judgements=_judged(facts.judgements, steps),
+    )
+
+
+def is_empty(run: RecordedRun) -> bool:
+    """Whether the recording names no more than its agent: no step holds a payload, an error or a time."""
+    return all(
+        step.type in _BARE
+        and step.input is None
+        and step.output is None
+        and not step.error
+        and step.started_at is None
+        and step.ended_at is None
+        for step in run.steps
     )
 
 
@@ -89,10 +110,16 @@ def merged_records(older: JSONObject, newer: JSONObject) -> JSONObject:
 
 def run_name(steps: Sequence[RecordedStep], otherwise: str) -> str:
     """The first thing that a user asked, in one line."""
+    before: Sequence[JSONValue] = []
     for step in steps:
-        given = obj(step.input)
-        if request := first_request(items(given.get("messages"))):
+        messages = messages_of(step.input)
+        # a conversation grows: what the call before was shown holds no request, or it would have been returned
+        known = (
+            len(before) if before and len(messages) >= len(before) and messages[len(before) - 1] is before[-1] else 0
+        )
+        if request := first_request(messages[known:]):
             return _line(request, _NAME_LENGTH)
+        before = messages or before
     asked = next((found for step in steps if (found := _asked(step.input))), "")
     return _line(asked or otherwise, _NAME_LENGTH)
 
@@ -213,10 +240,28 @@ def _clean(step: RecordedStep) -> RecordedStep:
         "provider": _line(step.provider, 80),
         "model": _line(step.model, _NAME_LENGTH),
         "tool_name": _line(step.tool_name, _KEY_LENGTH),
-        "call_id": _short_key(step.call_id) if step.call_id else "",
+        "call_id": step.call_id.replace("\0", "�"),
     }
     changed: dict[str, Any] = {name: value for name, value in held.items() if value != getattr(step, name)}
     return replace(step, **changed) if changed else step
+
+
+def _judged(judgements: Iterable[RecordedJudgement], steps: Sequence[RecordedStep]) -> tuple[RecordedJudgement, ...]:
+    """Judgements within the store's widths; one of a step that is not in the run is one of the run's notes."""
+    keys = {_short_key(step.key) for step in steps}
+    fitted = []
+    for each in judgements:
+        step = None if each.step is None else _short_key(each.step)
+        missing = step is not None and step not in keys
+        fitted.append(
+            replace(
+                each, name=_line(each.name, _NAME_LENGTH) or "judgement", by=_line(each.by, _NAME_LENGTH),
+                step=None if missing else step, kind=JudgementKind.NOTE if missing else each.kind,
+                value=None if missing else each.value,
+                text=(f"step {step}: {each.kind} {each.text}" if missing else each.text).replace("\0", "�"),
+            )
+        )  # fmt: skip
+    return tuple(fitted)
 
 
 def _short_key(key: str) -> str:

@@ -4,11 +4,12 @@ A transcript says what was said, not which calls were made: every assistant mess
 whose input is the conversation so far, every tool message as the answer of the call that it names.
 """
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from traces.canonical import NotCanonical, digest
-from traces.importers import transcripts
+from traces.importers import benchmarks, transcripts
 from traces.importers.building import RunFacts, app_name, finish
 from traces.importers.calls import answer_of, parameters_of, provider_of
 from traces.importers.messages import is_message, tools_of
@@ -18,10 +19,14 @@ from traces.importers.reading import first, items, obj, required_list, text
 from traces.importers.source import Source
 from traces.importers.transcripts import Said, Setting
 from traces.json_types import JSONObject, JSONValue
-from traces.recording import RecordedRun
+from traces.recording import RecordedRun, RecordedStep
+from traces.vocabulary import StepStatus
 
 FORMAT = "chat"
-_IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id", "simulation_id")
+_IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id")
+# What tells the runs of one evaluation apart, where its name or the name of a session is all that they share.
+_COORDINATES = ("task_id", "sample_id", "trial", "epoch", "attempt")
+_TRIAL = frozenset({*_COORDINATES, "simulation_id", "outcome", "reward", "reward_info", "termination_reason"})
 _NOT_METADATA = frozenset({"messages", "tools", "functions", "traj", "trajectory", "request", "response", "run_id"})
 _NOT_PARAMETERS = frozenset({"messages", "model", "tools", "functions", "system", "response_format", "stream"})
 _SAMPLING = frozenset({"temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens", "seed", "stop",
@@ -41,14 +46,20 @@ class _Transcript:
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """One run for each transcript of the file."""
-    loose: list[JSONValue] = []
+    loose: list[Said] = []
     for record in source.records():
         if source.is_lines and is_message(record.value):
-            loose.append(record.value)
-        else:
-            yield from (_run(each) for each in _transcripts(record.value, record.where, source.name))
+            loose.append(Said(value=record.value, where=record.where))
+            continue
+        try:
+            yield from [_run(each) for each in _transcripts(record.value, record.where, source.name)]
+        except BadFile as problem:
+            if not source.is_lines:
+                raise
+            source.skipped.append(problem)
     if loose:
-        yield _run(_Transcript(body={}, messages=loose, where="", name=source.name))
+        said = transcripts.readable(loose, source.skipped)
+        yield _run(_Transcript(body={}, messages=[each.value for each in said], where="", name=source.name), said)
 
 
 def _transcripts(value: JSONValue, where: str, name: str) -> Iterator[_Transcript]:
@@ -70,7 +81,8 @@ def _transcripts(value: JSONValue, where: str, name: str) -> Iterator[_Transcrip
     yield _Transcript(body={**body, **request}, messages=given, where=where, name=name, extra=extra)
 
 
-def _run(given: _Transcript) -> RecordedRun:
+def _run(given: _Transcript, lines: list[Said] | None = None) -> RecordedRun:
+    """The run of a transcript; `lines` are its messages where each has a line of its own."""
     body = given.body
     model = _model(body)
     setting = Setting(
@@ -80,9 +92,19 @@ def _run(given: _Transcript) -> RecordedRun:
         response_format=body.get("response_format"), system=body.get("system"),
         agent=text(obj(body.get("config")).get("agent")) or "agent",
     )  # fmt: skip
-    said = [Said(value=each, where=f"{given.where}/messages/{at}") for at, each in enumerate(given.messages)]
+    said = lines or [Said(value=each, where=f"{given.where}/messages/{at}") for at, each in enumerate(given.messages)]
     said += [Said(value=each, where=f"{given.where}/response") for each in given.extra]
-    return finish(_facts(given, said), transcripts.steps_of(said, setting), where=given.where)
+    steps = transcripts.steps_of(said, setting)
+    if not said and not _TRIAL.isdisjoint(body):
+        steps = [_failed_trial(steps[0], body)]
+    return finish(_facts(given, said), steps, where=given.where)
+
+
+def _failed_trial(agent: RecordedStep, body: JSONObject) -> RecordedStep:
+    """The agent of a trial that ended before anything was said: it is a run, with what is known of its end."""
+    reason = text(first(body, "error", "termination_reason") or first(obj(body.get("run_info")), "termination_reason"))
+    said = f"the trial ended before any message{': ' if reason else ''}{reason}"
+    return replace(agent, status=StepStatus.ERROR, error=said)
 
 
 def _model(body: JSONObject) -> str:
@@ -100,11 +122,41 @@ def _facts(given: _Transcript, said: list[Said]) -> RunFacts:
     scores: JSONObject = {key: value for key, value in obj(body.get("outcome")).items() if value is not None}
     scores |= {key: body[key] for key in ("reward", "score") if body.get(key) is not None}
     return RunFacts(
-        external_id=text(first(body, *_IDS)) or f"chat-{_digest([each.value for each in said], given.where)[:16]}",
+        external_id=_own_id(body) or f"chat-{_digest([each.value for each in said], given.where)[:16]}",
         app=app_name(body.get("app"), body.get("dataset"), body.get("service_name")) or FORMAT, format=FORMAT,
         name=given.name, tags=_tags(body),
         metadata={**metadata, **({"imported_scores": scores} if scores else {})},
+        judgements=benchmarks.judgements_of(body),
     )  # fmt: skip
+
+
+def _own_id(body: JSONObject) -> str:
+    """The id of the run from everything that identifies it in its file; empty where the file has no ids.
+
+    A run id may be that of a whole evaluation: then the task and the trial belong to the identity. Where a task and a
+    trial are all that there is, the rest of the transcript does too, because other files repeat them.
+    """
+    named = text(first(body, *_IDS))
+    place = [part for name in _COORDINATES if (part := text(_coordinate(body, name)))]
+    if named and (not place or _ends_with(named, place)):
+        return named
+    if own := text(first(body, "simulation_id", "id") or first(obj(body.get("run_info")), "simulation_id")):
+        return own
+    if place:
+        return "/".join([named, *place]) if named else f"{'/'.join(place)}-{_digest([body], '')[:16]}"
+    return named
+
+
+def _coordinate(body: JSONObject, name: str) -> JSONValue:
+    known = body.get(name)
+    return obj(body.get("config")).get(name) if known is None else known
+
+
+def _ends_with(named: str, place: list[str]) -> bool:
+    """Whether an id ends with the task and the trial already, as `airline/12#3` does with 12 and 3."""
+    words = re.split(r"[^A-Za-z0-9]+", named)
+    ending = re.split(r"[^A-Za-z0-9]+", "/".join(place))
+    return words[-len(ending) :] == ending
 
 
 def _tags(body: JSONObject) -> list[str]:

@@ -8,10 +8,12 @@ task, or under the session's agent where none did; newer versions write each to 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from traces.chat import messages_of
 from traces.importers import transcripts
 from traces.importers.building import RunFacts, finish
-from traces.importers.claude_tree import Line, branches, chains
+from traces.importers.claude_tree import Branch, Line, branches, chains, joined
 from traces.importers.messages import said
+from traces.importers.problems import BadFile
 from traces.importers.reading import first, items, obj, text
 from traces.importers.source import Source
 from traces.importers.transcripts import Said, Setting
@@ -35,11 +37,26 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             session_id = text(given.get("sessionId")) or source.name
             sessions.setdefault(session_id, []).append(Line(given=given, where=where))
     for session_id, lines in sessions.items():
-        yield from _runs(session_id, lines, titles)
+        yield from _runs(session_id, [_checked(line, source.skipped) for line in lines], titles)
+
+
+def _checked(line: Line, skipped: list[BadFile]) -> Line:
+    """The line without a time or counts that cannot be read, which are noted."""
+    message = line.given.get("message")
+    if not isinstance(message, dict):
+        return line
+    said = Said(value={"ts": line.given.get("timestamp"), "usage": message.get("usage")}, where=line.where)
+    (sound,) = transcripts.readable([said], skipped)
+    if sound is said:
+        return line
+    kept = {name: value for name, value in message.items() if name != "usage"}
+    if usage := obj(sound.value).get("usage"):
+        kept["usage"] = usage
+    return Line(given={**line.given, "message": kept, "timestamp": obj(sound.value).get("ts")}, where=line.where)
 
 
 def _runs(session_id: str, lines: list[Line], titles: list[JSONValue]) -> Iterator[RecordedRun]:
-    told = [line for line in lines if not line.given.get("isSidechain")]
+    told = joined([line for line in lines if not line.given.get("isSidechain")])
     agents = chains([line for line in lines if line.given.get("isSidechain")])
     found = list(branches(told))
     if not found:
@@ -47,10 +64,19 @@ def _runs(session_id: str, lines: list[Line], titles: list[JSONValue]) -> Iterat
     for at, branch in enumerate(found):
         steps = _with_agents(transcripts.steps_of(_messages(branch.lines), _SETTING), agents, also_uncalled=at == 0)
         if at == 0:
-            yield _run(session_id, steps, branch.lines, {"summaries": titles, "other_branches": len(found) - 1 or None})
+            yield _run(session_id, steps, branch.lines, {
+                "summaries": titles, "other_branches": len(found) - 1 or None,
+                "unanswered_messages": _unanswered(told, found),
+            })  # fmt: skip
         else:
             yield _run(f"{session_id}/{branch.lines[branch.shared].id}", steps, branch.lines,
                        {"left_branch_of": session_id, "shared_messages": branch.shared})  # fmt: skip
+
+
+def _unanswered(lines: Sequence[Line], found: Sequence[Branch]) -> list[JSONValue]:
+    """The messages that are on no branch: what a user took back before a model answered it."""
+    taken = {line.where for branch in found for line in branch.lines}
+    return [line.given["message"] for line in lines if line.is_message and line.where not in taken]
 
 
 def _lone_agents(session_id: str, agents: Sequence[list[Line]]) -> Iterator[RecordedRun]:
@@ -86,7 +112,7 @@ def _with_agents(
 
 def _call_of(inner: list[RecordedStep], steps: list[RecordedStep]) -> int | None:
     """The place of the tool call whose arguments hold the first words said to a sub-agent, and that has none yet."""
-    told = next((items(obj(step.input).get("messages")) for step in inner if step.type is StepType.MODEL), [])
+    told = next((messages_of(step.input) for step in inner if step.type is StepType.MODEL), [])
     tasks = [words for message in told if obj(message).get("role") == "user" and (words := said(obj(message)))]
     taken = {step.parent for step in steps}
     for place, step in enumerate(steps):

@@ -1,8 +1,8 @@
 """The lines of a Claude Code session as the tree that they are: its branches, and its sub-agents.
 
-Going back in a session and asking again leaves the old branch in the file. Two things look like branches and are
-none: the lines of one answer, which share its message id, and the results of calls that were made at once, which each
-hang at the line of their call.
+Lines get lost: one whose parent is not in the file goes on where the line before it ended. Going back in a session and
+asking again leaves the old branch in the file. Two things look like branches and are none: the lines of one answer,
+which share its message id, and the results of calls that were made at once, which each hang at the line of their call.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -30,6 +30,11 @@ class Line:
     def parent(self) -> str:
         """The line before; where the conversation was compacted, the last line before that."""
         return text(first(self.given, "parentUuid", "logicalParentUuid"))
+
+    def placed(self, id: str, parent: str) -> "Line":
+        """The same line under another id and at another place of the tree."""
+        return Line(given={**self.given, "uuid": id, "parentUuid": parent or None, "logicalParentUuid": None},
+                    where=self.where)  # fmt: skip
 
     @property
     def is_message(self) -> bool:
@@ -71,15 +76,52 @@ def branches(lines: Sequence[Line]) -> Iterator[Branch]:
         taken.update(new)
 
 
+def joined(lines: Sequence[Line]) -> list[Line]:
+    """The lines with the gaps between them closed, so that each is somewhere in the tree.
+
+    A line whose parent is missing hangs at the line before it. A message without an id of its own comes between the
+    line before it and the next one that hangs there.
+    """
+    ids = {line.id for line in lines if line.id}
+    if not ids:
+        return list(lines)
+    known: dict[str, Line] = {}
+    moved: dict[str, str] = {}
+    before = ""
+    for line in lines:
+        twin = known.get(line.id)
+        if twin is not None and twin.given.get("message") == line.given.get("message"):
+            continue
+        if twin is not None or not line.id:
+            line = line.placed(f"at {line.where}", before)
+            moved[before] = line.id
+        elif line.parent in moved:
+            line = line.placed(line.id, moved.pop(line.parent))
+        elif line.parent and line.parent not in ids:
+            line = line.placed(line.id, before)
+        known[line.id] = line
+        before = line.id
+    return list(known.values())
+
+
 def chains(lines: Sequence[Line]) -> list[list[Line]]:
-    """The messages of sub-agents one by one: a line whose parent is not among them begins another."""
+    """The messages of sub-agents one by one: a line whose parent is not among them begins another.
+
+    Where a sub-agent is named, a line that was lost does not break its chain.
+    """
     known: dict[str, list[Line]] = {}
+    named: dict[str, list[Line]] = {}
     found: list[list[Line]] = []
     for line in lines:
+        agent = text(line.given.get("agentId"))
         chain = known.get(line.parent)
+        if chain is None and agent:
+            chain = named.get(agent)
         if chain is None:
             chain = []
             found.append(chain)
+        if agent:
+            named.setdefault(agent, chain)
         known[line.id] = chain
         if line.is_message:
             chain.append(line)

@@ -3,6 +3,7 @@
 When a conversation gets too long, Codex goes on with a summary (`compacted`): the model calls after it are shown that.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg",
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
 _SHOWN = frozenset({"message", *_CALLS, *_RESULTS})  # of a history that took the place of another
+_SESSION = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
@@ -53,6 +55,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
                 _compact(rollout, payload, given.get("timestamp"), where)
     if not rollout.said:
         raise BadFile("a Codex rollout without any message", "line 1")
+    rollout.said = transcripts.readable(rollout.said, source.skipped)
     yield _run(rollout, source.name)
 
 
@@ -68,10 +71,16 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
     kept = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
     metadata: JSONObject = {key: meta[key] for key in kept if meta.get(key)}
     return finish(
-        RunFacts(external_id=text(first(meta, "session_id", "id")) or name, app=FORMAT, format=FORMAT,
+        RunFacts(external_id=text(first(meta, "session_id", "id")) or _session_in(name), app=FORMAT, format=FORMAT,
                  metadata={**metadata, "compactions": rollout.compacted or None}),
         transcripts.steps_of(rollout.said, setting), where="line 1",
     )  # fmt: skip
+
+
+def _session_in(name: str) -> str:
+    """The session that a file is named after, where the line that says it is lost."""
+    match = _SESSION.search(name)
+    return match[0] if match else name
 
 
 def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, where: str) -> None:
@@ -121,7 +130,8 @@ def _speak(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, wher
         blocks: list[JSONValue] = [{"type": "thinking", "thinking": thought}] if thought else []
         message["content"] = [*items(message["content"]), *blocks]
     else:
-        message["content"] = [*items(message["content"]), *items(item.get("content"))]
+        content = item.get("content")
+        message["content"] = [*items(message["content"]), *([content] if isinstance(content, str) else items(content))]
 
 
 def _count(rollout: _Rollout, info: JSONObject) -> None:

@@ -2,10 +2,12 @@
 
 A step is told in two events (`model_called` and `model_result`, `tool_called` and `tool_result`, `step_started` and
 `step_finished`) or in one (`retrieval_executed`, `prompt_rendered`, the decisions, `final_output`), and stands where
-its first event stands. The same event twice counts once; a step that never ended was cut off.
+its first event stands. The same event twice counts once; a step that never ended was cut off. A result without its
+call, and anything after the end of a run, contradicts the recording, which is refused; only where events are known to
+be lost are results kept whose calls are not there.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -36,6 +38,10 @@ _TYPES: Final = {
 _GROUPS: Final = frozenset({"step_started", "step_finished"})
 _RUN_EVENTS: Final = frozenset({"run_started", "input_received", "run_completed", "run_failed"})
 _BEGINNINGS: Final = frozenset({"model_called", "tool_called", "step_started"})
+_ENDINGS: Final = {"model_result": "model_called", "tool_result": "tool_called", "step_finished": "step_started"}
+_RUN_ENDS: Final = frozenset({"run_completed", "run_failed"})
+# The status of a run's redaction is the worst of its events'; one that is not known counts as blocked.
+_REDACTION: Final = ("not_required", "redacted", "failed", "blocked")
 _STATUS: Final = {
     "success": StepStatus.OK,
     "ok": StepStatus.OK,
@@ -83,19 +89,31 @@ def recognises(value: JSONValue) -> bool:
     return known and "run_id" in event and "payload" in event
 
 
-def parse(source: Source) -> Iterator[RecordedRun]:
-    """The runs of a file; a run that contradicts itself is noted and left out."""
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """The runs of some files; a run that contradicts itself is noted and left out."""
     by_run: dict[str, list[_Event]] = {}
+    homes: dict[str, Source] = {}
+    for source in sources:
+        for event in _read(source):
+            by_run.setdefault(event.run_id, []).append(event)
+            homes.setdefault(event.run_id, source)
+    lossy = any(source.skipped for source in sources)
+    for run_id, events in by_run.items():
+        try:
+            yield _run(_in_order(events), lossy=lossy)
+        except BadFile as problem:
+            homes[run_id].skipped.append(problem)
+
+
+def keys(source: Source) -> set[str]:
+    """The runs that have events in a file."""
+    return {event.run_id for event in _read(source)}
+
+
+def _read(source: Source) -> Iterator[_Event]:
     for record, where in source.objects():
         try:
-            event = _event(record, where)
-        except BadFile as problem:
-            source.skipped.append(problem)
-        else:
-            by_run.setdefault(event.run_id, []).append(event)
-    for events in by_run.values():
-        try:
-            yield _run(_in_order(events))
+            yield _event(record, where)
         except BadFile as problem:
             source.skipped.append(problem)
 
@@ -133,20 +151,52 @@ def _in_order(events: Iterable[_Event]) -> list[_Event]:
     return [known[number] for number in sorted(known)]
 
 
-def _run(events: list[_Event]) -> RecordedRun:
+def _check_order(events: list[_Event], *, lossy: bool) -> None:
+    """Refuse events after the end of the run, and, unless events were lost, results without their calls."""
+    begun: set[str] = set()
+    over: _Event | None = None
+    for event in events:
+        if over is not None:
+            raise BadFile(f"event {event.number}, {event.type}, comes after {over.type} of its run", event.where)
+        wanted = _ENDINGS.get(event.type)
+        if wanted and event.step_id not in begun and not lossy:
+            raise BadFile(
+                f"event {event.number}, {event.type} of step {event.step_id}, has no {wanted} before it", event.where
+            )
+        if event.type in _BEGINNINGS:
+            begun.add(event.step_id)
+        over = event if event.type in _RUN_ENDS else None
+
+
+def _redaction(events: Iterable[_Event], of_run: JSONValue) -> str:
+    """The worst redaction status of a run and its events; empty where nothing was redacted."""
+    stated = {
+        text(status or _REDACTION[0]) for status in (of_run, *(each.raw.get("redaction_status") for each in events))
+    }
+    if not stated <= set(_REDACTION):
+        return "blocked"
+    return next((status for status in reversed(_REDACTION[1:]) if status in stated), "")
+
+
+def _run(events: list[_Event], *, lossy: bool) -> RecordedRun:
     begun = next((event for event in events if event.type == "run_started"), None)
-    ended = next((event for event in reversed(events) if event.type in {"run_completed", "run_failed"}), None)
+    ended = next((event for event in reversed(events) if event.type in _RUN_ENDS), None)
     asked = next((event.payload.get("input") for event in events if event.type == "input_received"), None)
     said, end = begun.payload if begun else {}, ended.payload if ended else {}
+    _check_order(events, lossy=lossy or bool(end.get("dropped_events")))
     facts = RunFacts(
         external_id=events[0].run_id,
         app=text(said.get("app_id")),
         format=FORMAT,
-        name=text(said.get("name")),
+        title=text(said.get("name")),
+        name=text(said.get("entrypoint_name")),
         environment=text(said.get("environment")),
         failed=ended is None or ended.type == "run_failed",
         tags=[text(tag) for tag in items(said.get("tags"))],
-        metadata=_metadata(said, end, asked, cut_off=ended is None),
+        metadata={
+            **_metadata(said, end, asked, cut_off=ended is None),
+            "redaction_status": _redaction(events, obj(said.get("metadata")).get("redaction_status")),
+        },
         started_at=begun.at if begun else events[0].at,
         ended_at=ended.at if ended else events[-1].at,
     )
@@ -194,6 +244,7 @@ def _step(told: _Told) -> RecordedStep:
         ended_at=after(started, payload.get("latency_ms")),
         input=given,
         output=answer.output if answer else output,
+        null_output=_returned_null(kind, told),
         error=text(payload.get("error")),
         provider=text(payload.get("provider")),
         model=text(payload.get("model_id")),
@@ -204,8 +255,15 @@ def _step(told: _Told) -> RecordedStep:
         tokens_cached=counted.tokens_cached,
         retries=_retries(payload.get("retries")),
         links=tuple(text(link) for link in items(payload.get("links"))),
-        attributes={**obj(payload.get("attributes")), **{key: payload[key] for key in payload if key not in _PLACED}},
+        attributes=_attributes(told),
     )
+
+
+def _attributes(told: _Told) -> JSONObject:
+    """What no other field of a step holds."""
+    known: JSONObject = {**obj(told.payload.get("attributes"))}
+    known |= {key: value for key, value in told.payload.items() if key not in _PLACED}
+    return {**known, "call_not_recorded": True} if told.begun.type in _ENDINGS else known
 
 
 def _group_type(payload: JSONObject, where: str) -> StepType:
@@ -281,6 +339,12 @@ def _status(told: _Told) -> StepStatus:
     if told.last is None:
         return StepStatus.PARTIAL
     return _STATUS.get(text(told.payload.get("status")) or "success", StepStatus.ERROR)
+
+
+def _returned_null(kind: StepType, told: _Told) -> bool:
+    """Whether a tool was called and answered with nothing, as functions without a `return` do."""
+    payload = told.payload
+    return kind is StepType.TOOL and _status(told) is StepStatus.OK and payload.get("result", "") is None
 
 
 def _retries(value: JSONValue) -> int:

@@ -1,10 +1,11 @@
 """Krabs telemetry: JSON Lines of events, each written by a task of its own and so in no certain order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from traces.importers import sqlite_file
 from traces.importers.building import RunFacts, finish, in_causal_order
 from traces.importers.problems import BadFile
 from traces.importers.reading import first, obj, required_object, text
@@ -48,22 +49,38 @@ class _Session:
     tools: list[_Open] = field(default_factory=list)
 
 
-def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each session."""
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """One run for each session, whatever files its events are in."""
     sessions: dict[str, list[_Event]] = {}
-    for given, where in source.objects():
-        if text(given.get("event_type")) in _BESIDE:
-            continue
-        try:
-            event = _event(given, where)
-        except BadFile as problem:
-            if not source.is_lines:
-                raise
-            source.skipped.append(problem)
-        else:
-            sessions.setdefault(text(given.get("session_id")) or event.agent, []).append(event)
+    for source in sources:
+        for session_id, event in _events(source):
+            sessions.setdefault(session_id, []).append(event)
     for session_id, events in sessions.items():
-        yield _run(session_id or source.name, events)
+        try:
+            yield _run(session_id, events)
+        except BadFile as problem:
+            sources[-1].skipped.append(problem)
+
+
+def keys(source: Source) -> set[str]:
+    """The sessions that have events in a file; a database has its sessions whole."""
+    return set() if source.data.startswith(sqlite_file.MAGIC) else {session_id for session_id, _ in _events(source)}
+
+
+def _events(source: Source) -> Iterator[tuple[str, _Event]]:
+    """The events of a file with their sessions."""
+    try:
+        for given, where in source.objects():
+            if text(given.get("event_type")) in _BESIDE:
+                continue
+            try:
+                event = _event(given, where)
+            except BadFile as problem:
+                source.skipped.append(problem)
+            else:
+                yield text(given.get("session_id")) or event.agent or source.name, event
+    except BadFile as problem:
+        source.skipped.append(problem)
 
 
 def _event(given: JSONObject, where: str) -> _Event:
@@ -169,6 +186,8 @@ def _step(given: _Open, last: datetime) -> RecordedStep:
 def _kept(given: _Open, last: datetime) -> JSONObject:
     kept: JSONObject = {"agent_id": given.start.agent}
     turn: JSONValue = given.start.body.get("turn")
+    if given.start.type not in _STARTS:
+        kept["call_not_recorded"] = True
     return {**kept, **({"turn": turn} if turn is not None else {}),
             **({"still_open_at": last.isoformat()} if given.end is None else {})}  # fmt: skip
 

@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from traces.importers.building import RunFacts, app_name, finish
 from traces.importers.calls import cost_of, parameters_of, provider_of, usage_of
+from traces.importers.judged import judgement
 from traces.importers.messages import arguments_of, as_text
 from traces.importers.problems import BadFile
 from traces.importers.reading import embedded, first, items, obj, required_list, required_object, text
@@ -135,9 +136,23 @@ def _facts(given: JSONObject, inputs: JSONObject, outputs: JSONObject) -> RunFac
         environment=text(given.get("environment")),
         failed=bool(given.get("error")) or (bool(original) and not outputs and not given.get("tool_calls")),
         tags=[*(["kurral replay"] if original else []), *_tags(given.get("tags"))],
+        judgements=[judgement(name, _score(scores[name])) for name in scores if _score(scores[name]) is not None],
         metadata={"imported_scores": scores, "replay_of": original, "error": given.get("error"),
+                  "config": _configuration(given),
                   "kurral": {name: given[name] for name in _KEPT if given.get(name) not in (None, [], {})}},
     )  # fmt: skip
+
+
+def _configuration(given: JSONObject) -> JSONObject:
+    """The agent's graph and its tools' schemas, of which an artifact has hashes only."""
+    version = obj(given.get("graph_version"))
+    return {name: version[name] for name in ("graph_hash", "tool_schemas_hash") if version.get(name)}
+
+
+def _score(value: JSONValue) -> JSONValue:
+    """The number of a score that may stand in a report with its parts."""
+    number = first(obj(value), "ars_score", "overall_score") if isinstance(value, dict) else value
+    return number if isinstance(number, int | float) and not isinstance(number, bool) else None
 
 
 def _tags(given: JSONValue) -> list[str]:
@@ -266,17 +281,44 @@ def _mcp_tools(given: JSONObject, where: str) -> list[RecordedStep]:
 
 def _mcp_tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
     started = instant(call.get("timestamp"), f"{where}/timestamp")
-    error = obj(call.get("error"))
+    answer = _mcp_answer(call)
     name = text(first(call, "tool_name", "method")) or "mcp call"
     key = _unique(text(first(call, "id", "request_id")) or "mcp", seen)
-    said = text(error.get("message")) or (as_text(call["error"]) if call.get("error") else "")
     return RecordedStep(
         key=key, type=StepType.TOOL, name=name, tool_name=name, call_id=key, parent="session",
-        status=StepStatus.ERROR if call.get("error") else StepStatus.OK, error=said,
+        status=answer.status, error=answer.error,
         started_at=started, ended_at=after(started, call.get("duration_ms")),
-        input=arguments_of(call.get("arguments")), output=call.get("result"),
+        input=arguments_of(call.get("arguments")), output=answer.result,
         attributes={key: value for key, value in call.items() if key not in _TOOL_FIELDS},
     )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _McpAnswer:
+    result: JSONValue = None
+    error: str = ""
+    status: StepStatus = StepStatus.OK
+
+
+def _mcp_answer(call: JSONObject) -> _McpAnswer:
+    """What a call was answered: its result or error, and of a stream that has neither its last event."""
+    events = items(call.get("events"))
+    if call.get("error"):
+        return _McpAnswer(result=call.get("result"), error=_error_message(call["error"]), status=StepStatus.ERROR)
+    if call.get("result") is not None or not events:
+        return _McpAnswer(result=call.get("result"))
+    last = obj(events[-1])
+    data = embedded(last.get("data"))
+    answer = obj(data) if "jsonrpc" in obj(data) else {}
+    if text(last.get("event_type")) == "error" or answer.get("error"):
+        said = answer.get("error") or data
+        return _McpAnswer(error=_error_message(said) if said else "error", status=StepStatus.ERROR)
+    broken_off = text(last.get("event_type")) in {"start", "progress"}
+    return _McpAnswer(result=answer.get("result", data), status=StepStatus.PARTIAL if broken_off else StepStatus.OK)
+
+
+def _error_message(error: JSONValue) -> str:
+    return text(first(obj(error), "message", "error")) or as_text(error)
 
 
 def _interactions(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from traces.importers import langfuse_export, langfuse_scores
 from traces.importers.building import (
     RunFacts,
     app_name,
@@ -76,7 +77,7 @@ _MAPPED: Final = frozenset(
     }
 )
 _TRACE_MAPPED: Final = frozenset(
-    {"id", "name", "input", "output", "tags", "timestamp", "start_time", "end_time", "environment"}
+    {"id", "name", "input", "output", "tags", "timestamp", "start_time", "end_time", "environment", "observationIds"}
 )
 
 
@@ -100,21 +101,38 @@ class _Trace:
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """One run for each trace; what updates are about may be in another file."""
     # Langfuse's own order: updates after creations, each by its time
-    events = sorted(collected(sources, _events), key=lambda event: (event.update, event.time))
+    events = sorted(_read(sources), key=lambda event: (event.update, event.time))
     homes = {text(event.body["id"]): text(event.body["traceId"]) for event in events
              if event.kind in _OBSERVED and event.body.get("traceId")}  # fmt: skip
     traces: dict[str, _Trace] = {}
     for event in events:
         _apply(event, traces, homes)
+    without_steps: list[str] = []
     for trace_id, trace in traces.items():
-        if trace.body or trace.observations:
+        if (trace.body and not trace.body.get("observationIds")) or trace.observations:
             yield _run(trace_id, trace)
+        elif trace.body:
+            without_steps.append(trace_id)
         else:
-            _refuse_scores(trace_id, sources)
+            detail = f"only scores, of trace {trace_id}: import them together with the Langfuse batches of that trace"
+            _refuse(trace_id, sources, detail)
+    if without_steps:
+        detail = f"only the ids of the observations of {len(without_steps)} traces, {without_steps[0]} the first"
+        _refuse(without_steps[0], sources, f"{detail}: export each trace with its observations")
 
 
-def _refuse_scores(trace_id: str, sources: Sequence[Source]) -> None:
-    detail = f"only scores, of trace {trace_id}: import them together with the Langfuse batches of that trace"
+def keys(source: Source) -> set[str]:
+    """The traces and observations that a file tells of: an update names its observation only."""
+    return {key for event in _read([source]) for name in ("id", "traceId") if (key := text(event.body.get(name)))}
+
+
+def _read(sources: Sequence[Source]) -> Iterator[_Event]:
+    for source in sources:
+        source.documents = list(langfuse_export.table_rows(source))
+    return collected(sources, _events)
+
+
+def _refuse(trace_id: str, sources: Sequence[Source], detail: str) -> None:
     problem = BadFile(detail, "/")
     for source in sources:
         if trace_id.encode() in source.data:
@@ -122,6 +140,10 @@ def _refuse_scores(trace_id: str, sources: Sequence[Source]) -> None:
 
 
 def _events(value: JSONValue, where: str) -> Iterator[_Event]:
+    if langfuse_export.is_export(value):
+        for record in langfuse_export.read(value, where):
+            yield _event(obj(record.value), record.where)
+        return
     body = obj(value)
     body = obj(body.get("json")) or body if "batch" not in body else body
     listed = body.get("batch")
@@ -153,7 +175,9 @@ def _apply(event: _Event, traces: dict[str, _Trace], homes: dict[str, str]) -> N
         trace = traces.setdefault(key, _Trace(where=event.where))
         trace.body = merged_records(trace.body, body)
     elif event.kind == "score":
-        traces.setdefault(text(body.get("traceId")), _Trace(where=event.where)).scores.append(body)
+        traces.setdefault(text(body.get("traceId")), _Trace(where=event.where)).scores.append(
+            {**({"timestamp": event.time} if event.time else {}), **body}
+        )
     elif event.kind in _OBSERVED:
         # an update whose creation is in no file makes a run of its own rather than getting lost
         trace = traces.setdefault(homes.get(key, key), _Trace(where=event.where))
@@ -182,11 +206,8 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             name=text(body.get("name")),
             environment=text(body.get("environment")),
             tags=tags,
-            metadata={
-                **rest,
-                "trace_name": body.get("name"),
-                "imported_scores": {"scores": trace.scores} if trace.scores else None,
-            },
+            metadata={**rest, "trace_name": body.get("name")},
+            judgements=langfuse_scores.judgements_of(trace.scores),
         ),
         matched_calls(_ordered(steps, observations, where=f"trace {trace_id}")),
         where=f"trace {trace_id}",

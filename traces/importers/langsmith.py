@@ -4,10 +4,11 @@ A post and its patches are one run of LangSmith's, which is a step; a trace of t
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from traces.importers import langsmith_feedback
 from traces.importers.building import (
     RunFacts,
     app_name,
@@ -46,8 +47,8 @@ _MAPPED: Final = frozenset(
         "start_time",
         "end_time",
         "session_name",
-        "tags",
         "session_id",
+        "feedback_stats",
     }
 )
 _INVOCATION: Final = ("temperature", "top_p", "max_tokens", "stop", "seed", "frequency_penalty", "presence_penalty")
@@ -56,12 +57,22 @@ _INVOCATION: Final = ("temperature", "top_p", "max_tokens", "stop", "seed", "fre
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """One run for each trace, whatever requests its parts came in."""
     traces: dict[str, dict[str, JSONObject]] = {}
+    feedback: list[JSONObject] = []
     for given in collected([_in_json(source) for source in sources], _checked):
+        if langsmith_feedback.is_feedback(given):
+            feedback.append(given)
+            continue
         steps = traces.setdefault(text(given["trace_id"]), {})
         key = text(given["id"])
         steps[key] = merged_records(steps.get(key, {}), given)
+    by_run = langsmith_feedback.by_run(feedback, {key for known in traces.values() for key in known}, sources)
     for trace_id, known in traces.items():
-        yield _run(trace_id, list(known.values()))
+        yield _run(trace_id, list(known.values()), by_run)
+
+
+def keys(source: Source) -> set[str]:
+    """The traces that have runs in a file."""
+    return {text(given["trace_id"]) for given in collected([_in_json(source)], _checked)}
 
 
 def is_multipart(head: bytes) -> bool:
@@ -85,14 +96,14 @@ def _batch(data: bytes) -> JSONObject:
     boundary = data.split(b"\n", 1)[0].rstrip(b"\r")
     if not data.rstrip().endswith(boundary + b"--"):
         raise BadFile("the multipart body ends before its last boundary", f"byte {len(data)}")
-    found: dict[str, dict[str, JSONObject]] = {"post": {}, "patch": {}}
+    found: dict[str, dict[str, JSONObject]] = {"post": {}, "patch": {}, "feedback": {}}
     at = 0
     for part in data.split(boundary):
         headers, _, body = part.partition(b"\r\n\r\n")
         if (match := _PART.search(headers.decode("latin-1"))) and match[1] in found:
             _place(found[match[1]].setdefault(match[2], {}), match[3], _part_value(body, at))
         at += len(part) + len(boundary)
-    return {"post": list(found["post"].values()), "patch": list(found["patch"].values())}
+    return {name: list(parts.values()) for name, parts in found.items()}
 
 
 def _part_value(body: bytes, at: int) -> JSONValue:
@@ -111,6 +122,9 @@ def _place(run: JSONObject, field: str | None, value: JSONValue) -> None:
 
 def _checked(value: JSONValue, where: str) -> Iterator[JSONObject]:
     for given, place in _records(value, where):
+        if langsmith_feedback.is_feedback(given):
+            yield given
+            continue
         if not text(given.get("id")):
             raise BadFile("a LangSmith run without an id", f"{place}/id")
         named = {**given, "trace_id": text(given.get("trace_id")) or text(given["id"])}
@@ -122,7 +136,7 @@ def _records(value: JSONValue, where: str) -> Iterator[tuple[JSONObject, str]]:
     body = obj(value)
     body = obj(body.get("json")) or body
     if "post" in body or "patch" in body:
-        for name in ("post", "patch"):
+        for name in ("post", "patch", "feedback"):
             for at, each in enumerate(required_list(body.get(name) or [], f"{where}/{name}")):
                 yield required_object(each, f"{where}/{name}/{at}"), f"{where}/{name}/{at}"
         return
@@ -134,7 +148,7 @@ def _records(value: JSONValue, where: str) -> Iterator[tuple[JSONObject, str]]:
             yield below, f"{where}/{at}/child_runs/{child}"
 
 
-def _run(trace_id: str, given: list[JSONObject]) -> RecordedRun:
+def _run(trace_id: str, given: list[JSONObject], feedback: Mapping[str, list[JSONObject]]) -> RecordedRun:
     steps = in_causal_order([_step(each, f"run {text(each['id'])}") for each in given], where=f"trace {trace_id}")
     by_id = {text(each["id"]): each for each in given}
     root = by_id[steps[0].key]
@@ -148,6 +162,7 @@ def _run(trace_id: str, given: list[JSONObject]) -> RecordedRun:
             name=text(root.get("name")),
             failed=bool(root.get("error")),
             tags=[text(tag) for tag in items(root.get("tags"))],
+            judgements=langsmith_feedback.judgements_of(given, steps[0].key, feedback),
             metadata={
                 "trace_name": root.get("name"),
                 "session_id": metadata.get("session_id"),

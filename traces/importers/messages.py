@@ -5,6 +5,7 @@ Responses items all become `{role, content, tool_calls?, tool_call_id?, name?}`,
 the same message in the next request have one digest.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import orjson
@@ -62,7 +63,7 @@ def tool_call(value: JSONValue) -> JSONObject:
     if arguments is None:
         arguments = first(call, "arguments", "args", "input")
     return {
-        "id": text(first(call, "id", "call_id", "toolCallId", "tool_call_id")),
+        "id": text(first(call, "call_id", "id", "toolCallId", "tool_call_id")),
         "name": text(first(function, "name", "toolName", "tool_name")),
         "arguments": arguments_of(arguments),
     }
@@ -86,7 +87,7 @@ def said(message: JSONValue) -> str:
     return content if isinstance(content, str) else ""
 
 
-def first_request(messages: list[JSONValue]) -> str:
+def first_request(messages: Sequence[JSONValue]) -> str:
     """What the user asked first."""
     return next((said(each) for each in messages if obj(each).get("role") == "user" and said(each).strip()), "")
 
@@ -105,6 +106,12 @@ def is_message(value: JSONValue) -> bool:
         and role in _KNOWN_ROLES
         and not message.keys().isdisjoint({"content", "parts", "tool_calls", "function_call"})
     )
+
+
+def is_conversation_item(value: JSONValue) -> bool:
+    """Whether `value` names a speaker, or is a bare call or result: what `messages_of` can read as it was meant."""
+    item = obj(value)
+    return text(first(item, "role", "type")) in _KNOWN_ROLES or _type(item) in _BARE_ITEMS or item.get("lc") == 1
 
 
 def _messages_of_object(value: JSONObject, role: str) -> list[JSONObject]:
@@ -175,7 +182,7 @@ def _result_message(block: JSONObject) -> JSONObject:
     answer = obj(block.get("functionResponse")) or block
     result = first(answer, "content", "response", "result", "output")
     content = _content(_blocks(result)) if isinstance(result, list) else "" if result is None else as_text(result)
-    call_id = text(first(answer, "tool_use_id", "tool_call_id", "id", "call_id", "toolCallId"))
+    call_id = text(first(answer, "tool_use_id", "tool_call_id", "call_id", "id", "toolCallId"))
     return {"role": "tool", "content": content, **({"tool_call_id": call_id} if call_id else {})}
 
 

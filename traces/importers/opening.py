@@ -18,10 +18,18 @@ from traces.importers.problems import BadFile
 WHOLE_LIMIT: Final = 256 * 2**20  # a format that needs its whole file in memory
 STREAM_LIMIT: Final = 4 * 2**30  # a file that is read line by line
 LINE_LIMIT: Final = 64 * 2**20
+# What a compressed file may become: long conversations that repeat themselves shrink to a hundredth, bombs to less.
+_UNPACKED_FREE: Final = 32 * 2**20
+_UNPACKED_RATIO: Final = 200
+# What parsed JSON takes in memory, by the signs that open a value or separate two; small files may not take much.
+_WEIGHTS: Final = ((b"{", 240), (b"[", 64), (b",", 56))
+_WEIGHT_FREE: Final = 128 * 2**20
+_WEIGHT_RATIO: Final = 48
 _LAYERS: Final = 2  # a compressed file inside a compressed file happens, a third is a bomb
 _CHUNK: Final = 2**20
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
+PACKED: Final = (_GZIP, _ZSTD)
 _BOMS: Final = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8-sig"),
                 (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 _JSON_STARTS: Final = frozenset({b"{", b"[", b'"', b" ", b"\n", b"\r", b"\t"})
@@ -42,16 +50,17 @@ class Line:
 
 def opened(raw: IO[bytes]) -> io.BufferedReader:
     """`raw` with its compression taken off; it is read and never closed."""
-    stream = rejoined(b"", raw)
+    packed = _Joined(b"", raw)
+    stream = _buffered(packed)
     for _ in range(_LAYERS):
-        head = stream.peek(4)[:4]
+        head = _peek(stream)[:4]
         if head.startswith(_GZIP):
-            stream = _buffered(gzip.GzipFile(fileobj=stream, mode="rb"))
+            stream = _buffered(_Unpacked(gzip.GzipFile(fileobj=stream, mode="rb"), packed))
         elif head.startswith(_ZSTD):
-            stream = _buffered(_Zstd(stream))
+            stream = _buffered(_Unpacked(_Zstd(stream), packed))
         else:
             return stream
-    if _peek(stream).startswith((_GZIP, _ZSTD)):
+    if _peek(stream).startswith(PACKED):
         raise BadFile(f"compressed more than {_LAYERS} times over", "byte 0")
     return stream
 
@@ -66,6 +75,21 @@ def whole(stream: IO[bytes], limit: int = WHOLE_LIMIT) -> bytes:
             raise BadFile(f"more than {limit // 2**20} MiB when unpacked", f"byte {limit}")
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def check_weight(data: bytes, size: int) -> None:
+    """Raise `BadFile` where JSON from a file of `size` bytes would take far more memory than such files do."""
+    most = _WEIGHT_FREE + _WEIGHT_RATIO * max(size, 0)
+    if len(data) * _WEIGHTS[0][1] > most and sum(data.count(sign) * weight for sign, weight in _WEIGHTS) > most:
+        raise BadFile(
+            f"too many values for a file of {size} bytes: it would take more than {most // 2**20} MiB", "byte 0"
+        )
+
+
+def check_ratio(unpacked: int, packed: int) -> None:
+    """Raise `BadFile` where so many packed bytes hold no more than padding."""
+    if unpacked > _UNPACKED_FREE + _UNPACKED_RATIO * packed:
+        raise BadFile(f"a compressed file that unpacks to more than {_UNPACKED_RATIO} times its size", f"byte {packed}")
 
 
 def beginning(stream: IO[bytes], size: int) -> bytes:
@@ -202,6 +226,7 @@ class _Joined(io.RawIOBase):
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head = memoryview(head)
         self._rest = rest
+        self.size = 0  # bytes that were read so far
 
     def readable(self) -> bool:
         return True
@@ -209,8 +234,27 @@ class _Joined(io.RawIOBase):
     def readinto(self, target: Any) -> int:
         taken = bytes(self._head[: len(target)]) or _read(self._rest, len(target), 0)
         self._head = self._head[len(taken) :]
+        self.size += len(taken)
         target[: len(taken)] = taken
         return len(taken)
+
+
+class _Unpacked(io.RawIOBase):
+    """What a decompressor makes, as long as it is in proportion to what was read for it."""
+
+    def __init__(self, unpacking: Any, packed: _Joined) -> None:
+        self._unpacking = unpacking
+        self._packed = packed
+        self._size = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        count: int = self._unpacking.readinto(target)
+        self._size += count
+        check_ratio(self._size, self._packed.size)
+        return count
 
 
 def rejoined(head: bytes, rest: IO[bytes]) -> io.BufferedReader:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from traces.importers import span_documents
 from traces.importers.building import (
     RunFacts,
     app_name,
@@ -20,7 +21,7 @@ from traces.importers.otlp_models import answer_in, request_in, requested_model,
 from traces.importers.otlp_wire import Happening, WireLog, WireSpan, from_protobuf, is_envelope, read
 from traces.importers.problems import BadFile
 from traces.importers.reading import embedded, first, items, obj, text
-from traces.importers.source import Source, collected
+from traces.importers.source import Record, Source, collected
 from traces.importers.spans import SpanFacts, documents_of, step_of
 from traces.importers.times import Span, instant, span
 from traces.json_types import JSONObject, JSONValue
@@ -111,13 +112,18 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     traces: dict[str, _Trace] = {}
     for each in collected([_in_json(source) for source in sources], _checked):
         trace = traces.setdefault(each.trace_id, _Trace())
-        trace.resource |= each.resource
         if isinstance(each, WireSpan):
             trace.spans[each.span_id] = each
         else:
+            trace.resource |= each.resource
             trace.logs.setdefault(each.span_id, []).append(each.event)
     for trace_id, trace in traces.items():
         yield _run(trace_id, trace)
+
+
+def keys(source: Source) -> set[str]:
+    """The traces that have spans or logs in a file."""
+    return {each.trace_id for each in collected([_in_json(source)], _checked)}
 
 
 def _in_json(source: Source) -> Source:
@@ -125,6 +131,9 @@ def _in_json(source: Source) -> Source:
     if source.data.lstrip()[:1] not in {b"{", b"["} and (request := from_protobuf(source.data)) is not None:
         source.__dict__["value"] = request
         source.__dict__["is_lines"] = False
+    elif documents := list(span_documents.in_log(source.data)):
+        source.skipped.extend(each for each in documents if isinstance(each, BadFile))
+        source.documents = [each for each in documents if isinstance(each, Record)]
     return source
 
 
@@ -133,6 +142,11 @@ def _checked(value: JSONValue, where: str) -> Iterator[WireSpan | WireLog]:
     if isinstance(value, list):
         for at, each in enumerate(value):
             yield from _checked(each, f"{where}/{at}")
+        return
+    if span_documents.is_span_document(value):
+        for document in span_documents.read(value, where):
+            _step(document, [], frozenset())
+            yield document
         return
     body = value if is_envelope(value) else obj(value).get("body")
     if not is_envelope(body):
@@ -163,7 +177,11 @@ def _from_logs(trace_id: str, span_id: str, logs: list[Happening]) -> WireSpan:
 
 
 def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
-    resource = trace.resource
+    # Parts of a trace come in any order: what its root says holds, whichever came last.
+    root = next((each for each in spans if not each.parent_id), spans[0])
+    resource: JSONObject = {**trace.resource}
+    for each in (*spans, root):
+        resource |= each.resource
     merged: JSONObject = {key: value for each in spans for key, value in each.attributes.items() if key in _SESSION}
     tags = [
         tag
@@ -171,7 +189,6 @@ def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
         for name in ("langfuse.trace.tags", "tag.tags")
         for tag in items(embedded(each.attributes.get(name)))
     ]
-    root = next((each for each in spans if not each.parent_id), spans[0])
     named = text(first(root.attributes, "langfuse.trace.name", "langsmith.trace.name") or root.name)
     return RunFacts(
         external_id=trace_id, format=FORMAT, name=named, failed=root.failed, tags=[text(tag) for tag in tags],
@@ -184,7 +201,7 @@ def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
 
 def _step(wire: WireSpan, logs: list[Happening], called: frozenset[str]) -> RecordedStep:
     attributes = Attributes(wire.attributes)
-    events = [*wire.events, *sorted(logs, key=lambda log: text(log.time))]
+    events = [*wire.events, *sorted(logs, key=lambda log: (text(log.time), log.name))]
     times = span(wire.start, wire.end, wire.where)
     type = _type(wire, attributes, called)
     facts = {

@@ -74,6 +74,11 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         yield _run(trace_id, list(known.values()))
 
 
+def keys(source: Source) -> set[str]:
+    """The traces that have spans in a file."""
+    return {text(given["trace_id"]) for given in collected([source], _checked)}
+
+
 def _checked(value: JSONValue, where: str) -> Iterator[JSONObject]:
     """The spans of one record, each of which makes a step: what is wrong with one is said of its own file."""
     for given, place in _spans(value, where):

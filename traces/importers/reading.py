@@ -5,6 +5,7 @@ from typing import Final
 
 import orjson
 
+from traces import duplicate_keys
 from traces.canonical import escape_pointer
 from traces.importers.opening import decoded
 from traces.importers.problems import BadFile
@@ -22,10 +23,12 @@ def json_value(data: bytes) -> JSONValue:
     """The JSON value in `data`; raises `BadFile` for what is not JSON or beyond the limits."""
     if not data.strip():
         raise BadFile("the file is empty", "byte 0")
-    value = _loads(data)
-    _check_depth(value, 0)
+    value, data = _loads(data)
+    keys = _keys_within_depth(value, 0)
     if _may_be_beyond_64_bits(data):
         _check_integers(data)
+    if (twice := duplicate_keys.find(data, value, keys)) is not None:
+        raise BadFile(str(twice), twice.where or "/")
     return value
 
 
@@ -85,12 +88,14 @@ def kind(value: JSONValue) -> str:
     return names.get(type(value), "null")
 
 
-def _loads(data: bytes) -> JSONValue:
+def _loads(data: bytes) -> tuple[JSONValue, bytes]:
+    """The value, and its text in UTF-8."""
     try:
         value: JSONValue = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        return _loads_text(decoded(data), error)
-    return value
+        given = decoded(data)
+        return _loads_text(given, error), given.encode("utf-8", "surrogatepass")
+    return value, data
 
 
 def _loads_text(given: str, first_error: orjson.JSONDecodeError) -> JSONValue:
@@ -110,22 +115,26 @@ def _described(given: str, error: orjson.JSONDecodeError) -> str:
     return f"not JSON: {error.msg}"
 
 
-def _check_depth(value: JSONValue, depth: int) -> None:
+def _keys_within_depth(value: JSONValue, depth: int) -> int:
+    """How many keys all objects in `value` have; raises `BadFile` for what lies too deep."""
     if depth > MAX_DEPTH:
         raise BadFile(f"nested deeper than {MAX_DEPTH} levels")
+    keys = 0
     if isinstance(value, dict):
+        keys = len(value)
         for key, item in value.items():
             if isinstance(item, dict | list):
-                _checked(item, depth, key)
+                keys += _keys_inside(item, depth, key)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             if isinstance(item, dict | list):
-                _checked(item, depth, str(index))
+                keys += _keys_inside(item, depth, str(index))
+    return keys
 
 
-def _checked(value: JSONValue, depth: int, key: str) -> None:
+def _keys_inside(value: JSONValue, depth: int, key: str) -> int:
     try:
-        _check_depth(value, depth + 1)
+        return _keys_within_depth(value, depth + 1)
     except BadFile as problem:
         # the pointer to a place a hundred levels down helps nobody: its start is enough
         keep = depth < 3

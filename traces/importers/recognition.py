@@ -4,26 +4,38 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from traces.importers import codex, events, krabs, krabs_db, kurral
+from traces.importers import codex, events, krabs, kurral, langfuse_export, sqlite_file
+from traces.importers.archives import MAGIC
 from traces.importers.langsmith import is_multipart
-from traces.importers.messages import is_message
+from traces.importers.messages import is_conversation_item, is_message
 from traces.importers.opening import decoded
 from traces.importers.otlp_wire import from_protobuf, is_envelope
 from traces.importers.problems import BadFile
 from traces.importers.reading import items, kind, obj, text
 from traces.importers.sample import Sample
+from traces.importers.source import Record
+from traces.importers.span_documents import in_log, is_span_document
 from traces.json_types import JSONObject, JSONValue
 
 SURE: Final = 1.0
 LIKELY: Final = 0.6
+OTHER_ZIP: Final = "a zip file, but not a bundle of Forkpoint: unpack it and import its files"
 _HEADERS: Final = frozenset({"content-type", "user-agent", "host", "accept", "authorization", "content-length"})
-_CLAUDE_TYPES: Final = frozenset({"user", "assistant", "summary", "system", "file-history-snapshot"})
 _YAML: Final = (
     (re.compile(r"^tools:\s*$.*^done:", re.M | re.S), "this is Kurral's side-effect review of tools, not a recording"),
     (re.compile(r"^(?:proxy|servers):\s*$.*^(?:capture|replay|servers|mode):", re.M | re.S),
      "this is the configuration of Kurral's MCP proxy, not a recording"),
 )  # fmt: skip
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
+
+
+def by_value(test: Callable[[JSONValue], bool], confidence: float = SURE) -> Callable[[Sample], float]:
+    """A sniffer with this confidence in a file when `test` holds for one of its values."""
+
+    def sniff(sample: Sample) -> float:
+        return confidence if any(test(value) for value in sample.values) else 0.0
+
+    return sniff
 
 
 def is_kurral(sample: Sample) -> float:
@@ -34,7 +46,9 @@ def is_kurral(sample: Sample) -> float:
 
 
 def is_otlp(sample: Sample) -> float:
-    if any(_is_otlp_value(value) for value in sample.values):
+    if any(_is_otlp_value(value) or is_span_document(value) for value in sample.values):
+        return SURE
+    if any(isinstance(each, Record) for each in in_log(sample.head)):
         return SURE
     return LIKELY if sample.head[:1] == b"\n" and sample.complete and from_protobuf(sample.head) else 0.0
 
@@ -56,7 +70,9 @@ def is_langfuse(sample: Sample) -> float:
         score = obj(next(iter(items(scores)), None))
         if {"type", "body"} <= event.keys() or {"traceId", "name", "value"} <= score.keys():
             return SURE
-    return 0.0
+        if langfuse_export.is_export(value):
+            return SURE
+    return SURE if langfuse_export.is_table(sample.head) else 0.0
 
 
 def is_langsmith(sample: Sample) -> float:
@@ -73,7 +89,7 @@ def is_langsmith(sample: Sample) -> float:
 
 
 def is_krabs(sample: Sample) -> float:
-    if sample.head.startswith(krabs_db.MAGIC):
+    if sample.head.startswith(sqlite_file.MAGIC):
         return SURE
     shaped = any(
         obj(value).get("event_type") in krabs.EVENT_TYPES and "timestamp_ms" in obj(value) for value in sample.values
@@ -82,11 +98,13 @@ def is_krabs(sample: Sample) -> float:
 
 
 def is_claude_code(sample: Sample) -> float:
+    """By any line of a session: others may be damaged, and other programs' logs have no lines like these."""
     lines = [obj(value) for value in sample.values]
     told = any(
         text(line.get("type")) in {"user", "assistant"} and "sessionId" in line and "message" in line for line in lines
     )
-    return SURE if told and all(isinstance(line.get("type"), str) for line in lines) else 0.0
+    linked = any({"uuid", "parentUuid", "sessionId", "type"} <= line.keys() for line in lines)
+    return SURE if told or linked else 0.0
 
 
 def is_codex(sample: Sample) -> float:
@@ -115,7 +133,7 @@ def is_chat(sample: Sample) -> float:
         listed = next(
             (request[name] for name in ("messages", "traj", "trajectory") if isinstance(request.get(name), list)), None
         )
-        if listed is not None or is_message(value):
+        if is_message(value) or (listed is not None and _is_conversation(listed)):
             return LIKELY
         if (
             isinstance(value, list)
@@ -124,6 +142,11 @@ def is_chat(sample: Sample) -> float:
         ):
             return LIKELY
     return 0.0
+
+
+def _is_conversation(listed: JSONValue) -> bool:
+    """Whether a list named like messages holds one, or nothing: trajectories of other programs list other things."""
+    return not listed or any(is_conversation_item(each) for each in items(listed))
 
 
 def unknown(sample: Sample) -> BadFile:
@@ -136,6 +159,8 @@ def unknown(sample: Sample) -> BadFile:
 
 
 def _not_json(sample: Sample) -> BadFile:
+    if sample.head.startswith(MAGIC):
+        return BadFile(OTHER_ZIP, "byte 0")
     if b"\0" in sample.head[:1000] and sample.head[:2] not in {b"\xff\xfe", b"\xfe\xff"} and sample.head[1:2] != b"\0":
         return BadFile("binary data in no known format", "byte 0")
     try:

@@ -5,20 +5,40 @@ from dataclasses import dataclass
 from typing import Final
 
 from traces.importers import (
+    agents_sdk,
     atif,
+    autogen,
     chat,
+    chatgpt,
     claude_code,
     codex,
+    crewai,
     events,
+    gemini_cli,
+    inspect_log,
     krabs,
     krabs_db,
     kurral,
+    langchain,
     langfuse,
+    langgraph,
     langsmith,
+    metagpt,
+    mini_swe_agent,
+    openai,
+    openhands,
     otlp,
     prela,
+    promptfoo,
     recognition,
+    sharegpt,
+    sqlite_file,
+    swe_agent,
+    tau,
+    vercel_ui,
+    who_and_when,
 )  # fmt: skip
+from traces.importers.building import is_empty
 from traces.importers.messages import is_message
 from traces.importers.problems import BadFile
 from traces.importers.sample import Sample
@@ -34,6 +54,8 @@ class Importer:
 
     `parse` reads one file; `parse_together` reads all files of one import, where one run is spread over several.
     `by_line` says that in this JSON Lines file every line is a run, so that the file need not be held in memory.
+    Runs without any step are refused, except where `allows_empty`. `keys` are what a file shares with the others that
+    its runs are spread over; a format without them has all files of an import read at once.
     """
 
     name: str
@@ -41,10 +63,20 @@ class Importer:
     sniff: Callable[[Sample], float]
     parse: Callable[[Source], Iterable[RecordedRun]] | None = None
     parse_together: Callable[[Sequence[Source]], Iterable[RecordedRun]] | None = None
+    keys: Callable[[Source], set[str]] | None = None
     by_line: Callable[[Sample], bool] = lambda sample: False
+    allows_empty: bool = False
 
     def runs(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
-        """The runs of these files, one by one."""
+        """The runs of these files, one by one; a run without any step is noted among what the last file skipped."""
+        for run in self._parsed(sources):
+            if self.allows_empty or not is_empty(run):
+                yield run
+            else:
+                reason = f"no step was found in this recording ({self.title})"
+                sources[-1].skipped.append(BadFile(reason, f"run {run.external_id}"))
+
+    def _parsed(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
         if self.parse_together is not None:
             yield from self.parse_together(sources)
         elif self.parse is not None:
@@ -70,8 +102,18 @@ def named(name: str) -> Importer:
     return found
 
 
-def _krabs(source: Source) -> Iterable[RecordedRun]:
-    return krabs_db.parse(source) if source.data.startswith(krabs_db.MAGIC) else krabs.parse(source)
+def _krabs(sources: Sequence[Source]) -> Iterable[RecordedRun]:
+    """The sessions of databases, each whole in one, and those of telemetry files."""
+    telemetry: list[Source] = []
+    for source in sources:
+        if not source.data.startswith(sqlite_file.MAGIC):
+            telemetry.append(source)
+            continue
+        try:
+            yield from krabs_db.parse(source)
+        except BadFile as problem:
+            source.skipped.append(problem)
+    yield from krabs.parse(telemetry)
 
 
 def _lines_are_runs(sample: Sample) -> bool:
@@ -83,19 +125,90 @@ def _lines_are_transcripts(sample: Sample) -> bool:
 
 
 IMPORTERS: Final = (
-    Importer(name="forkpoint", title="Forkpoint events", sniff=recognition.is_events, parse=events.parse),
+    Importer(
+        name="forkpoint",
+        title="Forkpoint events",
+        sniff=recognition.is_events,
+        parse_together=events.parse,
+        keys=events.keys,
+    ),
     Importer(
         name="kurral",
         title="Kurral artifacts",
         sniff=recognition.is_kurral,
         parse=kurral.parse,
         by_line=_lines_are_runs,
+        allows_empty=True,  # its files are runs, even where nothing was asked or called
     ),
-    Importer(name="prela", title="Prela traces", sniff=recognition.is_prela, parse_together=prela.parse),
-    Importer(name="otlp", title="OpenTelemetry (OTLP)", sniff=recognition.is_otlp, parse_together=otlp.parse),
-    Importer(name="langfuse", title="Langfuse ingestion", sniff=recognition.is_langfuse, parse_together=langfuse.parse),
-    Importer(name="langsmith", title="LangSmith runs", sniff=recognition.is_langsmith, parse_together=langsmith.parse),
-    Importer(name="krabs", title="Krabs telemetry and sessions", sniff=recognition.is_krabs, parse=_krabs),
+    Importer(
+        name="prela", title="Prela traces", sniff=recognition.is_prela, parse_together=prela.parse, keys=prela.keys
+    ),
+    Importer(
+        name="otlp", title="OpenTelemetry (OTLP)", sniff=recognition.is_otlp, parse_together=otlp.parse, keys=otlp.keys
+    ),
+    Importer(
+        name="langfuse",
+        title="Langfuse ingestion",
+        sniff=recognition.is_langfuse,
+        parse_together=langfuse.parse,
+        keys=langfuse.keys,
+    ),
+    Importer(
+        name="langsmith",
+        title="LangSmith runs",
+        sniff=recognition.is_langsmith,
+        parse_together=langsmith.parse,
+        keys=langsmith.keys,
+    ),
+    Importer(
+        name=agents_sdk.FORMAT,
+        title="OpenAI Agents SDK traces",
+        sniff=recognition.by_value(agents_sdk.is_export),
+        parse_together=agents_sdk.parse,
+    ),
+    Importer(
+        name=inspect_log.FORMAT,
+        title="Inspect logs",
+        sniff=lambda sample: recognition.SURE if inspect_log.recognise(sample) else 0.0,
+        parse=inspect_log.parse,
+    ),
+    Importer(
+        name=langgraph.FORMAT,
+        title="LangGraph state and checkpoints",
+        sniff=recognition.by_value(langgraph.is_state),
+        parse_together=langgraph.parse,
+    ),
+    Importer(
+        name=langchain.FORMAT,
+        title="LangChain messages",
+        sniff=recognition.by_value(langchain.is_conversation, recognition.LIKELY + 0.1),
+        parse=langchain.parse,
+    ),
+    Importer(
+        name=promptfoo.FORMAT,
+        title="promptfoo results",
+        sniff=recognition.by_value(promptfoo.is_output),
+        parse=promptfoo.parse,
+    ),
+    Importer(
+        name=tau.FORMAT,
+        title="tau-bench and tau2-bench results",
+        sniff=recognition.by_value(tau.is_result),
+        parse=tau.parse,
+    ),
+    Importer(
+        name=openai.FORMAT,
+        title="OpenAI responses and batches",
+        sniff=recognition.by_value(openai.is_recording),
+        parse_together=openai.parse,
+    ),
+    Importer(
+        name="krabs",
+        title="Krabs telemetry and sessions",
+        sniff=recognition.is_krabs,
+        parse_together=_krabs,
+        keys=krabs.keys,
+    ),
     Importer(
         name="claude-code", title="Claude Code sessions", sniff=recognition.is_claude_code, parse=claude_code.parse
     ),
@@ -105,8 +218,51 @@ IMPORTERS: Final = (
         title="ATIF trajectories",
         sniff=recognition.is_atif,
         parse_together=atif.parse,
+        keys=atif.keys,
         by_line=_lines_are_runs,
     ),
+    Importer(
+        name="swe-agent",
+        title="SWE-agent trajectories",
+        sniff=swe_agent.recognises,
+        parse=swe_agent.parse,
+        by_line=_lines_are_runs,
+    ),
+    Importer(
+        name="mini-swe-agent",
+        title="mini-swe-agent trajectories",
+        sniff=mini_swe_agent.recognises,
+        parse=mini_swe_agent.parse,
+        by_line=_lines_are_runs,
+    ),
+    Importer(name="gemini-cli", title="Gemini CLI chats", sniff=gemini_cli.recognises, parse=gemini_cli.parse),
+    Importer(name="vercel-ui", title="Vercel AI SDK UI messages", sniff=vercel_ui.recognises, parse=vercel_ui.parse),
+    Importer(
+        name="sharegpt",
+        title="ShareGPT conversations",
+        sniff=sharegpt.recognises,
+        parse=sharegpt.parse,
+        by_line=_lines_are_runs,
+    ),
+    Importer(
+        name="who-and-when",
+        title="Who&When conversations",
+        sniff=who_and_when.recognises,
+        parse=who_and_when.parse,
+        by_line=_lines_are_runs,
+    ),
+    Importer(
+        name="openhands",
+        title="OpenHands events",
+        sniff=openhands.recognises,
+        parse_together=openhands.parse,
+        by_line=openhands.lines_are_runs,
+        keys=openhands.keys,
+    ),
+    Importer(name="autogen", title="AG2 and AutoGen dumps", sniff=autogen.recognises, parse=autogen.parse),
+    Importer(name="crewai", title="CrewAI logs and events", sniff=crewai.recognises, parse=crewai.parse),
+    Importer(name="metagpt", title="MetaGPT teams and memories", sniff=metagpt.recognises, parse=metagpt.parse),
+    Importer(name="chatgpt", title="ChatGPT exports", sniff=chatgpt.recognises, parse=chatgpt.parse),
     Importer(
         name="chat",
         title="Chat transcripts",

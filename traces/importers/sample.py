@@ -9,7 +9,7 @@ from traces.importers import opening
 from traces.importers.problems import BadFile
 from traces.importers.reading import json_value
 from traces.importers.source import Source
-from traces.json_types import JSONValue
+from traces.json_types import JSONObject, JSONValue
 
 SIZE: Final = 8 * 2**20
 _LINES: Final = 20
@@ -41,6 +41,12 @@ class Sample:
             return [self.source.value] if self.complete else []
         except BadFile:
             return []
+
+    @property
+    def objects(self) -> list[JSONObject]:
+        """The first objects: the document, those of its list, or those of its lines."""
+        listed = [item for value in self.values for item in (value[:_LINES] if isinstance(value, list) else [value])]
+        return [item for item in listed if isinstance(item, dict)]
 
     @cached_property
     def _first_lines(self) -> list[JSONValue]:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from traces.importers import opening, reading
 from traces.importers.opening import Line
-from traces.importers.problems import BadFile
+from traces.importers.problems import BadFile, Problems
 from traces.json_types import JSONObject, JSONValue
 
 Found = TypeVar("Found")
@@ -23,11 +23,15 @@ class Record:
 
 @dataclass(kw_only=True)
 class Source:
-    """The unpacked bytes of a file; `skipped` collects the lines that a parser had to leave out."""
+    """The unpacked bytes of a file; `skipped` collects the lines that a parser had to leave out.
+
+    `documents` are the JSON values of a file that holds them among other text.
+    """
 
     name: str
     data: bytes
-    skipped: list[BadFile] = field(default_factory=list)
+    skipped: Problems = field(default_factory=Problems)
+    documents: list[Record] = field(default_factory=list)
 
     @cached_property
     def value(self) -> JSONValue:
@@ -40,10 +44,20 @@ class Source:
         try:
             return not isinstance(self.value, dict | list)
         except BadFile:
-            return any(isinstance(record.value, dict | list) for record in _readable(opening.lines_of(self.data), []))
+            return self._has_line()
+
+    def _has_line(self) -> bool:
+        try:
+            lines = _readable(opening.lines_of(self.data), Problems())
+            return any(isinstance(record.value, dict | list) for record in lines)
+        except BadFile:
+            return False
 
     def records(self) -> Iterator[Record]:
         """The values of a JSON Lines file, bad lines noted and left out; else the one value."""
+        if self.documents:
+            yield from self.documents
+            return
         if not self.is_lines:
             yield Record(value=self.value, where="")
             return
@@ -74,14 +88,14 @@ def _found(source: Source, read: Callable[[JSONValue, str], Iterable[Found]]) ->
         try:
             found = list(read(record.value, record.where))
         except BadFile as problem:
-            if not source.is_lines:
+            if not source.is_lines and not source.documents:
                 raise
             source.skipped.append(problem)
         else:
             yield from found
 
 
-def _readable(lines: Iterator[Line], skipped: list[BadFile]) -> Iterator[Record]:
+def _readable(lines: Iterator[Line], skipped: Problems) -> Iterator[Record]:
     for line in lines:
         try:
             value = reading.json_value(line.data)

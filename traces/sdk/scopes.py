@@ -4,6 +4,7 @@ import contextvars
 import functools
 import inspect
 import itertools
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable
@@ -195,10 +196,16 @@ class RunScope(Scope):
         self._numbers = itertools.count()
         self._steps = itertools.count(1)
         self._dropped_before = 0
+        self._given_name = name
+        self._over = False
+        self._numbering = threading.Lock()
         self.said: Any = None  # by the last output step
 
     def emit(self, event_type: str, step: "Scope | None", payload: dict[str, Any], number: int | None = None) -> None:
-        """Queue one event of this run."""
+        """Queue one event of this run; what comes after its end is lost, and counted."""
+        if number is None and (number := self.number()) is None:
+            self._recorder.missed()
+            return
         parent = getattr(step, "parent_id", None)
         self._recorder.write(
             self.id,
@@ -208,7 +215,7 @@ class RunScope(Scope):
                 "run_id": self.id,
                 "step_id": step.id if step is not None else None,
                 "parent_step_id": parent,
-                "sequence_no": self.number() if number is None else number,
+                "sequence_no": number,
                 "event_type": event_type,
                 "timestamp_utc": datetime.now(UTC).isoformat(),
                 "actor_type": "sdk",
@@ -224,8 +231,13 @@ class RunScope(Scope):
         agent = self._facts["app_id"]
         return self._recorder.hooks.fire(event, run=self.id, agent=agent, payload=payload, tool=tool)
 
-    def number(self) -> int:
-        return next(self._numbers)
+    def number(self, *, last: bool = False) -> int | None:
+        """The number of the next event, or None after the last one: nothing may be numbered after a run's end."""
+        with self._numbering:
+            if self._over:
+                return None
+            self._over = last
+            return next(self._numbers)
 
     def step_id(self) -> str:
         return f"s{next(self._steps)}"
@@ -233,7 +245,8 @@ class RunScope(Scope):
     def _begin(self) -> None:
         self._dropped_before = self._recorder.dropped
         self._recorder.opened(self)
-        self.emit("run_started", None, {"name": self.name, **self._facts})
+        called = {} if self._given_name else {"entrypoint_name": self.name}
+        self.emit("run_started", None, {"name": self._given_name, **called, **self._facts})
         if self.input is not None:
             self.emit("input_received", None, {"input_channels": ["call"], "input": self.input})
 
@@ -242,10 +255,11 @@ class RunScope(Scope):
         ending: dict[str, Any] = {"output": self.output, "latency_ms": self.duration_ms}
         if dropped := self._recorder.dropped - self._dropped_before:
             ending["dropped_events"] = dropped
+        number = self.number(last=True)
         if self.status:
-            self.emit("run_failed", None, {"error": self.error, **ending})
+            self.emit("run_failed", None, {"error": self.error, **ending}, number)
         else:
-            self.emit("run_completed", None, ending)
+            self.emit("run_completed", None, ending, number)
 
     def _tell_beginning(self) -> None:
         self.tell(HookEvent.AGENT_START, {"task": as_text(self.input) or self.name})
@@ -287,10 +301,14 @@ class StepScope(Scope):
         self.run = above.run if above is not None else None
         if self.run is None or above is None:
             return
+        if (number := self.run.number()) is None:
+            self.run = None
+            self._recorder.missed()
+            return
         self.above = above
         self.id = self.run.step_id()
         self.parent_id = above.id if isinstance(above, StepScope) else None
-        self._number = self.run.number()
+        self._number = number
         self._started_at = datetime.now(UTC).isoformat()
         if event := self.started():
             self.run.emit(event[0], self, event[1], self._number)
