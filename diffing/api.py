@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.core.cache import cache
+from django.conf import settings
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -16,8 +16,8 @@ from rest_framework.views import APIView
 
 from diffing import queries, services
 from diffing.models import DiffReport, DiffStatus
-from diffing.problems import DiffFailed, TooManyAttempts
-from diffing.render.html import as_html
+from diffing.problems import DiffFailed
+from diffing.render.html import POLICY, as_html
 from diffing.render.markdown import as_markdown
 from diffing.schemas import DiffList, DiffPending, DiffRequest, ShareList, ShareRequest, ShareView
 from diffing.schemas import DiffReport as Report
@@ -26,9 +26,9 @@ from traces.once import agree
 from traces.problems import InvalidQuery
 from traces.queries import find_run
 from traces.responses import KEY, PROBLEMS, caller_of, key_of
+from traces.throttling import Window
 
-_WINDOW_S = 60
-_OPENED = 120  # shared reports opened from one address in a window: enough for people, useless for guessing
+_OPENED = Window(name="share-window", limit=120, seconds=60)  # enough for people, useless for guessing
 _MADE = ("json", "md", "html")
 _FORMATS = OpenApiParameter("format", str, enum=_MADE, description="`html` is one self-contained file.")
 
@@ -120,7 +120,8 @@ class SharesView(APIView):
         """A new link. Its address is in this answer only."""
         asked = parsed(ShareRequest, request.data)
         link, token = services.share(diff_id=id, asked=asked, by=caller_of(request), key=key_of(request))
-        url = request.build_absolute_uri(f"/share/{token}")
+        path = f"/share/{token}"
+        url = f"{settings.PUBLIC_URL}{path}" if settings.PUBLIC_URL else request.build_absolute_uri(path)
         return Response(queries.share_view(link, url), 201)
 
 
@@ -151,7 +152,8 @@ class SharedReportView(APIView):
     def get(self, request: Request, token: str) -> HttpResponse:
         """The report of a share link, for whoever has it. Nothing else can be reached through it."""
         form = _form(request)
-        _count(str(request.META.get("REMOTE_ADDR", "")))
+        address = str(request.META.get("REMOTE_ADDR", ""))
+        _OPENED.count(address, "too many share links were opened from this address; wait a minute")
         response = _rendered(services.open_share(token, caller_of(request)), form)
         response["X-Robots-Tag"] = "noindex, nofollow"
         response["Referrer-Policy"] = "no-referrer"
@@ -187,17 +189,5 @@ def _file(content: str | bytes, media_type: str) -> HttpResponse:
     response["Cache-Control"] = "private, no-store"
     response["X-Content-Type-Options"] = "nosniff"
     if media_type.startswith("text/html"):
-        # The file has styles of its own and runs nothing.
-        response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+        response["Content-Security-Policy"] = POLICY  # also in the file, for when it lies on a disk
     return response
-
-
-def _count(address: str) -> None:
-    """A fixed window for each address, counted by all processes together."""
-    key = f"share-window:{address}"
-    try:
-        opened = cache.incr(key)
-    except ValueError:  # there is no window, or it has just ended
-        cache.add(key, opened := 1, _WINDOW_S)
-    if opened > _OPENED:
-        raise TooManyAttempts("too many share links were opened from this address; wait a minute")

@@ -16,6 +16,7 @@ from diffing.chance import Chance
 from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
 from diffing.flow import Flow
+from diffing.origins import Entry, Origin, Reach, entry_of
 from diffing.roots import Atom, Roots, is_standing, roots
 from diffing.terms import Category
 from traces.vocabulary import StepType
@@ -40,10 +41,18 @@ class Reasoning:
     discarded: tuple[Atom, ...] = ()
     later: tuple[Atom, ...] = ()
     connected: bool = True  # the recorded data flow leads from the cause to the final answer
+    linked: bool = True  # something leads from a change to the final answer: else the links are incomplete
     live: frozenset[int] = frozenset()  # changed pairs from which the final answer can have been reached
+    reach: Reach | None = None  # where changes may have come
     chance: Chance = field(default_factory=Chance)  # of what can have reached the final answer
     chance_at_all: Chance = field(default_factory=Chance)  # of every difference, for questions about other outcomes
     strangers: bool = False  # two recordings that have no step in common
+
+    @property
+    def atoms(self) -> list[Atom]:
+        """Every change, whatever became of it."""
+        primary = [] if self.primary is None else [self.primary]
+        return [*primary, *self.rivals, *self.later, *self.discarded]
 
 
 def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> Reasoning:
@@ -58,8 +67,15 @@ def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
         return Reasoning(verdict="no_effect", discarded=tuple(found.atoms), chance=judged, chance_at_all=judged)
     if _strangers(comparison) and not judged.certain:
         return Reasoning(verdict="inconclusive", strangers=True)
-    live = frozenset(flow.before(final.place) | {final.place})
-    return replace(_choose(comparison, facets, flow, found, live), chance_at_all=judged)
+    reach = Reach(comparison, flow, _entries(comparison, found.atoms))
+    chosen = _choose(comparison, facets, flow, found, reach)
+    return replace(chosen, chance_at_all=judged, reach=reach)
+
+
+def _entries(comparison: Comparison, atoms: Sequence[Atom]) -> dict[int, Entry]:
+    """Where the agent's code may have put what it made of earlier outputs."""
+    follows = [atom for atom in atoms if atom.origin is not Origin.EXOGENOUS]
+    return {place: entry_of(comparison.pairs[place]) for atom in follows for place in atom.places}
 
 
 def _strangers(comparison: Comparison) -> bool:
@@ -68,15 +84,16 @@ def _strangers(comparison: Comparison) -> bool:
     return not comparison.derived and len(did) > _SOME and all(pair.both is None for pair in did)
 
 
-def _choose(
-    comparison: Comparison, opened: Collection[int], flow: Flow, found: Roots, live: frozenset[int]
-) -> Reasoning:
-    atoms = found.atoms
-    traced = [atom for atom in atoms if _acts(comparison, flow, atom, live)]
-    drawn = all(atom.sampled for atom in traced)  # before chance is blamed, whoever can have done it is asked
-    alive = [atom for atom in atoms if atom in traced or (drawn and _untraced(comparison, flow, atom))]
+def _choose(comparison: Comparison, opened: Collection[int], flow: Flow, found: Roots, reach: Reach) -> Reasoning:
+    atoms, final = found.atoms, comparison.final
+    assert final is not None  # its caller looked
+    traced = [atom for atom in atoms if _acts(comparison, flow, atom, flow.before(final.place) | {final.place})]
+    live = frozenset(reach.before(final.place) | {final.place})
+    open_ = [atom for atom in atoms if atom in traced or _acts(comparison, reach, atom, live)]
+    drawn = all(atom.sampled for atom in open_)  # before chance is blamed, whoever can have done it is asked
+    alive = [atom for atom in atoms if atom in open_ or (drawn and _untraced(comparison, flow, atom))]
     discarded = tuple(atom for atom in atoms if atom not in alive)
-    connected = bool(traced)
+    connected = bool(open_)
     if not connected:  # the links are incomplete: nothing is certified, so nothing may be discarded
         alive, discarded = list(atoms), ()
     places = live if connected else range(len(comparison.pairs))
@@ -88,7 +105,7 @@ def _choose(
     judged = chance.judged(comparison, replace(found, atoms=alive), places, opened=opened)
     undecided = Reasoning(
         verdict="inconclusive", rivals=tuple(early), discarded=discarded, later=later, connected=connected, live=live,
-        chance=judged,
+        linked=connected, chance=judged,
     )  # fmt: skip
     if judged.certain:
         return _drawn(undecided, alive)
@@ -124,9 +141,9 @@ def _restates(atom: Atom, final: Pair | None) -> bool:
     return atom.pair is final and atom.pair.step.type == StepType.OUTPUT and not atom.overridden
 
 
-def _acts(comparison: Comparison, flow: Flow, atom: Atom, live: frozenset[int]) -> bool:
+def _acts(comparison: Comparison, flow: Flow | Reach, atom: Atom, live: Collection[int]) -> bool:
     """Whether the final answer can have felt it: it changed an answer on the way there, at its step or later."""
-    reached = (flow.after(atom.places) | set(atom.places)) & live
+    reached = (flow.after(atom.places) | set(atom.places)).intersection(live)
     return any(comparison.pairs[place].answers_differently for place in reached)
 
 
@@ -136,9 +153,12 @@ def _first_answer(comparison: Comparison, places: Collection[int]) -> int:
     return min(map(comparison.turn, acting), default=2 * len(comparison.pairs))
 
 
-def _rank(atom: Atom) -> int:
-    """The document's priority. What a tool was called with is no answer of a tool: somebody before it chose that."""
-    return PRIORITY.index("structure" if is_choice(atom) else atom.category)
+def _rank(atom: Atom) -> tuple[bool, int]:
+    """What may be an effect comes last, then the document's priority.
+
+    What a tool was called with is no answer of a tool: somebody before it chose that.
+    """
+    return atom.origin is Origin.DERIVED, PRIORITY.index("structure" if is_choice(atom) else atom.category)
 
 
 def is_choice(atom: Atom) -> bool:

@@ -49,6 +49,10 @@ def _runs(report: DiffReport) -> str:
         return f"Two replays of one run of {base.app or 'an agent'}. Base: {first}. Candidate: {second}."
     agents = " They are runs of different agents." if base.app != candidate.app else ""
     recorded = " They were recorded separately." if base.source_run is None and candidate.source_run is None else ""
+    if candidate.original == base.id:
+        recorded = " The candidate is an imported replay of the base."
+    if base.original == candidate.id:
+        recorded = " The base is an imported replay of the candidate."
     return f"Base: {_run(base)}, which {one}. Candidate: {_run(candidate)}, which {other}.{recorded}{agents}"
 
 

@@ -11,7 +11,9 @@ from traces.schemas import Schema
 EvidenceVerdict = Literal["single", "joint", "over_determined", "no_effect", "noise", "inconclusive"]
 ProbeOutcome = Literal["candidate", "base", "other", "needs_live", "failed"]
 CertificateKind = Literal["inert", "unreached", "dominated"]
-QuestionKind = Literal["answer", "answer_exact", "answer_facts", "tool_calls", "status", "check", "score"]
+QuestionKind = Literal[
+    "answer", "answer_exact", "answer_facts", "answer_alike", "tool_calls", "status", "check", "score"
+]
 EvidenceSide = Literal["base", "candidate"]
 ProbePurpose = Literal[
     "reproduce",  # do all changes together, or none, bring back what was recorded?

@@ -11,7 +11,7 @@ from diffing.comparison import Pair
 from diffing.messages import MessagePair, changed_messages, content_text, key_of, without_call_ids
 from diffing.schemas import SectionName
 from diffing.sides import SideStep
-from diffing.structure import opened
+from diffing.structure import differ, opened
 from diffing.terms import Category
 from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
@@ -24,6 +24,7 @@ Form = Literal["text", "values", "ranks", "messages"]
 
 _QUERY: Final = frozenset({"query"})
 _MESSAGE_PARTS: Final = frozenset({"messages", "tools"})
+WINDOW: Final = "context window"  # the kind of a difference in what of a conversation is still shown
 SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 
 
@@ -47,10 +48,12 @@ class Facet:
 
 
 class Missing(LookupError):
-    """A payload that the store no longer has."""
+    """Payloads of one kind that the store no longer has, by side. It reads the same when the sides are swapped."""
 
-    def __init__(self, what: str, side: str) -> None:
-        super().__init__(f"the {what} of the {side} is recorded, but its artifact is missing")
+    def __init__(self, what: str, lost: Mapping[str, str]) -> None:
+        whose = f"of the {next(iter(lost))} is" if len(lost) == 1 else "of both runs is"
+        digests = " and ".join(sorted(lost.values()))
+        super().__init__(f"the {what} {whose} recorded, but its artifact is missing or damaged ({digests})")
 
 
 def facets(pair: Pair, payloads: Payloads, ignoring: Ignoring = NOTHING) -> Iterator[Facet]:
@@ -60,29 +63,27 @@ def facets(pair: Pair, payloads: Payloads, ignoring: Ignoring = NOTHING) -> Iter
     base, candidate = pair.both
     reader = _READERS.get(StepType(base.type), _other)
     if base.input_ref and candidate.input_ref and base.input_ref != candidate.input_ref:
+        given = _load("input", base.input_ref, candidate.input_ref, payloads)
         left, right = (
-            ignoring.reduced(StepType(step.type), step.tool_name or step.name, _load(ref, payloads, "input", side))
-            for step, ref, side in ((base, base.input_ref, "base"), (candidate, candidate.input_ref, "candidate"))
+            ignoring.reduced(StepType(step.type), step.tool_name or step.name, value)
+            for step, value in zip((base, candidate), given, strict=True)
         )
         if left != right:
             yield from reader.given(pair, left, right)
     yield from _settings(pair, base, candidate)
     if base.output_ref != candidate.output_ref:
-        made = (
-            _load(base.output_ref, payloads, "output", "base"),
-            _load(candidate.output_ref, payloads, "output", "candidate"),
-        )
+        made = _load("output", base.output_ref, candidate.output_ref, payloads)
         yield from reader.made(pair, *made)
     if (base.status, base.error) != (candidate.status, candidate.error):
         yield _status(pair, base, candidate)
 
 
-def _load(ref: str, payloads: Payloads, what: str, side: str) -> JSONValue:
-    if not ref:
-        return None
-    if ref not in payloads:
-        raise Missing(what, side)
-    return payloads[ref]
+def _load(what: str, base: str, candidate: str, payloads: Payloads) -> tuple[JSONValue, JSONValue]:
+    """What both sides recorded; raises `Missing`."""
+    lost = {side: ref for side, ref in (("base", base), ("candidate", candidate)) if ref and ref not in payloads}
+    if lost:
+        raise Missing(what, lost)
+    return payloads.get(base), payloads.get(candidate)
 
 
 def _settings(pair: Pair, base: SideStep, candidate: SideStep) -> Iterator[Facet]:
@@ -117,13 +118,14 @@ class _Reader:
 def _model_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
     left, right = _object(base), _object(candidate)
     yield from _message_facets(pair, _items(left.get("messages")), _items(right.get("messages")))
-    if left.get("tools") != right.get("tools"):
+    tools = _by_name(left.get("tools")), _by_name(right.get("tools"))
+    if differ(*tools):
         yield Facet(
             pair=pair, section="prompt", kind="tool schemas", part="input", category="prompt", form="values",
-            base=_by_name(left.get("tools")), candidate=_by_name(right.get("tools")),
+            base=tools[0], candidate=tools[1],
         )  # fmt: skip
     settings = _settings_of(left), _settings_of(right)
-    if settings[0] != settings[1]:
+    if differ(*settings):
         yield Facet(
             pair=pair, section="model", kind="parameters", part="config", category="model", form="values",
             base=settings[0], candidate=settings[1],
@@ -187,7 +189,7 @@ def _retrieval_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Itera
             base=content_text(left.get("query")), candidate=content_text(right.get("query")),
         )  # fmt: skip
     settings = _rest(left, _QUERY), _rest(right, _QUERY)
-    if settings[0] != settings[1]:
+    if differ(*settings):
         yield Facet(
             pair=pair, section="retrieval", kind="settings", part="config", category="retrieval", form="values",
             base=settings[0], candidate=settings[1],
@@ -236,11 +238,11 @@ def _output_made(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[
             pair=pair, section="output", kind="final answer", part="output", category="output", form="text",
             base=texts[0], candidate=texts[1],
         )  # fmt: skip
-    cited = _object(base).get("citations"), _object(candidate).get("citations")
-    if cited[0] != cited[1]:
+    cited = _object(base).get("citations") or [], _object(candidate).get("citations") or []
+    if differ({"citations": cited[0]}, {"citations": cited[1]}):
         yield Facet(
             pair=pair, section="output", kind="citations", part="output", category="output", form="values",
-            base=cited[0] or [], candidate=cited[1] or [],
+            base={"citations": cited[0]}, candidate={"citations": cited[1]},
         )  # fmt: skip
 
 

@@ -11,15 +11,6 @@ class DiffFailed(ProblemError):
     retryable = True
 
 
-class TooManyAttempts(ProblemError):
-    """Share links were opened too often from one address."""
-
-    code = "rate_limited"
-    status = 429
-    retryable = True
-    wait = 60
-
-
 class SharingOff(ProblemError):
     """Nothing is shared from this server."""
 

@@ -12,10 +12,13 @@ from traces.canonical import digest
 from traces.json_types import JSONValue
 
 # Questions about the final answer, which is what a report's verdict is about.
-_ANSWER: Final = ("answer", "answer_exact", "answer_facts")
+_ANSWER: Final = ("answer", "answer_exact", "answer_facts", "answer_alike")
 _STRENGTH: Final[dict[Confidence, int]] = {"high": 3, "noise": 2, "medium": 1, "low": 0}
 
 _SETTLED: Final = frozenset({"candidate", "base", "other"})
+
+# How a conclusion begins where the recorded models did not answer; what was observed is no better known by that.
+OTHER_MODELS: Final = "The live calls were answered by other models than the recorded ones: "
 
 # By whether the change is enough, and whether it is needed.
 _SHOWN: Final[dict[tuple[bool, bool], str]] = {
@@ -111,6 +114,8 @@ def _sentence(found: Evidence, observed: Attribution, causes: Sequence[Cause]) -
     said = capital(observed.sentence.removeprefix(SUSPECTED).removesuffix(UNLINKED).partition(OTHERS)[0])
     if len(causes) != 1 or seen is None or seen.title != causes[0].title or not said.startswith(capital(seen.title)):
         return found.conclusion  # the observed sentence is about something else, or about more
+    if found.conclusion.startswith(OTHER_MODELS):
+        return found.conclusion
     atom = next(atom for atom in found.atoms if atom.title == seen.title)
     shown = _SHOWN[bool(atom.sufficient), bool(atom.necessary)]
     how = "Replays of these two recordings" if found.noise.p is None and not found.live_calls else "Replays"

@@ -14,11 +14,21 @@ from diffing.brief import brief
 from diffing.evidence_schemas import Evidence as EvidenceView
 from diffing.models import Audience, DiffReport, DiffStatus, Evidence, Lane, ShareLink
 from diffing.proved import decides, strength, with_evidence
-from diffing.schemas import DiffPending, DiffSummary, RunRef, ShareList, ShareView, UnchangedLane
+from diffing.schemas import (
+    DiffPending,
+    DiffSummary,
+    RunRef,
+    RunVerdict,
+    RunVerdicts,
+    ShareList,
+    ShareView,
+    UnchangedLane,
+)
 from diffing.schemas import DiffReport as Report
 from diffing.sides import Link, RunFacts, Side, SideStep
 from traces import ignore_lists
 from traces.models import Edge, IgnoreList, Run, Step
+from traces.originals import original_of
 from traces.problems import NotFound
 
 _ANCESTORS: Final = 50  # forks of forks followed back to find the step that both runs replay
@@ -64,13 +74,23 @@ def find(ref: UUID) -> DiffReport:
 
 
 def body(diff_id: UUID) -> bytes:
-    """The report as JSON with its evidence and its third lane; without any it is what was stored."""
-    stored = _stored(diff_id)
+    """The report as JSON with its evidence, its third lane and the outcomes of its sides."""
+    stored, judged = _stored(diff_id), _verdicts(diff_id)
     found, beside = evidence(diff_id), unchanged(diff_id)
     if not found and beside is None:
-        return stored
-    report = with_evidence(Report.model_validate_json(stored), found).model_copy(update={"unchanged": beside})
+        # The stored report is not parsed only to add one field: it may have megabytes.
+        return stored[:-1] + b',"outcomes":' + judged.model_dump_json().encode() + b"}"
+    report = with_evidence(Report.model_validate_json(stored), found)
+    report = report.model_copy(update={"unchanged": beside, "outcomes": judged})
     return report.model_copy(update={"brief": brief(report)}).model_dump_json().encode()
+
+
+def _verdicts(diff_id: UUID) -> RunVerdicts:
+    names = [f"{side}__verdict__{name}" for side in ("base", "candidate") for name in ("outcome", "reason")]
+    base, why_base, candidate, why_candidate = DiffReport.objects.values_list(*names).get(id=diff_id)
+    return RunVerdicts(
+        base=RunVerdict(outcome=base, reason=why_base), candidate=RunVerdict(outcome=candidate, reason=why_candidate)
+    )
 
 
 def unchanged(diff_id: UUID) -> UnchangedLane | None:
@@ -185,6 +205,7 @@ def _facts(run: Run) -> RunFacts:
     return RunFacts(
         id=run.id, name=run.name, app=run.app, status=run.status, source=run.source, started_at=run.started_at,
         fork_sequence_no=run.fork_sequence_no, source_run=run.source_run_id, ancestors=_ancestors(run),
+        original=original.id if (original := original_of(run)) else None,
         tokens_in=run.tokens_in,
         tokens_out=run.tokens_out, cost_usd=float(run.cost_usd) if run.cost_usd is not None else None,
         duration_ms=run.duration_ms, error_count=run.error_count,

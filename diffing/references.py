@@ -27,7 +27,7 @@ def step_ref(step: SideStep | None) -> StepRef | None:
 def run_ref(run: RunFacts) -> RunRef:
     return RunRef(
         id=run.id, name=run.name, app=run.app, status=run.status, source=run.source,
-        fork_sequence_no=run.fork_sequence_no, source_run=run.source_run,
+        fork_sequence_no=run.fork_sequence_no, source_run=run.source_run, original=run.original,
     )  # fmt: skip
 
 

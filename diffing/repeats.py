@@ -9,7 +9,7 @@ from diffing.structure import Change, value_changes
 from traces.json_types import JSONObject, JSONValue
 
 # How evaluation harnesses name what is worked on, which of several tries it was, and with what.
-_TASKS: Final = ("task_id", "sample_id", "example_id", "dataset_item_id", "item_id", "instance_id", "problem_id")
+TASK_FIELDS: Final = ("task_id", "sample_id", "example_id", "dataset_item_id", "item_id", "instance_id", "problem_id")
 _COUNTERS: Final = ("trial", "trial_id", "repeat", "repetition", "epoch", "iteration", "attempt", "seed")
 _SETTINGS: Final = ("config", "configuration", "settings", "model", "version", "release", "commit", "git_commit",
                     "git_sha", "revision", "service.version")  # fmt: skip
@@ -30,7 +30,7 @@ def repeats(base: RunFacts, candidate: RunFacts) -> Repeats | None:
     """Whether the runs say that one repeats the other; silence is no declaration."""
     if base.app != candidate.app or base.source_run is not None or candidate.source_run is not None:
         return None
-    task = next((name for name in _TASKS if name in base.metadata), "")
+    task = next((name for name in TASK_FIELDS if name in base.metadata), "")
     if not task or any(_said(base, name) != _said(candidate, name) for name in (task, *_SETTINGS, *_BATCHES)):
         return None
     one, other = _counts(base), _counts(candidate)
@@ -38,6 +38,11 @@ def repeats(base: RunFacts, candidate: RunFacts) -> Repeats | None:
     if counter is None:
         return None
     return Repeats(task=str(base.metadata[task]), counter=counter, base=one[counter], candidate=other[counter])
+
+
+def declared_settings(run: RunFacts) -> JSONObject:
+    """What a run declares of its configuration."""
+    return {name: _said(run, name) for name in _SETTINGS if name in run.metadata}
 
 
 def declared_changes(base: RunFacts, candidate: RunFacts) -> list[Change]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import permutations
 from typing import Final
 from uuid import UUID
 
@@ -123,10 +124,11 @@ def _refs(pairs: Collection[Pair], probe: Pair | None, answers: Collection[score
 
 
 def _differing_refs(pair: Pair) -> Iterator[str]:
-    for step in pair.both or ():
-        if "input" in pair.changes:
+    """Payloads that are not the same on both sides, those of calls with the same signature included."""
+    for step, other in permutations(pair.both or ()):
+        if step.input_ref != other.input_ref:
             yield step.input_ref
-        if "output" in pair.changes:
+        if step.output_ref != other.output_ref:
             yield step.output_ref
 
 
@@ -203,7 +205,7 @@ def _gaps(comparison: Comparison, probe: Pair | None, payloads: Payloads) -> Ite
 
 
 def _unrecorded(comparison: Comparison) -> dict[tuple[str, str], int]:
-    """How many pairs of a type lack a payload on a side; an output step has no input, a failed one no answer."""
+    """How many steps of a type lack what a cause may hide in; an output step has no input, a failed one no answer."""
     counts: Counter[tuple[str, str]] = Counter()
     for pair in comparison.acting:
         for step in pair.both or ():
@@ -211,6 +213,8 @@ def _unrecorded(comparison: Comparison) -> dict[tuple[str, str], int]:
                 counts[step.type, "what was asked"] += 1
             if not step.output_ref and step.status == StepStatus.OK:
                 counts[step.type, "the answer"] += 1
+            if not step.model and step.type == StepType.MODEL:
+                counts[step.type, "the name of the model"] += 1
     return counts
 
 

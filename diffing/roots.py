@@ -1,24 +1,33 @@
 """The changes that no earlier change explains, and the differences that only seem to be explained by one. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal
 
 from diffing.comparison import Comparison, Pair
-from diffing.facets import SYSTEM_ROLES, Facet
-from diffing.flow import Flow
+from diffing.facets import SYSTEM_ROLES, WINDOW, Facet
+from diffing.flow import Flow, Travel
 from diffing.messages import MessagePair
+from diffing.origins import ChangedOutputs, Origin, Words
 from diffing.structure import value_changes
 from diffing.terms import Category
+from diffing.text import normalise, word_diff
 from traces.canonical import digest
+from traces.json_types import JSONValue
 from traces.summaries import one_line
-from traces.vocabulary import StepType
+from traces.vocabulary import EdgeKind, StepType
 
 _STANDING: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
 _PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})  # what only passes on what it is given
 _OPENING: Final = "/messages/0"  # where a request has its system prompt
 _SIDES: Final = ("base", "candidate")
 _TEMPLATES: Final = frozenset({"template", "template version and variables"})
+_WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_REWRITTEN: Final = 0.5  # share of characters; of two prompts that keep less, code may have chosen either
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +35,7 @@ class Atom:
     """One change that no earlier change explains. `places` are the pairs it acts on, the first one first.
 
     `facet` is None for a step that only one side has; `sampled` marks a model that answered the same request
-    differently without anybody's doing.
+    differently without anybody's doing. `origin` says whether it may itself follow from an earlier changed output.
     """
 
     category: Category
@@ -35,6 +44,7 @@ class Atom:
     facet: Facet | None = None
     sampled: bool = False
     overridden: bool = False
+    origin: Origin = Origin.EXOGENOUS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,8 +65,14 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
     """In order; one change that shows in many steps is one."""
     changed = {pair.place for pair in comparison.acting if pair.answers_differently}
     tainted = flow.after({pair.place for pair in comparison.acting if pair.differs})
+    outputs = ChangedOutputs(comparison)
     found: dict[str, Atom] = {}
     reactions: list[Reaction] = []
+    words = Words()
+    for pair in comparison.acting:
+        for facet in facets.get(pair.place, ()):
+            if facet.part == "output":
+                words.add(pair, _text(facet.base), _text(facet.candidate))
     for pair in comparison.acting:
         if not pair.differs:
             continue
@@ -64,8 +80,13 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
             own: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, sampled=True),)
         else:
             context = _Context(
-                tainted=pair.place in tainted, fed=_fed(pair, flow, changed), given=comparison.given,
-                handed=_handed(pair, flow, changed),
+                tainted=pair.place in tainted, given=comparison.given,
+                fed=_heads(travel for travel in flow.into.get(pair.place, ()) if travel.producer in changed),
+                linked=_heads(flow.into.get(pair.place, ())),
+                handed=_handed(pair, flow, changed), covered=_covered(pair, flow), world=outputs.calls_precede(pair),
+                follows=not comparison.derived and outputs.precede(pair), replayed=comparison.derived,
+                after_model=outputs.models_precede(pair), renamed=_is_renamed(pair),
+                taken_up=partial(words.taken_up, pair),
             )  # fmt: skip
             own = _own(pair, facets.get(pair.place, ()), context)
             reactions += _reactions(pair, facets.get(pair.place, ()), context)
@@ -79,7 +100,12 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
 def _also(known: Atom, atom: Atom) -> Atom:
     """One change at one more place; it is shown where it stands first."""
     shown = min(known, atom, key=lambda each: each.pair.when)
-    return replace(known, places=(*known.places, *atom.places), pair=shown.pair, facet=shown.facet)
+    # What stood somewhere before any output differed does not follow from one.
+    origin = min(known.origin, atom.origin, key=list(Origin).index)
+    facet = shown.facet
+    if facet is not None and facet.kind == WINDOW and known.facet is not None and atom.facet is not None:
+        facet = replace(facet, messages=tuple(dict.fromkeys((*known.facet.messages, *atom.facet.messages))))
+    return replace(known, places=(*known.places, *atom.places), pair=shown.pair, facet=facet, origin=origin)
 
 
 def is_standing(atom: Atom) -> bool:
@@ -88,13 +114,23 @@ def is_standing(atom: Atom) -> bool:
 
 
 def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
-    """A prompt, tools or a model that changed stand behind every model call, also behind those of one run alone."""
-    alone = {p.place for p in comparison.acting if p.both is None and p.step.type == StepType.MODEL}
-    standing = [atom for atom in atoms if is_standing(atom)]
-    if not alone or not standing:
-        return atoms
-    kept = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in alone]
-    return [replace(atom, places=tuple(sorted({*atom.places, *alone}))) if atom in standing else atom for atom in kept]
+    """A prompt, tools or a model that changed stand behind every call of their agent, also of one run alone."""
+    alone = [pair for pair in comparison.acting if pair.both is None and pair.step.type == StepType.MODEL]
+    own: dict[str, set[int]] = {}
+    for pair in alone:
+        own.setdefault(pair.step.role, set()).add(pair.place)
+    behind = {place for atom in atoms if is_standing(atom) for place in _of_agents(atom.pair, own)}
+    kept = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in behind]
+    return [
+        replace(atom, places=tuple(sorted({*atom.places, *_of_agents(atom.pair, own)}))) if is_standing(atom) else atom
+        for atom in kept
+    ]
+
+
+def _of_agents(pair: Pair, places: Mapping[str, set[int]]) -> set[int]:
+    """The places of the agents that a pair is of; a step may have another name on the other side."""
+    roles = {step.role for step in (pair.base, pair.candidate) if step is not None}
+    return set[int]().union(*(places.get(role, ()) for role in roles))
 
 
 def _identity(atom: Atom) -> str:
@@ -103,6 +139,8 @@ def _identity(atom: Atom) -> str:
         return "sampled"  # what comes of another answer may be another answer again
     if facet is None or facet.part == "output":
         return f"{atom.pair.place} {facet.kind if facet else ''}"
+    if facet.kind == WINDOW:
+        return f"{WINDOW} {facet.messages[0].op} {atom.pair.step.role}"
     if facet.messages:
         return digest([list(facet.messages[0].key)])
     return digest([facet.kind, facet.base, facet.candidate])
@@ -112,36 +150,65 @@ def _identity(atom: Atom) -> str:
 class _Context:
     """What an earlier change can have brought about at a pair.
 
-    `tainted`: something of it; `fed`: the messages that came from a changed step directly; `given`: what the runs were
-    given to begin with; `handed`: what a changed step handed the step, by the paths' beginnings.
+    `tainted`: something of it; `fed`: the messages that came from a changed step directly, `linked`: from any;
+    `given`: what the runs were given to begin with; `handed`: what a changed step handed the step, by the paths'
+    beginnings. `covered`: on each side the last message of the conversation that the step continues; `follows`: an
+    earlier output differs, `after_model`: one of a model; `world`: an earlier call of a tool or retriever differs;
+    `replayed`: one run is a replay of the other, in which no code ran that could have derived anything; `renamed`: the
+    two steps have different names, as if code had chosen between them. `taken_up`: whether two texts differ by
+    words in which earlier outputs do.
     """
 
     tainted: bool
     fed: frozenset[str]
+    linked: frozenset[str]
     given: frozenset[str]
     handed: frozenset[str]
+    covered: tuple[int, int]
+    follows: bool
+    after_model: bool
+    world: bool
+    replayed: bool
+    renamed: bool
+    taken_up: Callable[[str, str], bool]
 
 
-def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterable[Atom]:
+def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Atom]:
     """What changed at this pair itself, rather than because of something before it."""
     if pair.both is None:
         if not context.tainted:
-            yield Atom(category="structure", places=(pair.place,), pair=pair)
+            yield Atom(category="structure", places=(pair.place,), pair=pair, origin=_derived(context))
         return
     given = [facet for facet in facets if facet.part != "output"]
     # Template and variables of one prompt are one change: what they render to is what is used.
     for facet in given[:1] if pair.step.type == StepType.PROMPT else given:
-        own = _own_part(facet, context)
-        if own:
-            yield Atom(category=_category(own), places=(pair.place,), pair=pair, facet=own)
+        for own, origin in _own_parts(facet, context):
+            yield Atom(category=_category(own), places=(pair.place,), pair=pair, facet=own, origin=origin)
     made = [facet for facet in facets if facet.part == "output"]
     renders = pair.step.type == StepType.PROMPT and bool(given)
     passed_on = renders or (pair.step.type in _PASSING and bool(context.handed))
-    if made and ((pair.overridden and not passed_on) or (not given and not context.tainted)):
-        yield _answered(pair, made[0])
+    if made and not given and _asked_alike(pair):
+        yield _answered(pair, made[0], Origin.OPEN if context.world and pair.step.type in _WORLD else Origin.EXOGENOUS)
+    elif made and ((pair.overridden and not passed_on) or (not given and not context.tainted)):
+        yield _answered(pair, made[0], Origin.EXOGENOUS if pair.overridden else _derived(context))
 
 
-def _answered(pair: Pair, facet: Facet) -> Atom:
+def _is_renamed(pair: Pair) -> bool:
+    roles = {step.role for step in pair.both or ()}
+    return len(roles) > 1 and "" not in roles
+
+
+def _asked_alike(pair: Pair) -> bool:
+    """Whether the same recorded call was answered otherwise: no earlier output explains that."""
+    recorded = all(step.input_ref for step in pair.both or ())
+    return recorded and pair.step.type in {StepType.MODEL, *_WORLD} and "input" not in pair.changes
+
+
+def _derived(context: _Context) -> Origin:
+    return Origin.DERIVED if context.follows else Origin.EXOGENOUS
+
+
+def _answered(pair: Pair, facet: Facet, origin: Origin) -> Atom:
     """Another answer to the same call: an operator's, the world's, or a model's that was sampled anew."""
     sampled = pair.step.type == StepType.MODEL and not pair.overridden
     return Atom(
@@ -151,43 +218,104 @@ def _answered(pair: Pair, facet: Facet) -> Atom:
         facet=facet,
         sampled=sampled,
         overridden=pair.overridden,
+        origin=Origin.EXOGENOUS if sampled else origin,
     )
 
 
-def _own_part(facet: Facet, context: _Context) -> Facet | None:
-    """The facet, or the part of it, that no earlier step brought about."""
+def _own_parts(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
+    """The facet, or the parts of it, that no recorded data flow brought about."""
     if facet.kind == "system prompt" and _OPENING in context.handed:
-        return None  # rendered by a step that changed
+        return  # rendered by a step that changed
     if facet.part == "config" or facet.kind in _STANDING:
-        return facet
-    if facet.form == "messages":
-        own = tuple(item for item in facet.messages if _is_own(item, context))
-        return replace(facet, messages=own) if own else None
-    return None if context.tainted else facet
+        yield facet, _standing_origin(facet, context)
+    elif facet.form == "messages":
+        forgotten = tuple(item for item in facet.messages if _is_forgotten(item, context))
+        if forgotten:
+            window = replace(facet, kind=WINDOW, messages=forgotten)
+            yield window, Origin.OPEN if context.follows else Origin.EXOGENOUS
+        rest = [item for item in facet.messages if item not in forgotten]
+        for origin in Origin:
+            own = tuple(item for item in rest if _message_origin(item, context) is origin)
+            if own:
+                yield replace(facet, messages=own), origin
+    elif not context.tainted:
+        yield facet, _derived(context)
+    elif facet.kind == "template" and not _is_handed(facet, context):
+        yield facet, Origin.OPEN if context.follows else Origin.EXOGENOUS
 
 
-def _is_own(item: MessagePair, context: _Context) -> bool:
-    """After a changed answer the history differs, and what a user says may be a reaction to it.
+def _standing_origin(facet: Facet, context: _Context) -> Origin:
+    """Prompts, tools and models of a later agent are set with it, or chosen by code that read an earlier answer."""
+    if not context.follows or (facet.part == "config" and facet.kind != "model"):
+        return Origin.EXOGENOUS
+    chosen = context.renamed or (facet.kind == "system prompt" and _is_another(facet))
+    taken_up = context.taken_up(_text(facet.base), _text(facet.candidate))
+    return Origin.DERIVED if chosen or taken_up else Origin.OPEN
 
-    But what the run was given before any answer is nobody's reaction.
-    """
-    if item.role in SYSTEM_ROLES:
-        return True
-    if _is_fed(item, context):
+
+def _text(value: JSONValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _is_another(facet: Facet) -> bool:
+    """Whether two prompts have no sentence and few words in common: neither is an edit of the other."""
+    base, candidate = normalise(str(facet.base or "")), normalise(str(facet.candidate or ""))
+    if not {*_SENTENCE.split(base)}.isdisjoint(_SENTENCE.split(candidate)):
         return False
+    spans = word_diff(base, candidate)
+    total = sum(len(span.text) for span in spans)
+    return total > 0 and sum(len(span.text) for span in spans if span.op == "equal") < _REWRITTEN * total
+
+
+def _message_origin(item: MessagePair, context: _Context) -> Origin | None:
+    """Where a differing message comes from; None where recorded data flow or the history says so.
+
+    What the run was given before any answer follows from nothing. A reply in a conversation may be a person's.
+    """
+    if _is_in(item, context.fed) or (context.tainted and _is_in(item, context.linked)) or _is_covered(item, context):
+        return None
     first = item.opening and not context.given.isdisjoint(map(one_line, (item.base, item.candidate)))
-    return first or not context.tainted
+    if not context.follows or first:
+        reacts = context.replayed and context.tainted and not first and item.role not in SYSTEM_ROLES
+        return None if reacts else Origin.EXOGENOUS
+    reply = item.role in SYSTEM_ROLES or (item.role == "user" and not (item.opening and context.after_model))
+    return Origin.OPEN if reply and not context.taken_up(item.base, item.candidate) else Origin.DERIVED
+
+
+def _is_forgotten(item: MessagePair, context: _Context) -> bool:
+    """Whether one side goes on a conversation with the message, and the other one goes on none, for want of it."""
+    if context.replayed or (item.base_index is None) == (item.candidate_index is None):
+        return False
+    side = int(item.base_index is None)
+    index = item.candidate_index if side else item.base_index
+    return index is not None and index <= context.covered[side] and context.covered[1 - side] < 0
+
+
+def _is_covered(item: MessagePair, context: _Context) -> bool:
+    """Whether it stands in the conversation that the step continues: its difference was met there."""
+    sides = zip((item.base_index, item.candidate_index), context.covered, strict=True)
+    return all(index is None or index <= last for index, last in sides)
+
+
+def _covered(pair: Pair, flow: Flow) -> tuple[int, int]:
+    """The last message on each side that comes from the conversation which the step continues."""
+    found = {"base": -1, "candidate": -1}
+    for travel in flow.into.get(pair.place, ()):
+        index = travel.path.removeprefix("/messages/")
+        if travel.kind is EdgeKind.HISTORY and index.isdecimal():
+            found[travel.side] = max(found[travel.side], int(index))
+    return found["base"], found["candidate"]
 
 
 def _reactions(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Reaction]:
     """What `_own_part` puts down to something earlier although only the order of the steps says so."""
-    if not context.tainted or pair.both is None:
+    if not (context.tainted or context.follows) or pair.both is None:
         return
     for facet in facets:
         if facet.kind in _TEMPLATES and not _is_handed(facet, context):
             yield Reaction(kind="variables" if _is_filled_in(facet) else "template", pair=pair)
-        said = (item for item in facet.messages if item.role == "user" and not _is_fed(item, context))
-        if any(not _is_own(item, context) for item in said):
+        said = (item for item in facet.messages if item.role == "user" and not _is_in(item, context.fed))
+        if any(_message_origin(item, context) is not Origin.EXOGENOUS for item in said):
             yield Reaction(kind="user", pair=pair)
 
 
@@ -203,15 +331,14 @@ def _is_handed(facet: Facet, context: _Context) -> bool:
     return bool(paths) and context.handed.issuperset(paths)
 
 
-def _is_fed(item: MessagePair, context: _Context) -> bool:
+def _is_in(item: MessagePair, paths: frozenset[str]) -> bool:
     places = {f"/messages/{index}" for index in (item.base_index, item.candidate_index) if index is not None}
-    return not context.fed.isdisjoint(places)
+    return not paths.isdisjoint(places)
 
 
-def _fed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:
-    """Which messages of the request came from a changed step directly."""
-    paths = [travel.path for travel in flow.into.get(pair.place, ()) if travel.producer in changed]
-    return frozenset(map(_head, paths))
+def _heads(travels: Iterable[Travel]) -> frozenset[str]:
+    """Which messages of a request the data flow leads to."""
+    return frozenset(_head(travel.path) for travel in travels)
 
 
 def _handed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:

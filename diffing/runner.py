@@ -50,7 +50,7 @@ def _made(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
         measure=measure(lexical=options.similarity == "lexical", memory=StoredCosines()),
         load=store.available,
     )
-    return made, packed(made.model_dump_json().encode())
+    return made, packed(made.model_dump_json(exclude={"outcomes"}).encode())
 
 
 def packed(body: bytes) -> bytes:

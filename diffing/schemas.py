@@ -10,7 +10,7 @@ from diffing.evidence_schemas import Evidence
 from diffing.terms import Category, Confidence, StepRef
 from traces.json_types import JSONValue
 from traces.schemas import Schema
-from traces.vocabulary import EdgeKind
+from traces.vocabulary import EdgeKind, Outcome
 
 Relation = Literal["same", "changed", "moved", "added", "removed"]
 FoundBy = Literal["lineage", "signature", "sequence", "similarity", "none"]
@@ -201,6 +201,7 @@ class RunRef(Schema):
     source: str
     fork_sequence_no: int | None
     source_run: UUID | None
+    original: UUID | None = None  # the run that an imported replay says it replayed
 
 
 class DiffOptions(Schema):
@@ -242,8 +243,20 @@ class UnchangedLane(Schema):
     steps: list[LaneStep]
 
 
+class RunVerdict(Schema):
+    outcome: Outcome
+    reason: str
+
+
+class RunVerdicts(Schema):
+    """Whether each side did its task, as it is judged now."""
+
+    base: RunVerdict
+    candidate: RunVerdict
+
+
 class DiffReport(Schema):
-    """Immutable, addressed by (base, candidate, options), but for the evidence: that may come later.
+    """Immutable, addressed by (base, candidate, options), but for the evidence and the outcomes: they may come later.
 
     `attribution` is what the strongest evidence says. Where that comes from an experiment, `observed` is what the
     recordings alone had said.
@@ -265,6 +278,7 @@ class DiffReport(Schema):
     evidence: list[Evidence] = []  # of experiments, the newest for each question
     unchanged: UnchangedLane | None = None  # once the base was replayed without the changes
     brief: Brief | None = None  # null only while the report is being written
+    outcomes: RunVerdicts | None = None  # null only while the report is being written
 
 
 class DiffPending(Schema):

@@ -84,6 +84,7 @@ class RunFacts:
     started_at: datetime | None = None
     fork_sequence_no: int | None = None
     source_run: UUID | None = None
+    original: UUID | None = None  # the run that an imported replay says it replayed
     ancestors: tuple[UUID, ...] = ()  # what it derives from over any number of forks, the nearest first
     tokens_in: int = 0
     tokens_out: int = 0

@@ -13,6 +13,9 @@ from traces.json_types import JSONValue
 LIMIT: Final = 200  # differences listed of one pair of values
 _ALIGNED_ITEMS: Final = 2_000  # longer lists are compared index by index
 
+# Lists under these keys are sets: sources, labels, stop sequences, and what JSON schemas require and allow.
+_SETS: Final = frozenset({"citations", "tags", "stop", "stop_sequences", "required", "enum"})
+
 Op = Literal["added", "removed", "changed"]
 
 
@@ -30,6 +33,11 @@ def value_changes(base: JSONValue, candidate: JSONValue, limit: int = LIMIT) -> 
     return list(islice(_differences("", base, candidate), limit))
 
 
+def differ(base: JSONValue, candidate: JSONValue) -> bool:
+    """Whether there is any difference."""
+    return bool(value_changes(base, candidate, 1))
+
+
 def opened(value: JSONValue) -> JSONValue:
     """A text that holds a JSON object or list as that value: tools often answer with encoded JSON."""
     if isinstance(value, str) and value[:1] in {"{", "["}:
@@ -45,7 +53,8 @@ def _differences(path: str, base: JSONValue, candidate: JSONValue) -> Iterator[C
     if isinstance(base, dict) and isinstance(candidate, dict):
         yield from _object_differences(path, base, candidate)
     elif isinstance(base, list) and isinstance(candidate, list):
-        yield from _list_differences(path, base, candidate)
+        is_set = path.rpartition("/")[2] in _SETS
+        yield from (_set_differences if is_set else _list_differences)(path, base, candidate)
     elif not _same(base, candidate):
         yield Change(path, "changed", base, candidate)
 
@@ -59,6 +68,16 @@ def _object_differences(path: str, base: dict[str, JSONValue], candidate: dict[s
             yield Change(where, "added", None, candidate[key])
         else:
             yield from _differences(where, base[key], candidate[key])
+
+
+def _set_differences(path: str, base: list[JSONValue], candidate: list[JSONValue]) -> Iterator[Change]:
+    """Items that only one side has; neither order nor repetition means anything."""
+    left = {digest(item): index for index, item in reversed(list(enumerate(base)))}
+    right = {digest(item): index for index, item in reversed(list(enumerate(candidate)))}
+    for index in sorted(left[item] for item in left.keys() - right.keys()):
+        yield Change(f"{path}/{index}", "removed", base[index], None)
+    for index in sorted(right[item] for item in right.keys() - left.keys()):
+        yield Change(f"{path}/{index}", "added", None, candidate[index])
 
 
 def _list_differences(path: str, base: list[JSONValue], candidate: list[JSONValue]) -> Iterator[Change]:

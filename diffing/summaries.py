@@ -8,6 +8,7 @@ from diffing.comparison import Comparison
 from diffing.facets import Facet
 from diffing.ranking import compare as compare_ranks
 from diffing.ranking import ranked, rewritten
+from diffing.repeats import declared_settings
 from diffing.schemas import SectionItem, SectionName, ValueChange
 from diffing.scores import IMPORTED
 from diffing.sides import RunFacts, Side
@@ -44,6 +45,7 @@ def totals(comparison: Comparison) -> list[SectionItem]:
         "labels": (dict(base.labels), dict(candidate.labels)),
     }
     if not comparison.derived:  # a replay has metadata of its own, which is no difference of what happened
+        groups["configuration"] = (declared_settings(base), declared_settings(candidate))
         groups["metadata"] = (_metadata(base), _metadata(candidate))
     return [item for kind, (left, right) in groups.items() for item in _group(kind, left, right)]
 
@@ -80,7 +82,8 @@ def _totals(side: Side) -> JSONObject:
 
 
 def _metadata(run: RunFacts) -> JSONObject:
-    kept: JSONObject = {key: value for key, value in run.metadata.items() if key != IMPORTED}
+    elsewhere = {IMPORTED, *declared_settings(run)}
+    kept: JSONObject = {key: value for key, value in run.metadata.items() if key not in elsewhere}
     return {**kept, "tags": list[JSONValue](sorted(run.tags))}
 
 

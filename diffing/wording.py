@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from diffing.comparison import Pair
-from diffing.facets import Facet
+from diffing.facets import WINDOW, Facet
 from diffing.messages import call_text
 from diffing.ranking import Rewritten, ranked, rewritten
 from diffing.ranking import compare as compare_ranks
@@ -52,6 +52,8 @@ def cause(facet: Facet) -> str:
     """The change as what somebody did: “Adding “…” to the system prompt”."""
     if facet.kind in _TEXTS:
         return edit(as_text(facet.base), as_text(facet.candidate), _TEXTS[facet.kind])
+    if facet.kind == WINDOW:
+        return _window(facet)
     if facet.kind == "message list":
         return _message_edit(facet)
     if facet.kind == "tool schemas":
@@ -193,6 +195,14 @@ def _message_edit(facet: Facet) -> str:
     if item.op == "removed":
         return f"Leaving out {where} (“{shortened(item.base, QUOTE)}”)"
     return edit(item.base, item.candidate, where)
+
+
+def _window(facet: Facet) -> str:
+    """Messages that one side's context window dropped."""
+    first, count = facet.messages[0], len(facet.messages)
+    verb = "Dropping" if first.op == "removed" else "No longer dropping"
+    what = "an earlier message" if count == 1 else f"{count} earlier messages"
+    return f"{verb} {what} from the context (“{shortened(first.base or first.candidate, QUOTE)}”)"
 
 
 def _message_note(op: str, role: str, base: str, candidate: str) -> str:

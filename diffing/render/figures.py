@@ -23,7 +23,15 @@ def figures(report: DiffReport) -> list[Figure]:
     again = (
         f"{tools.used_original} of {tools.total_original} tool calls made again, {tools.new} new, {tools.unused} unused"
     )
+    judged = report.outcomes
+    outcomes = [] if judged is None else [
+        Figure(
+            name="Outcome", value=f"{judged.base.outcome} → {judged.candidate.outcome}",
+            note="; ".join(dict.fromkeys(side.reason for side in (judged.base, judged.candidate) if side.reason)),
+        )
+    ]  # fmt: skip
     return [
+        *outcomes,
         Figure(
             name="Likeness (ARS)", value=f"{scores.ars:.4f}",
             note=f"{scores.ars_reading}; 1 is the same. Agent Regression Score: 0.7 × answers + 0.3 × tools",

@@ -1,0 +1,165 @@
+"""Origins of differences: what came from outside, and what may follow from an earlier changed output. Pure.
+
+Recorded data flow shows most of what a step was given by earlier ones. It does not show what the agent's own code made
+of an answer: a word that chose the next prompt, a number that was looked up in a table. So a difference that no
+recorded flow explains is exogenous for certain only where no output before it differs:
+
+    step 2  model "router"      answered "billing", now "technical"     <- its prompt changed: exogenous
+    step 3  model "specialist"  was given another message               <- derived until shown otherwise
+    step 4  model "specialist"  was given another reply of the user     <- open: a person may have written it anyway
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from diffing.comparison import Comparison, Pair
+from diffing.flow import Flow
+from traces.vocabulary import StepType
+
+_NOWHERE: Final = -1
+_WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
+_WORD: Final = re.compile(r"[^\W\d_]{4,}|\d[\d.,:-]+")  # shorter ones stand in any two texts
+
+
+class Origin(StrEnum):
+    """How a difference relates to the changed outputs before it."""
+
+    EXOGENOUS = "exogenous"  # nothing before it differs
+    OPEN = "open"  # set from outside, or a response to what differs before it
+    DERIVED = "derived"  # made by the agent's code from what differs before it, until shown otherwise
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """Content of unexplained origin in a step: outputs before these sequence numbers may have gone into it."""
+
+    base: int = _NOWHERE
+    candidate: int = _NOWHERE
+
+
+class Words:
+    """The words in which outputs differ, by side, to tell what takes them up."""
+
+    def __init__(self) -> None:
+        self._outputs: list[tuple[Pair, set[str], set[str]]] = []
+
+    def add(self, pair: Pair, base: str, candidate: str) -> None:
+        """Add an output with both of its texts."""
+        self._outputs.append((pair, *_apart(base, candidate)))
+
+    def taken_up(self, pair: Pair, base: str, candidate: str) -> bool:
+        """Whether the words that only one of a step's texts has are mostly words that only outputs before it have."""
+        gone, come = _apart(base, candidate)
+        before = [each for each in self._outputs if _is_before(_first([each[0]]), pair)]
+        outputs = set[str]().union(*(each[1] for each in before)), set[str]().union(*(each[2] for each in before))
+        sides = [(own, other) for own, other in zip((gone, come), outputs, strict=True) if own]
+        return bool(sides) and all(2 * len(own & other) >= len(own) for own, other in sides)
+
+
+def _apart(base: str, candidate: str) -> tuple[set[str], set[str]]:
+    """The telling words of each text that the other one lacks."""
+    one, other = ({*_WORD.findall(text.casefold())} for text in (base, candidate))
+    return one - other, other - one
+
+
+class ChangedOutputs:
+    """The outputs that differ, in order of the steps that gave them."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.pairs: Sequence[Pair] = [
+            pair for pair in comparison.acting if pair.answers_differently and pair.step.type != StepType.OUTPUT
+        ]
+        self._first = _first(self.pairs)
+        self._first_of_both = _first([pair for pair in self.pairs if pair.both or pair.step.type == StepType.MODEL])
+        calls = [pair for pair in comparison.acting if pair.step.type in _WORLD and _calls_differently(pair)]
+        self._first_of_calls = _first(calls)
+        self._first_of_models = _first([pair for pair in self.pairs if pair.step.type == StepType.MODEL])
+
+    def precede(self, pair: Pair) -> bool:
+        """Whether any of them was given before this step, on either side.
+
+        Of two steps in a row that only one run has, the first is no reason for the second.
+        """
+        return _is_before(self._first if pair.both else self._first_of_both, pair)
+
+    def calls_precede(self, pair: Pair) -> bool:
+        """Whether a tool or a retriever was called otherwise before this step."""
+        return _is_before(self._first_of_calls, pair)
+
+    def models_precede(self, pair: Pair) -> bool:
+        """Whether a model's answer that differs was given before this step."""
+        return _is_before(self._first_of_models, pair)
+
+
+def _calls_differently(pair: Pair) -> bool:
+    return pair.both is None or "input" in pair.changes
+
+
+def _first(pairs: Sequence[Pair]) -> Entry:
+    """The first of the steps, by side."""
+    base = min((pair.base.sequence_no for pair in pairs if pair.base), default=_NOWHERE)
+    candidate = min((pair.candidate.sequence_no for pair in pairs if pair.candidate), default=_NOWHERE)
+    return Entry(base=base, candidate=candidate)
+
+
+def _is_before(first: Entry, pair: Pair) -> bool:
+    return _takes(entry_of(pair), first)
+
+
+def entry_of(pair: Pair) -> Entry:
+    """Everything before the step may have gone into it."""
+    numbers = [step.sequence_no if step is not None else _NOWHERE for step in (pair.base, pair.candidate)]
+    return Entry(base=numbers[0], candidate=numbers[1])
+
+
+class Reach:
+    """Where a change may have come: over recorded data flow, and through what the agent's code may have made of it."""
+
+    def __init__(self, comparison: Comparison, flow: Flow, entries: Mapping[int, Entry]) -> None:
+        self._pairs, self._flow, self._entries = comparison.pairs, flow, entries
+        self._changed = ChangedOutputs(comparison)
+
+    def after(self, places: Collection[int]) -> set[int]:
+        """Every place that a change at `places` may have come to."""
+        reached = set(self._flow.after(places))
+        while True:
+            first = self._earliest({*reached, *places})
+            new = {place for place, entry in self._entries.items() if _takes(entry, first)} - reached - {*places}
+            if not new:
+                return reached
+            reached |= new | self._flow.after(new)
+
+    def before(self, place: int) -> set[int]:
+        """The places from which a change may have come to `place`."""
+        found = set(self._flow.before(place))
+        while True:
+            last = self._latest({*found, place})
+            new = {pair.place for pair in self._changed.pairs if _goes(pair, last)} - found - {place}
+            if not new:
+                return found
+            for each in new:
+                found |= {each} | self._flow.before(each)
+
+    def _earliest(self, places: Collection[int]) -> Entry:
+        """The first changed outputs at these places, by side."""
+        return _first([self._pairs[place] for place in places if self._pairs[place].answers_differently])
+
+    def _latest(self, places: Collection[int]) -> Entry:
+        """The last outputs that may have gone into these places, by side."""
+        entries = [self._entries[place] for place in places if place in self._entries]
+        return Entry(
+            base=max((entry.base for entry in entries), default=_NOWHERE),
+            candidate=max((entry.candidate for entry in entries), default=_NOWHERE),
+        )
+
+
+def _takes(entry: Entry, first: Entry) -> bool:
+    return _NOWHERE < first.base < entry.base or _NOWHERE < first.candidate < entry.candidate
+
+
+def _goes(pair: Pair, last: Entry) -> bool:
+    base, candidate = (step.sequence_no if step is not None else None for step in (pair.base, pair.candidate))
+    return (base is not None and base < last.base) or (candidate is not None and candidate < last.candidate)
