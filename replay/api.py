@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from replay import preflight, queries, services
+from replay import preflight, previews, queries, services
 from replay.schemas import (
     AttemptList,
     MessageList,
@@ -44,7 +44,16 @@ class PreviewView(APIView):
     def post(self, request: Request) -> Response:
         """What a replay would do with every step, and what it would cost. Nothing runs; refusals are in the plan."""
         untouched = yes_or_no(request.query_params, "untouched", default=True)
-        return Response(services.preview(preflight.parse(request.data), untouched=untouched))
+        question = preflight.parse(request.data)
+        plan = previews.answer(
+            request,
+            previews.FORKS,
+            question=question,
+            run=question.run,
+            make=lambda: services.preview(question, untouched=untouched),
+            weigh=lambda plan: len(plan.steps),
+        )
+        return Response(plan)
 
 
 class SessionsView(APIView):

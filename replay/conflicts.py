@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from replay.edits import AppliedProfile, pointer
-from replay.graph import Graph, Node
+from replay.graph import CONTAINERS, Graph, Node
 from replay.overrides import Override
 from replay.policy import Policy
 from replay.schemas import PlannedStep, PlanRefusal
-from replay.world import Call
+from replay.world import Call, Event, Resolved
 from traces.vocabulary import Label, StepType
 
 Provider = Callable[[str, str, str | None], str | None]
@@ -42,12 +42,45 @@ def unreviewed(calls: Sequence[Call]) -> Iterator[PlanRefusal]:
     yield PlanRefusal(code="tool_review_required", detail=detail, where="/policy/allow", step=step)
 
 
-def strict(policy: Policy, steps: Sequence[PlannedStep]) -> Iterator[PlanRefusal]:
-    """A step that would be simulated, under a policy that wants none."""
-    simulated = next((step for step in steps if step.label is Label.SIMULATED), None) if policy.strict else None
-    if simulated is not None:
-        detail = f"the policy is strict, and step {simulated.sequence_no} would be simulated ({simulated.reason})"
-        yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=simulated.sequence_no)
+def strict(policy: Policy, steps: Sequence[PlannedStep], events: Sequence[Event]) -> Iterator[PlanRefusal]:
+    """A step or a new call that would be simulated, or get no answer, under a policy that wants neither."""
+    if not policy.strict:
+        return
+    simulated = [step for step in steps if step.label is Label.SIMULATED or step.action == "blocked"]
+    # A container is simulated because of a step inside it: that one is to blame, and it comes later.
+    simulated.sort(key=lambda step: step.type in CONTAINERS)
+    if simulated:
+        failing = simulated[0]
+        why = "get no answer" if failing.action == "blocked" else f"be simulated ({failing.reason})"
+        detail = f"the policy is strict, and step {failing.sequence_no} would {why}"
+        yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=failing.sequence_no)
+        return
+    resolved = (event for event in events if isinstance(event, Resolved) and event.call.node is None)
+    new = next((one for one in resolved if one.answer.label in {Label.SIMULATED, None}), None)
+    if new is not None:
+        detail = (
+            f"the policy is strict, and step {new.call.no}, a call of {new.call.called} that the recording does not "
+            "have, would be simulated"
+        )
+        yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=new.call.no)
+
+
+def reexecuted(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRefusal]:
+    """`order: reexecute` where nothing can be executed."""
+    idle = not_executed(policy, events)
+    live = any(isinstance(event, Resolved) and event.answer.action == "live" for event in events)
+    if idle and not live:
+        detail = (
+            f"`order: reexecute` asks for live calls, and nothing configured can make that of step {idle[0].no} "
+            f"({idle[0].type} {idle[0].model or idle[0].called})"
+        )
+        yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order", step=idle[0].no)
+
+
+def not_executed(policy: Policy, events: Sequence[Event]) -> list[Node]:
+    """The steps that were to be executed again and that a recording answers, because nothing can execute them."""
+    resolved = (event for event in events if isinstance(event, Resolved) and event.answer.action in {"reuse", "cache"})
+    return [one.call.node for one in resolved if one.call.node is not None and policy.asks_anew(one.call.type)]
 
 
 def of_budget(policy: Policy, fork: int, live: Sequence[PlannedStep]) -> Iterator[PlanRefusal]:

@@ -1,15 +1,19 @@
 """Rows of the derived run: what a resolution, a kept step or a closed container becomes."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from replay.lost import detail as lost_detail
 from replay.models import ReplaySession
-from replay.resolvers import PLACEHOLDER
+from replay.reach import explanation
+from replay.resolvers import PLACEHOLDER, placeholder
 from replay.saving import Saver
 from replay.world import LIVE_REASONS, Answer, Call, Closed, label_key
 from traces import store, summaries
 from traces.json_types import JSONObject, JSONValue
+from traces.losses import LostPayloads, in_words
 from traces.models import Step
 from traces.rows import COLUMNS, StepRow
 from traces.vocabulary import Label, Reason, StepStatus, StepType
@@ -28,9 +32,14 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: Saver) -> StepRow
     if answer.label is Label.EXACT and call.node is not None and answer.source is not None and not call.differs:
         recorded = Step.objects.get(run_id=source_run_id, sequence_no=answer.source.no)
         return kept_row(recorded, call.no, call.parent, detail=answer.detail)
-    output_ref = answer.output_ref or ("" if answer.output is None else save(answer.output))
     documents = answer.output.get("documents") if isinstance(answer.output, dict) else None
     live = answer.action == "live"
+    if answer.reason is Reason.ASSUMED_UNAFFECTED and call.node is not None:
+        recorded = Step.objects.get(run_id=source_run_id, sequence_no=call.node.no)
+        return assumed_row(recorded, call.no, call.parent, answer.detail)
+    # A live call that succeeded may answer null; of other steps that means that there is no output.
+    answered = answer.output is not None or (live and answer.status is StepStatus.OK)
+    output_ref = answer.output_ref or (save(answer.output) if answered else "")
     return StepRow(
         sequence_no=call.no, type=call.type, name=call.name, status=answer.status,
         label=answer.label or Label.SIMULATED,
@@ -58,13 +67,33 @@ def kept_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | No
     return StepRow(**columns, detail=detail or label_key())
 
 
+def lost_row(step: Step, no: int, parent: int | None, lost: LostPayloads, save: Saver) -> StepRow:
+    """A source step whose recording cannot be read: what is left of it, or a placeholder."""
+    kept = kept_row(step, no, parent, detail=lost_detail(lost))
+    row = replace(kept, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
+    if not any(payload.field == "output" for payload in lost):
+        return row
+    output = placeholder(row.type, in_words(lost))
+    summary = summaries.summarize(
+        type=row.type, name=row.name, tool_name=row.tool_name, input=None, output=output
+    )  # fmt: skip
+    return replace(row, output_ref=save(output), summary=summary, document_count=None)
+
+
+def assumed_row(step: Step, no: int, parent: int | None, assumption: JSONObject) -> StepRow:
+    """A source step that keeps its output on the assumption that no change reaches it."""
+    detail: JSONObject = {**label_key(), **assumption, "note": explanation(assumption)}
+    row = kept_row(step, no, parent, detail=detail)
+    return replace(row, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED)
+
+
 def answer_of_row(step: Step, output: JSONValue) -> Answer:
     """The answer that a committed step holds, for a walk that begins again."""
-    placeholder = step.reason == Reason.POLICY_FALLBACK or _is_placeholder(output)
+    is_placeholder = step.reason == Reason.POLICY_FALLBACK or _is_placeholder(output)
     return Answer(
         action="live" if step.reason in LIVE_REASONS else _ACTIONS[step.label], label=Label(step.label),
         reason=Reason(step.reason), output=output, output_ref=step.output_ref, status=StepStatus(step.status),
-        known=not placeholder, detail=step.detail, note=str(step.detail.get("note", "")),
+        known=not is_placeholder, detail=step.detail, note=str(step.detail.get("note", "")),
     )  # fmt: skip
 
 

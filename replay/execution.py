@@ -35,9 +35,11 @@ from replay.hooks import lifecycle
 from replay.hooks.types import NO_HOOKS, Hooks
 from replay.langfuse import exporting
 from replay.loading import Payloads
+from replay.lost import ARTIFACT_MISSING, are_refused
 from replay.models import ReplaySession
 from replay.policy import Policy
 from replay.problems import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
+from replay.reusing import ReusedSteps
 from replay.saving import Saver
 from replay.schemas import StepsResolved
 from replay.walk import Walk
@@ -54,7 +56,6 @@ from replay.world import (
     Resolved,
     Serving,
     Standing,
-    label_key,
 )
 from traces import ignore_lists, live
 from traces import services as traces
@@ -63,7 +64,6 @@ from traces.parts import MissingPart
 from traces.rows import StepRow
 from traces.vocabulary import Label, Reason, RunSource, StepStatus
 
-_BATCH: Final = 2500  # kept steps in one transaction: short enough that other writers need not wait
 _BUFFERED: Final = 200
 _UNANSWERED: Final = "which no recording answers: what does it return?"
 _PATIENCE_S: Final = 0.05  # how long resolved steps may wait for company before they are committed
@@ -83,6 +83,7 @@ class Execution:
         # The list of the plan, also when another one holds by now.
         self.ignoring = ignore_lists.of_version(session.source_run.app, session.plan.get("ignore_list", 0))
         self.calls = livecalls.LiveCalls(self)
+        self.reused = ReusedSteps(self)
         self.checkpoint = session.checkpoint_no
         self.counts = {Label.EXACT: session.exact_count, Label.CACHED: session.cached_count,
                        Label.SIMULATED: session.simulated_count}  # fmt: skip
@@ -122,7 +123,7 @@ class Execution:
                 log.say(session.id, "session")
             rows = Step.objects.filter(run_id=self.run_id, sequence_no__gte=session.fork_sequence_no)
             self.committed = {row.sequence_no: row for row in rows}
-        self._copy(1, session.fork_sequence_no - 1)
+        self.reused.copy(1, session.fork_sequence_no - 1)
 
     @property
     def run_id(self) -> UUID:
@@ -199,7 +200,7 @@ class Execution:
     def handle(self, event: Event, walk: Walk) -> None:
         match event:
             case Kept():
-                self._keep(event, walk)
+                self.reused.keep(event, walk)
             case Resolved():
                 self._resolved(event, walk)
             case Gone():
@@ -226,7 +227,7 @@ class Execution:
     def keep_everything(self) -> None:
         """A replay that changes nothing keeps every step."""
         self.end_kept = True
-        self._copy(self.session.fork_sequence_no, self.session.source_run.step_count)
+        self.reused.copy(self.session.fork_sequence_no, self.session.source_run.step_count)
 
     def flush(self) -> None:
         """Commit what has been resolved: a checkpoint."""
@@ -234,7 +235,7 @@ class Execution:
             return
         rows, self.buffer = [self._keyed(row) for row in self.buffer], []
         with transaction.atomic():
-            self._progress(rows[0].sequence_no, rows[-1].sequence_no)  # first: only the owner writes steps
+            self.progress(rows[0].sequence_no, rows[-1].sequence_no)  # first: only the owner writes steps
             traces.append_steps(self.run_id, rows)
 
     def check_cancelled(self) -> None:
@@ -270,56 +271,13 @@ class Execution:
         self.flush()
         self.counts[row.label] += 1
         with transaction.atomic():
-            self._progress(row.sequence_no, row.sequence_no)
+            self.progress(row.sequence_no, row.sequence_no)
             traces.append_steps(self.run_id, [self._keyed(row)])
         raise stopped
 
     def _keyed(self, row: StepRow) -> StepRow:
         """A row whose label also carries what the app's ignore list left out."""
         return replace(row, detail={**row.detail, **self.ignoring.key}) if self.ignoring.rules else row
-
-    def _keep(self, event: Kept, walk: Walk) -> None:
-        for no in range(event.first, event.last + 1) if self.session.planned else ():
-            holds = no in walk.graph.children
-            self.deviations.became(no, Label.EXACT, Reason.SOURCE_OUTPUT_REUSED, holds_others=holds)
-        self.flush()
-        self.end_kept = True
-        if not event.offset and not walk.numbers_moved:
-            self._copy(event.first, event.last)
-            return
-        for first in range(event.first, event.last + 1, _BATCH):
-            last = min(first + _BATCH - 1, event.last)
-            if last + event.offset <= self.checkpoint:
-                continue
-            source = Step.objects.filter(
-                run_id=self.session.source_run_id, sequence_no__gte=first, sequence_no__lte=last
-            ).order_by("sequence_no")
-            rows = [
-                derived.kept_row(step, step.sequence_no + event.offset, walk.parent_of(step.parent_no))
-                for step in source
-            ]
-            rows = [row for row in rows if row.sequence_no > self.checkpoint]
-            while rows:
-                room = self._room_for(len(rows))
-                self.buffer, rows = rows[:room], rows[room:]
-                self.counts[Label.EXACT] += room
-                self.check_cancelled()
-                self.flush()
-
-    def _copy(self, first: int, last: int) -> None:
-        """Copy source steps under their own numbers, those before the checkpoint aside."""
-        while (start := max(first, self.checkpoint + 1)) <= last:
-            self.check_cancelled()
-            room = self._room_for(min(_BATCH, last - start + 1))
-            end = start + room - 1
-            self.counts[Label.EXACT] += room
-            with transaction.atomic():
-                self._progress(start, end)
-                traces.copy_steps(
-                    source_run_id=self.session.source_run_id, run_id=self.run_id, first=start, last=end,
-                    label=Label.EXACT, reason=str(Reason.SOURCE_OUTPUT_REUSED),
-                    detail={**label_key(), **self.ignoring.key},
-                )  # fmt: skip
 
     def _resolved(self, event: Resolved, walk: Walk) -> None:
         call, answer = event.call, event.answer
@@ -331,12 +289,14 @@ class Execution:
             self.deviations.became(node.no, answer.label or "", answer.reason or "", holds_others=holds)
         if call.no <= self.checkpoint:
             return
+        if "unavailable" in answer.detail and are_refused(self.policy):
+            self._refuse(call, answer, ARTIFACT_MISSING, answer.note)
         if answer.label is None:
             self._refuse(call, answer, "fallback_refused", answer.note)
         if self.policy.strict and answer.label is Label.SIMULATED:
             self._refuse(call, answer, "strict", f"it would be simulated ({answer.reason})")
         if answer.action != "live":  # there was room for it before it was asked
-            self._room_for(1)
+            self.room_for(1)
         self.end_kept = answer.label is Label.EXACT
         if not self.buffer:
             self.buffered_at = time.monotonic()
@@ -359,9 +319,9 @@ class Execution:
         """Before a live call everything before it is committed, and there is room for its answer."""
         self.flush()
         self.check_cancelled()
-        self._room_for(1)
+        self.room_for(1)
 
-    def _room_for(self, count: int) -> int:
+    def room_for(self, count: int) -> int:
         """How many of so many more steps the budget allows; raises `Stopped` where it allows none."""
         most = self.policy.budget.max_steps
         written = sum(self.counts.values())
@@ -379,7 +339,7 @@ class Execution:
             self.counts[event.label] += 1
             log.say(self.session.id, StepsResolved(seq=0, first=event.no, last=event.no))
 
-    def _progress(self, first: int, last: int) -> None:
+    def progress(self, first: int, last: int) -> None:
         self.checkpoint = max(self.checkpoint, last)
         self._update(checkpoint_no=self.checkpoint, current="", lost_workers=0, **self._columns())
         log.say(self.session.id, StepsResolved(seq=0, first=first, last=last), "session")

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from uuid import UUID
 
+from replay.witnesses import Witness
+from traces.losses import LostPayloads
+from traces.origins import Unexplained
 from traces.vocabulary import EdgeKind, StepStatus, StepType
 
 CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
@@ -31,11 +35,18 @@ class Node:
     tokens_out: int | None = None
     tokens_cached: int | None = None
     duration_ms: float | None = None
+    started_at: datetime | None = None
+    unexplained: tuple[Unexplained, ...] = ()  # input of unknown origin
+    lost: LostPayloads = ()  # what of its recording cannot be read
 
     @property
     def called(self) -> str:
         """The tool's name, or the step's own."""
         return self.tool_name or self.name
+
+    def lacks(self, field: str) -> bool:
+        """Whether a payload of its recording cannot be read."""
+        return any(payload.field == field for payload in self.lost)
 
     def named_for(self, model: str) -> str:
         """What the step is called when it asks `model`: many steps are named after the model that they ask."""
@@ -55,6 +66,7 @@ class Link:
     consumer_path: str = ""
     producer_path: str = ""
     nth: int | None = None
+    value: str = ""  # what a link of kind value has found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +75,7 @@ class Graph:
 
     `open` are the steps before the fork that hold some after it, in order; `earlier_calls` are the tool calls
     that were made before it under these, and `earlier` the model steps whose conversations go on after it, with
-    the closed containers around both.
+    the closed containers around both. `witnesses` are other runs of the app.
     """
 
     fork: int
@@ -72,6 +84,7 @@ class Graph:
     open: tuple[Node, ...] = ()
     earlier_calls: tuple[Node, ...] = ()
     earlier: tuple[Node, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
 
     @cached_property
     def by_no(self) -> dict[int, Node]:

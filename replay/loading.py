@@ -1,27 +1,43 @@
 """Loading what a replay needs from the store: the graph from the fork on, and payloads, each once."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Q
 
 from replay.graph import Graph, Link, Node
+from replay.witness_loading import load_witnesses
 from traces import bulk, store
 from traces.collection import without_pauses
+from traces.integrity import Inspector
 from traces.json_types import JSONValue
+from traces.losses import LostPayloads
 from traces.models import Edge, Step
+from traces.origins import from_json
 from traces.parts import Joiner, MissingPart
 from traces.vocabulary import EdgeKind, StepStatus, StepType
 
 _COLUMNS: Final = (
     "sequence_no", "id", "type", "name", "parent_no", "status", "signature", "input_ref", "output_ref", "provider",
     "model", "tool_name", "call_id", "tokens_in", "tokens_out", "tokens_cached", "duration_ms",
+    "started_at", "unexplained",
 )  # fmt: skip
 _AHEAD: Final = 200
+_READ_WHOLE: Final = 2000  # steps: verifying all artifacts of a run takes about 50 microseconds per step
 _TYPES: Final = {str(member): member for member in StepType}
 _STATUSES: Final = {str(member): member for member in StepStatus}
 _KINDS: Final = {str(member): member for member in EdgeKind}
+
+
+def find_losses(run_id: UUID, steps: int) -> dict[int, LostPayloads]:
+    """What of a run cannot be read, by step, as a plan states it.
+
+    Reading all of a long run takes longer than a plan may; execution reads it.
+    """
+    return Inspector(shallow=steps > _READ_WHOLE).steps(run_id, 1, steps)
 
 
 def load_first_model(run_id: UUID, fork: int) -> tuple[Node, ...]:
@@ -30,10 +46,20 @@ def load_first_model(run_id: UUID, fork: int) -> tuple[Node, ...]:
     return _nodes(steps.order_by("sequence_no")[:1])
 
 
+def load_steps(run_id: UUID, numbers: Iterable[int], lost: Mapping[int, LostPayloads]) -> list[Node]:
+    """Some steps of a run in order, with what of them cannot be read."""
+    return [
+        _losing(node, lost.get(node.no, ()))
+        for chunk in bulk.chunks(sorted(numbers))
+        for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=chunk).order_by("sequence_no"))
+    ]
+
+
 @without_pauses()
-def load_graph(run_id: UUID, fork: int) -> Graph:
-    """The steps from the fork on, what they consumed, and what encloses the fork."""
+def load_graph(run_id: UUID, fork: int, lost: Mapping[int, LostPayloads] = MappingProxyType({})) -> Graph:
+    """The steps from the fork on, what they consumed, and what encloses the fork; `lost` names unreadable payloads."""
     nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no"))
+    nodes = tuple(_losing(node, lost.get(node.no, ())) for node in nodes) if lost else nodes
     if not nodes:
         return Graph(fork=fork, nodes=nodes)
     links = _links(run_id, fork)
@@ -44,6 +70,7 @@ def load_graph(run_id: UUID, fork: int) -> Graph:
     return Graph(
         fork=fork, nodes=nodes, links=links, open=opened, earlier_calls=calls,
         earlier=tuple(earlier[no] for no in sorted(earlier)),
+        witnesses=load_witnesses(run_id, fork, nodes),
     )  # fmt: skip
 
 
@@ -85,12 +112,20 @@ def _nodes(steps: Any) -> tuple[Node, ...]:
 
 
 def _node(no: int, id: UUID, type: str, name: str, parent: int | None, status: str, *rest: Any) -> Node:
-    (signature, input_ref, output_ref, provider, model, tool_name, call_id, tokens_in, tokens_out, cached, took) = rest
+    (signature, input_ref, output_ref, provider, model, tool_name, call_id, *counts, began, unexplained) = rest
+    tokens_in, tokens_out, cached, took = counts
     return Node(
         no=no, id=id, type=_TYPES[type], name=name, parent=parent, status=_STATUSES[status], signature=signature,
         input_ref=input_ref, output_ref=output_ref, provider=provider, model=model, tool_name=tool_name,
         call_id=call_id, tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=cached, duration_ms=took,
+        started_at=began, unexplained=from_json(unexplained) if unexplained else (),
     )  # fmt: skip
+
+
+def _losing(node: Node, lost: LostPayloads) -> Node:
+    """The node of a step of which not everything can be read: an output that cannot is as if it was not recorded."""
+    node = replace(node, lost=lost)
+    return replace(node, output_ref="") if node.lacks("output") else node
 
 
 def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
@@ -98,11 +133,12 @@ def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
     rows = (
         Edge.objects.filter(run_id=run_id, consumer_no__gte=fork)
         .order_by("consumer_no", "producer_no", "consumer_path")
-        .values_list("consumer_no", "producer_no", "kind", "consumer_path", "producer_path")
+        .values_list("consumer_no", "producer_no", "kind", "consumer_path", "producer_path", "evidence")
     )
-    for consumer, producer, kind, consumer_path, producer_path in rows.iterator(5000):
+    for consumer, producer, kind, consumer_path, producer_path, evidence in rows.iterator(5000):
         link = Link(
-            producer=producer, kind=_KINDS[kind], consumer_path=consumer_path, producer_path=producer_path
+            producer=producer, kind=_KINDS[kind], consumer_path=consumer_path, producer_path=producer_path,
+            value=evidence if kind == EdgeKind.VALUE else "",
         )  # fmt: skip
         found.setdefault(consumer, []).append(link)
     return {consumer: tuple(links) for consumer, links in found.items()}

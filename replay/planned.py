@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from replay.graph import Graph, Node
+from replay.lost import note
+from replay.reach import explanation
 from replay.schemas import PlannedStep
 from replay.world import Closed, Event, Gone, Kept, Resolved
+from traces.json_types import JSONObject
 from traces.vocabulary import Label, Reason
 
 EXACT = str(Reason.SOURCE_OUTPUT_REUSED)
@@ -13,13 +16,16 @@ EXACT = str(Reason.SOURCE_OUTPUT_REUSED)
 def planned_steps(
     graph: Graph, events: Iterable[Event], costs: Mapping[int, float | None], *, brief: bool, untouched: bool
 ) -> list[PlannedStep]:
-    """One entry for every source step from the fork on, or for those that something reaches."""
+    """One entry for every source step from the fork on, or for those that something reaches or that are lost."""
     found: dict[int, PlannedStep] = {}
+    lost = [node for node in graph.nodes if node.lost]
     for event in events:
         match event:
-            case Kept() if untouched:
-                for no in range(event.first, event.last + 1):
+            case Kept():
+                for no in range(event.first, event.last + 1) if untouched else ():
                     found[no] = _kept(graph.by_no[no])
+                found |= {no: _assumed(graph.by_no[no], why) for no, why in event.assumed.items()}
+                found |= {node.no: lost_step(node) for node in lost if event.first <= node.no <= event.last}
             case Resolved() if event.answer.source is not None or event.call.node is not None:
                 node = event.call.node or event.answer.source
                 if node is not None:
@@ -39,6 +45,29 @@ def _kept(node: Node) -> PlannedStep:
         sequence_no=node.no, type=node.type, name=node.name, action="reuse", label=Label.EXACT, reason=EXACT,
         differs=[], because=[], cost_usd=None, note="",
     )  # fmt: skip
+
+
+def _assumed(node: Node, assumption: JSONObject) -> PlannedStep:
+    return PlannedStep.model_construct(
+        sequence_no=node.no, type=node.type, name=node.name, action="simulate", label=Label.SIMULATED,
+        reason=str(Reason.ASSUMED_UNAFFECTED), differs=[], because=[], cost_usd=None, note=explanation(assumption),
+    )  # fmt: skip
+
+
+def lost_step(node: Node) -> PlannedStep:
+    """A step that nothing reaches, and whose recording cannot be read."""
+    return PlannedStep(
+        sequence_no=node.no,
+        type=node.type,
+        name=node.name,
+        action="simulate",
+        label=Label.SIMULATED,
+        reason=str(Reason.POLICY_FALLBACK),
+        differs=[],
+        because=[],
+        cost_usd=None,
+        note=note(node.lost),
+    )
 
 
 def _resolved(node: Node, event: Resolved, cost: float | None, *, brief: bool) -> PlannedStep:

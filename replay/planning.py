@@ -12,13 +12,16 @@ from replay.determinism import assess, replay_type
 from replay.edits import AppliedProfile, bad_edit, edited_names, edited_request, pointer
 from replay.graph import CONTAINERS, Graph, Node
 from replay.loops import recognise
+from replay.lost import refusals as lost_refusals
+from replay.lost import reused as lost_reused
+from replay.lost import warnings as lost_warnings
 from replay.outlook import Outlook, Outlooks
 from replay.overrides import OverrideProfile
-from replay.planned import EXACT, planned_steps
+from replay.planned import EXACT, lost_step, planned_steps
 from replay.policy import Policy
 from replay.schemas import Determinism, Plan, PlanAction, PlannedStep, PlanRefusal
 from replay.walk import Walk
-from replay.wording import new_calls, numbered, sentence
+from replay.wording import assumed_warning, new_calls, numbered, sentence
 from replay.world import (
     UNREVIEWED,
     Answer,
@@ -33,6 +36,7 @@ from replay.world import (
 from traces.canonical import digest
 from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
+from traces.losses import LostPayloads
 from traces.parts import MissingPart
 from traces.schemas import LabelCounts
 from traces.vocabulary import Label, Reason, StepType
@@ -58,6 +62,7 @@ class Sources:
     retriever: Callable[[Call], Serving] = lambda call: Serving(why="no retriever is configured")
     outlooks: Outlooks = field(default_factory=Outlooks)
     parameters: dict[str, str] = field(default_factory=dict)  # by input: the digest of its parameters
+    lost: Mapping[int, LostPayloads] = field(default_factory=dict)  # by step of the source, wherever the fork is
 
 
 @dataclass
@@ -146,11 +151,13 @@ def plan(
     refusals += conflicts.of_policy(policy)
     refusals += conflicts.of_profile(graph, profile, policy, sources.provider)
     steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief, untouched=untouched)
-    refusals += conflicts.strict(policy, steps)
+    refusals += lost_refusals(policy, sources.lost, lost_reused(graph.fork, events))
+    refusals += conflicts.strict(policy, steps, events)
+    refusals += conflicts.reexecuted(policy, events)
     refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
     determinism = _determinism(graph, profile, policy, world)
     counted = _Counted(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
-    made = _assembled(counted, steps, policy, determinism, refusals, _loop(graph, steps), events)
+    made = _assembled(counted, steps, policy, determinism, refusals, _loop(graph, steps), events, sources.lost)
     return made.model_copy(update={"ignore_list": sources.ignoring.version})
 
 
@@ -182,13 +189,17 @@ def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
     )  # fmt: skip
 
 
-def plan_unchanged(fork: int, last: int, models: Sequence[Node], policy: Policy, sources: Sources) -> Plan:
-    """The brief plan of a replay that changes nothing, for which the steps need not be loaded."""
+def plan_unchanged(
+    fork: int, last: int, models: Sequence[Node], policy: Policy, sources: Sources, lost: Sequence[Node]
+) -> Plan:
+    """The brief plan of a replay that changes nothing, for which only the `lost` steps from the fork on are loaded."""
     graph = Graph(fork=fork, nodes=tuple(models))
     profile = AppliedProfile(by_step={}, refusals=(), profile=OverrideProfile(overrides=[]))
     determinism = _determinism(graph, profile, policy, PlanWorld(sources))
     counted = _Counted(fork=fork, total=max(0, last - fork + 1), nodes={})
-    return _assembled(counted, [], policy, determinism, list(conflicts.of_policy(policy)), _NOTHING_TO_FOLLOW, [])
+    refusals = [*conflicts.of_policy(policy), *lost_refusals(policy, sources.lost, [range(1, last + 1)])]
+    steps = [lost_step(node) for node in lost]
+    return _assembled(counted, steps, policy, determinism, refusals, _NOTHING_TO_FOLLOW, [], sources.lost)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,9 +213,10 @@ class _Counted:
 
 def _assembled(
     counted: _Counted, steps: list[PlannedStep], policy: Policy, determinism: Determinism,
-    refusals: list[PlanRefusal], loop: str, events: Sequence[Event],
+    refusals: list[PlanRefusal], loop: str, events: Sequence[Event], lost: Mapping[int, LostPayloads],
 ) -> Plan:  # fmt: skip
     inherited, untouched = counted.fork - 1, counted.total - len(steps)
+    lost_before = sum(no < counted.fork for no in lost)
     actions: dict[PlanAction, int] = dict.fromkeys(get_args(PlanAction), 0)
     actions |= Counter(step.action for step in steps)
     actions["inherited"] = inherited
@@ -216,15 +228,19 @@ def _assembled(
     return Plan(
         fork_sequence_no=counted.fork, steps=steps, actions=actions,
         counts=LabelCounts(
-            exact=labels[Label.EXACT] + inherited + untouched, cached=labels[Label.CACHED],
-            simulated=labels[Label.SIMULATED],
+            exact=labels[Label.EXACT] + inherited - lost_before + untouched, cached=labels[Label.CACHED],
+            simulated=labels[Label.SIMULATED] + lost_before,
         ),
+        assumed=sum(step.reason == Reason.ASSUMED_UNAFFECTED for step in steps),
         live_calls=len(live) + sum(one.answer.action == "live" for one in _new(events)),
         cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
         tokens=sum((node.tokens_in or 0) + (node.tokens_out or 0) for node in nodes),
         duration_ms=sum(node.duration_ms or 0.0 for node in nodes),
         replay_type=replay_type(determinism), determinism=determinism, loop=loop, refusals=refusals,
-        warnings=_warnings(steps, policy, events, costs, count=sum(actions.values()) - actions["unreached"]),
+        warnings=[
+            *_warnings(steps, policy, events, costs, count=sum(actions.values()) - actions["unreached"]),
+            *lost_warnings(lost, counted.fork),
+        ],
     )  # fmt: skip
 
 
@@ -243,9 +259,13 @@ def _warnings(
         found.append("The cost cap cannot hold: the price of some live calls is not known.")
     if new := _new(events):
         found.append(new_calls([(one.call.called, one.answer.reason or "") for one in new]))
+    if idle := [node.no for node in conflicts.not_executed(policy, events)]:
+        found.append(sentence(f"{numbered(idle)} cannot be executed again, and recorded output is reused there."))
     if placeholders:
         gets, them = ("gets a placeholder", "it") if len(placeholders) == 1 else ("get placeholders", "them")
         found.append(sentence(f"{numbered(placeholders)} {gets}, because nothing can answer {them}."))
+    if assumed := [step.sequence_no for step in steps if step.reason == Reason.ASSUMED_UNAFFECTED]:
+        found.append(assumed_warning(assumed))
     if (failing := next(blocked, None)) is not None:
         number = failing.no if failing.node is None else failing.node.no
         beyond = ", which the recording does not have" if failing.node is None else ""

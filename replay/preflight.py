@@ -13,7 +13,7 @@ from replay.edits import AppliedProfile, apply_profile
 from replay.graph import Graph, Node
 from replay.hooks import configuration
 from replay.library import queries as library
-from replay.loading import Payloads, load_first_model, load_graph
+from replay.loading import Payloads, find_losses, load_first_model, load_graph, load_steps
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.retrieval.recorded import recorded_store
@@ -23,6 +23,7 @@ from replay.world import Call, Hit, Serving, Standing
 from traces import ignore_lists, queries
 from traces.bodies import parsed
 from traces.json_types import JSONValue
+from traces.losses import LostPayloads
 from traces.models import Run
 from traces.problems import NotFound
 from traces.vocabulary import StepType
@@ -74,7 +75,8 @@ class Source:
     def _plan(self, request: ReplayRequest, *, brief: bool, untouched: bool) -> Plan:
         if not untouched and not changes_anything(request.overrides, request.policy):
             models = load_first_model(self.run.id, self.fork)
-            return planning.plan_unchanged(self.fork, self.run.step_count, models, request.policy, self._lookups)
+            lost = load_steps(self.run.id, [no for no in self._lost if no >= self.fork], self._lost)
+            return planning.plan_unchanged(self.fork, self.run.step_count, models, request.policy, self._lookups, lost)
         profile = apply_profile(request.overrides, self._graph)
         expect(self._graph, profile, request.policy, self._payloads)
         return planning.plan(
@@ -83,12 +85,16 @@ class Source:
 
     @cached_property
     def _graph(self) -> Graph:
-        return load_graph(self.run.id, self.fork)
+        return load_graph(self.run.id, self.fork, self._lost)
+
+    @cached_property
+    def _lost(self) -> dict[int, LostPayloads]:
+        return find_losses(self.run.id, self.run.step_count)
 
     @cached_property
     def _lookups(self) -> planning.Sources:
         found = sources(self.run, self._payloads)
-        return replace(found, provider=cache_of(found.provider), price=cache_of(found.price))
+        return replace(found, provider=cache_of(found.provider), price=cache_of(found.price), lost=self._lost)
 
 
 def _told(plan: Plan) -> Plan:

@@ -15,7 +15,10 @@ from typing import Final
 import orjson
 
 from replay.graph import Link, Node
+from replay.pointers import path_tokens, replaced_at, value_at
+from replay.substitution import substituted
 from traces.canonical import digest
+from traces.chat import role_of
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import EdgeKind, StepType
 
@@ -48,17 +51,20 @@ class Change:
 
 
 Incoming = Sequence[tuple[Link, Change]]
+Missed = list[Link]  # links whose new value could not be put in its place
 
 
-def rebuilt_value(recorded: JSONValue, incoming: Incoming) -> JSONValue:
+def rebuilt_value(recorded: JSONValue, incoming: Incoming, missed: Missed | None = None) -> JSONValue:
     """Any input but a model's, with the changes put in their places."""
     value = recorded
     for path, group in _by_place(incoming).items():
-        value = replaced_at(value, path, partial(_placed, group=group))
+        value = replaced_at(value, path, partial(_placed, group=group, missed=missed))
     return value
 
 
-def rebuilt_slots(messages: Sequence[JSONValue], prefix: Slots | None, incoming: Incoming) -> Slots:
+def rebuilt_slots(
+    messages: Sequence[JSONValue], prefix: Slots | None, incoming: Incoming, missed: Missed | None = None
+) -> Slots:
     """A model's messages; each slot holds what stands in one recorded message's place.
 
     `prefix` are the slots of the call whose history this one continues, when that was rebuilt.
@@ -69,15 +75,22 @@ def rebuilt_slots(messages: Sequence[JSONValue], prefix: Slots | None, incoming:
     for path, group in _by_place(incoming).items():
         index, rest = message_place(path)
         if index is None or index >= len(slots):
-            slots = [[_in_message(message, group) for message in slot] for slot in slots]
+            slots = [[_in_message(message, group, missed) for message in slot] for slot in slots]
         elif not slots[index]:
             continue  # what stood here is gone
         elif rest:
-            put = partial(_content, group=group)
+            # What a person wrote in reply stays as it was written where no new words for it are known.
+            here = None if index < len(taken) or is_reply(messages, index) else missed
+            put = partial(_content, group=group, missed=here)
             slots[index] = [replaced_at(message, rest, put) for message in slots[index]]
         elif index >= len(taken):  # what is taken over holds it already, with all that was said on the way to it
             slots[index] = [_message(messages[index], group[-1][1])]
     return slots
+
+
+def is_reply(messages: Sequence[JSONValue], index: int) -> bool:
+    """Whether a message was written by somebody who had read an answer."""
+    return role_of(messages[index]) == "user" and any(role_of(one) == "assistant" for one in messages[:index])
 
 
 def flat(slots: Slots) -> list[JSONValue]:
@@ -115,32 +128,6 @@ def rendered_as(recorded: JSONValue, text: JSONValue, current: JSONValue) -> str
     return next((render(current) for render in _RENDERINGS if render(recorded) == text), None)
 
 
-def value_at(value: JSONValue, path: str) -> JSONValue:
-    """What a JSON pointer names; raises `LookupError`."""
-    for token in _tokens(path):
-        if isinstance(value, list) and token.isdecimal():
-            value = value[int(token)]
-        elif isinstance(value, dict):
-            value = value[token]
-        else:
-            raise LookupError(path)
-    return value
-
-
-def replaced_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSONValue]) -> JSONValue:
-    """A copy of `value` with `replace` applied at a JSON pointer; unchanged where nothing is there."""
-    tokens = _tokens(path)
-    if not tokens:
-        return replace(value)
-    head, rest = tokens[0], path[len(path.split("/", 2)[1]) + 1 :]
-    if isinstance(value, dict) and head in value:
-        return {**value, head: replaced_at(value[head], rest, replace)}
-    if isinstance(value, list) and head.isdecimal() and int(head) < len(value):
-        at = int(head)
-        return [*value[:at], replaced_at(value[at], rest, replace), *value[at + 1 :]]
-    return value
-
-
 def replaced_in(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
     """`value` with every appearance of a changed output, or of its text, replaced; what was put in stays."""
     found = list(changes)
@@ -155,13 +142,15 @@ def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
     """The links by place, the history of a model step first, so that later messages stand on it."""
     places: dict[str, list[tuple[Link, Change]]] = {}
     for link, change in incoming:
+        if link.kind is EdgeKind.HISTORY and not link.producer_path:
+            continue  # the producer's input is repeated, and not its answer
         places.setdefault(link.consumer_path, []).append((link, change))
     return places
 
 
 def message_place(path: str) -> tuple[int | None, str]:
     """The index of the message that a path into a request names, and the path within it."""
-    tokens = _tokens(path)
+    tokens = path_tokens(path)
     if len(tokens) < 2 or tokens[0] != "messages" or not tokens[1].isdecimal():
         return None, ""
     return int(tokens[1]), "".join(f"/{token}" for token in path.split("/")[3:])
@@ -174,13 +163,13 @@ def _message(recorded: JSONValue, change: Change) -> JSONValue:
     return _everywhere(recorded, change, _pairs(change))
 
 
-def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSONValue:
+def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None) -> JSONValue:
     if not isinstance(message, dict) or "content" not in message:
         return message
-    return {**message, "content": _content(message["content"], group)}
+    return {**message, "content": _content(message["content"], group, missed)}
 
 
-def _content(old: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSONValue:
+def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None = None) -> JSONValue:
     """A message's content: a tool's whole result, or texts inside it."""
     inside: list[tuple[Link, Change]] = []
     for link, change in _once_each(group):
@@ -192,7 +181,26 @@ def _content(old: JSONValue, group: Iterable[tuple[Link, Change]]) -> JSONValue:
     if isinstance(old, str) and numbered:
         old = _replaced_each(old, numbered)
         inside = [(link, change) for link, change in inside if link.nth is None]
-    return replaced_in(old, [change for _, change in inside])
+    new = replaced_in(old, [change for _, change in inside])
+    for link, change in inside:
+        if isinstance(old, str) and isinstance(new, str) and not _holds(old, change):
+            new = _with_values(new, link, change, missed)
+    return new
+
+
+def _holds(text: str, change: Change) -> bool:
+    """Whether a whole text of a changed output stands in a text."""
+    return text == change.recorded or any(old in text for old in _pairs(change))
+
+
+def _with_values(text: str, link: Link, change: Change, missed: Missed | None) -> str:
+    """A text with the values in it that the link traces to a changed output."""
+    if not change.answered:
+        return text  # a placeholder has no values
+    new = substituted(text, change)
+    if new is None and missed is not None:
+        missed.append(link)
+    return text if new is None else new
 
 
 def tool_content(old: JSONValue, change: Change) -> JSONValue:
@@ -205,23 +213,43 @@ def tool_content(old: JSONValue, change: Change) -> JSONValue:
     return change.current
 
 
-def _placed(old: JSONValue, group: list[tuple[Link, Change]]) -> JSONValue:
+def _placed(old: JSONValue, group: list[tuple[Link, Change]], missed: Missed | None) -> JSONValue:
     for link, change in _once_each(group):
-        old = _placed_one(old, link, change)
+        old = _placed_one(old, link, change, missed)
     return old
 
 
-def _placed_one(old: JSONValue, link: Link, change: Change) -> JSONValue:
+def _placed_one(old: JSONValue, link: Link, change: Change, missed: Missed | None) -> JSONValue:
     asked = link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.MODEL
     if asked and not change.answered:
         return old
     try:
         before, after = value_at(change.recorded, link.producer_path), value_at(change.current, link.producer_path)
     except LookupError:
-        return old if asked else _everywhere(old, change, _pairs(change))
+        return old if asked else _placed_inside(old, link, change, missed)
     if asked:  # the same arguments are asked for with what is recorded of them, be it nothing
         return after if _same_tool(link, change) and digest(before) != digest(after) else old
-    return after if before == old else _everywhere(old, change, _pairs(change))
+    return after if before == old else _placed_inside(old, link, change, missed)
+
+
+def _placed_inside(old: JSONValue, link: Link, change: Change, missed: Missed | None) -> JSONValue:
+    new = _everywhere(old, change, _pairs(change))
+    if link.kind is EdgeKind.LINK and missed is not None and new == old:
+        missed.append(link)
+    if link.kind not in (EdgeKind.TEXT, EdgeKind.VALUE) or digest(new) != digest(old):
+        return new
+    if not isinstance(old, str):
+        return _number(old, link, change, missed)
+    return _with_values(old, link, change, missed)
+
+
+def _number(old: JSONValue, link: Link, change: Change, missed: Missed | None) -> JSONValue:
+    """A number that stood in an output, there perhaps inside of a text."""
+    text = _with_values(str(old), link, change, missed)
+    try:
+        return type(old)(text) if isinstance(old, int | float) else old
+    except ValueError:
+        return text
 
 
 def _same_tool(link: Link, change: Change) -> bool:
@@ -319,7 +347,3 @@ def _replaced_each(text: str, changes: Iterable[tuple[int, Change]]) -> str:
         texts = [each.get(at, old) for at in range(len(parts) - 1)]
         text = parts[0] + "".join(new + part for new, part in zip(texts, parts[1:], strict=True))
     return text
-
-
-def _tokens(path: str) -> list[str]:
-    return [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]

@@ -6,15 +6,20 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from replay.graph import Node
+from replay.lost import ARTIFACT_MISSING, are_refused
+from replay.lost import cause as lost_cause
+from replay.lost import note as lost_note
 from replay.matching import Match, similarity
 from replay.policy import Policy
 from replay.prompts import render
+from replay.reach import explanation
 from replay.side_effects import blocked_message, suggest
-from replay.wording import sentence
+from replay.wording import numbered, sentence
 from replay.world import Answer, Call, Hit, OperatorAnswer, World, label_key
 from traces.canonical import digest
 from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
+from traces.losses import in_words
 from traces.vocabulary import Label, Reason, StepStatus, StepType
 
 Resolver = Callable[[Call], Answer | None]
@@ -26,11 +31,13 @@ class Resolvers:
     """The chain for one replay. Duplicates are suppressed before it, because they are never made."""
 
     def __init__(
-        self, policy: Policy, world: World, anew: Resolver = lambda call: None, ignoring: Ignoring = NOTHING
-    ) -> None:
+        self, policy: Policy, world: World, anew: Resolver = lambda call: None, ignoring: Ignoring = NOTHING,
+        assumption: Callable[[Node], JSONObject | None] = lambda node: None,
+    ) -> None:  # fmt: skip
         self.policy = policy
         self.world = world
         self.ignoring = ignoring
+        self._assumption = assumption  # why a step may be reached although its input is as recorded
         self._anew = anew  # runs the steps inside of a call again
         self.unreviewed: list[Call] = []  # calls that would go live if somebody had reviewed their tools
 
@@ -68,13 +75,13 @@ class Resolvers:
         return replace(answer, detail={**label_key(), **_why(call, answer), **answer.detail})
 
     def _repeated(self, node: Node | None) -> Answer | None:
-        if node is None:
+        if node is None or node.lost:
             return None
         answer = self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
         return replace(answer, detail={"matched": {"step": node.no, "id": str(node.id), "repeated": True}})
 
     def _similar(self, match: Match[Node] | None) -> Answer | None:
-        if match is None:
+        if match is None or match.call.lacks("output"):
             return None
         answer = self._from_recording(match.call, label=Label.CACHED, reason=Reason.CACHE_SEMANTIC)
         said: JSONObject = {"step": match.call.no, "id": str(match.call.id), "similarity": round(match.similarity, 4)}
@@ -107,7 +114,7 @@ class Resolvers:
 
     def _is_recorded(self, call: Call, given: Answer) -> bool:
         node = call.node
-        if node is None or not node.output_ref or given.status is not node.status:
+        if node is None or not node.output_ref or node.lost or given.status is not node.status:
             return False
         recorded = self.world.payload(node.output_ref)
         if call.type is StepType.MODEL and isinstance(recorded, dict) and isinstance(given.output, dict):
@@ -118,12 +125,24 @@ class Resolvers:
         node = call.node
         if call.changed or node is None:
             return None
+        if node.lost:
+            return self._unverified(node)
+        if (assumption := self._assumption(node)) is not None:
+            answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED)
+            return replace(answer, action="simulate", detail=assumption, note=explanation(assumption))
         return self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
+
+    def _unverified(self, node: Node) -> Answer | None:
+        """The recorded output of a step whose request cannot be read any more."""
+        if node.lacks("output") or are_refused(self.policy):
+            return None
+        answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
+        return replace(answer, action="simulate", note=lost_note(node.lost))
 
     def _semantic(self, call: Call) -> Answer | None:
         """A tool call whose arguments changed only in wording has the answer that it was recorded with."""
         node = call.node
-        if node is None or not node.input_ref:
+        if node is None or not node.input_ref or node.lost or call.underived:
             return None
         recorded, asked = self.world.payload(node.input_ref), call.input
         kept = [self.ignoring.reduced(node.type, node.called, arguments) for arguments in (recorded, asked)]
@@ -200,7 +219,7 @@ class Resolvers:
             note = "The operator will be asked for this tool's answer"
             return Answer(
                 action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, known=False, note=note,
-                output=placeholder(call, note),
+                output=placeholder(call.type, note),
             )  # fmt: skip
         return operator_said(said)
 
@@ -227,14 +246,18 @@ class Resolvers:
                 reason=None,
                 known=False,
                 note=sentence(note),
-                output=placeholder(call, note),
+                output=placeholder(call.type, note),
             )
         return Answer(
             action="simulate", label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK, known=False, note=sentence(note),
-            output=placeholder(call, note),
+            output=placeholder(call.type, note),
         )  # fmt: skip
 
     def _reason_for_fallback(self, call: Call) -> str:
+        if not call.changed and call.node is not None and call.node.lost:
+            return in_words(call.node.lost)
+        if call.underived:
+            return f"what {numbered(call.underived)} now gives for part of its input is not known"
         if not call.complete:
             return "the recording does not hold this step's input"
         if call.type is StepType.MODEL and "model" not in self.policy.allow:
@@ -302,12 +325,12 @@ def said(type: StepType, value: JSONValue) -> JSONValue:
     return {"message": {"role": "assistant", "content": content}}
 
 
-def placeholder(call: Call, note: str) -> JSONValue:
+def placeholder(type: StepType, note: str) -> JSONValue:
     """A value of the step's shape that says it is not an answer."""
-    text = f"[Forkpoint] No answer for this {call.type} step: {note}."
-    if call.type is StepType.MODEL:
+    text = f"[Forkpoint] No answer for this {type} step: {note}."
+    if type is StepType.MODEL:
         return {"message": {"role": "assistant", "content": text}, "finish_reason": PLACEHOLDER}
-    if call.type is StepType.RETRIEVAL:
+    if type is StepType.RETRIEVAL:
         return {"documents": [{"id": "forkpoint-placeholder", "content": text}]}
     return text
 
@@ -342,8 +365,12 @@ def _why(call: Call, answer: Answer) -> JSONObject:
     """Why a step is not exact: its call differs from the recorded one, or the recording lacks it."""
     if answer.label is Label.EXACT:
         return {}
+    if call.underived:
+        return {"why": "input_unknown", "underived": [*call.underived]}
     if not call.complete or (call.node is not None and not call.node.input_ref and not call.node.output_ref):
-        return {"why": "artifact_missing"}
+        return {"why": ARTIFACT_MISSING}
+    if not call.changed and call.node is not None and call.node.lost:
+        return lost_cause(call.node.lost)
     if call.changed and call.node is not None:
         return {"why": "signature_mismatch", "differs": list(call.differs)}
     return {}

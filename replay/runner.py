@@ -16,7 +16,8 @@ from replay import containers, log, outages, ownership, preflight, tools
 from replay.edits import apply_profile
 from replay.hooks import lifecycle
 from replay.langfuse import exporting
-from replay.loading import Payloads, load_graph
+from replay.loading import Payloads, find_losses, load_graph
+from replay.lost import ARTIFACT_MISSING
 from replay.models import COMPLETED, ReplaySession
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
@@ -97,10 +98,9 @@ def _run(session_id: UUID, owner: str) -> bool:
     except CancelRequested:
         _end(session_id, owner, "cancelled")
     except Stopped as stopped:
-        _end(session_id, owner, "failed_execution", code=stopped.code, error=str(stopped), step=stopped.step)
+        _end(session_id, owner, _failure(stopped.code), code=stopped.code, error=str(stopped), step=stopped.step)
     except (MissingPart, StorageRefuses) as failure:
-        code = "artifact_missing" if isinstance(failure, MissingPart) else failure.code
-        _end(session_id, owner, "failed_execution", code=code, error=str(failure))
+        _end(session_id, owner, _failure(failure.code), code=failure.code, error=str(failure))
     except Exception as error:
         if outages.is_outage(error):
             raise
@@ -109,6 +109,11 @@ def _run(session_id: UUID, owner: str) -> bool:
         _end(session_id, owner, "failed_execution", code="internal_error", error=f"{type(error).__name__}: {error}")
         raise
     return False
+
+
+def _failure(code: str) -> str:
+    """The end state of a session that stops: a source that cannot be read is no fault of the execution."""
+    return "failed_validation" if code == ARTIFACT_MISSING else "failed_execution"
 
 
 def _walk(session_id: UUID, owner: str) -> bool:
@@ -122,7 +127,8 @@ def _walk(session_id: UUID, owner: str) -> bool:
     if not preflight.changes_anything(overrides, policy):
         execution.keep_everything()
     else:
-        graph = load_graph(session.source_run_id, session.fork_sequence_no)
+        lost = find_losses(session.source_run_id, session.source_run.step_count)
+        graph = load_graph(session.source_run_id, session.fork_sequence_no, lost)
         profile = apply_profile(overrides, graph)
         preflight.expect(graph, profile, policy, payloads)
         walk = Walk(graph, profile, policy, execution, execution.hooks, execution.ignoring)

@@ -77,6 +77,7 @@ class Plan(Schema):
     steps: list[PlannedStep]
     actions: dict[PlanAction, int]
     counts: LabelCounts
+    assumed: int = 0  # steps that keep their output on the assumption that the change does not reach them
     live_calls: int
     cost_usd: float | None  # null: some live model has no known price
     tokens: int

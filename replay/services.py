@@ -11,6 +11,7 @@ from django.db import transaction
 from replay import containers, log, ownership, preflight, queries, runner, sessions, tasks
 from replay.hooks import lifecycle
 from replay.langfuse import exporting
+from replay.lost import ARTIFACT_MISSING
 from replay.models import COMPLETED, ReplaySession
 from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import OperatorAnswer, Plan, PlanRefusal, ReplayRequest
@@ -34,14 +35,15 @@ def preview(request: ReplayRequest, *, untouched: bool = True) -> Plan:
 def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
     """Start a replay; raises `ReplayRefused`. The same key again returns the session that it started.
 
-    A strict replay that its plan already fails is kept as a session that failed validation.
+    A replay that its plan already fails, being strict or wanting what cannot be read, is kept as a session that
+    failed validation.
     """
     asked = request.model_dump(mode="json", exclude_unset=True)
     if known := made(_KIND, key, asked):
         return queries.find_session(known)
     prepared = preflight.prepare(request, brief=True)
     refusals = prepared.plan.refusals
-    if refusal := next((refusal for refusal in refusals if not _is_strict(refusal)), None):
+    if refusal := next((refusal for refusal in refusals if not _fails_validation(refusal)), None):
         raise ReplayRefused(refusal)
 
     def make() -> str:
@@ -136,12 +138,13 @@ def _uncompared() -> list[UUID]:
     return found
 
 
-def _is_strict(refusal: PlanRefusal) -> bool:
-    return refusal.where == "/policy/strict"
+def _fails_validation(refusal: PlanRefusal) -> bool:
+    return refusal.where in {"/policy/strict", "/policy/fallback"}
 
 
 def _refuse(session: ReplaySession, refusal: PlanRefusal) -> None:
     session.status, session.ended_at = _FAILED_VALIDATION, datetime.now(UTC)
-    session.error_code, session.error, session.error_sequence_no = "strict", refusal.detail, refusal.step
+    session.error_code = ARTIFACT_MISSING if refusal.code == ARTIFACT_MISSING else "strict"
+    session.error, session.error_sequence_no = refusal.detail, refusal.step
     session.save()
     log.say(session.id, "session")

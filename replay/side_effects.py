@@ -6,6 +6,13 @@ from typing import Final
 
 UNSAFE_WORDS: Final = ("update", "send", "write", "delete", "email", "payment", "purchase", "post", "create")
 SAFE_WORDS: Final = ("read", "get", "search", "find", "list", "fetch")
+_READING: Final = frozenset(
+    (
+        *SAFE_WORDS,
+        *("calculate", "calc", "check", "compute", "count", "describe", "load", "look", "lookup", "query"),
+        *("retrieve", "show", "summarize", "think", "translate", "validate", "verify", "view"),
+    )
+)
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
@@ -25,6 +32,12 @@ def suggest(name: str, description: str = "") -> Suggestion:
     if safe := [word for word in SAFE_WORDS if word in words]:
         return Suggestion(safe=True, reason=f"says {', '.join(safe)}")
     return Suggestion(safe=False, reason="has none of the telling words: a side effect until reviewed")
+
+
+def looks_like_write(name: str) -> bool:
+    """Whether a tool changes something, by its name alone: it has an unsafe word, or no word of reading."""
+    words = {part.lower() for part in _PARTS.findall(name)}
+    return bool(words & set(UNSAFE_WORDS)) or not words & _READING
 
 
 def blocked_message(tool: str) -> str:

@@ -18,6 +18,9 @@ _HEAD: Final = """\
 _SUGGESTED: Final = "# Not reviewed yet, and suggested because the tool:\n"
 
 
+_MERGE: Final = "tag:yaml.org,2002:merge"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ToolFile:
     """The tools of a file; `done` says that somebody reviewed them."""
@@ -27,11 +30,25 @@ class ToolFile:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which the last would win silently."""
+    """Refuses a key that stands twice, of which the last would win silently, and aliases and merge keys.
+
+    A file of a few lines whose aliases name aliases is gigabytes once it is read.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.events.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # of PyYAML
+            raise yaml.composer.ComposerError(None, None, "aliases are not allowed: write the value out", mark)
+        return super().compose_node(parent, index)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Leave merge keys to `construct_mapping`, which refuses them."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
+            if key.tag == _MERGE:
+                raise yaml.constructor.ConstructorError(None, None, "merge keys are not allowed", key.start_mark)
             if isinstance(key, yaml.ScalarNode) and key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
             seen.add(getattr(key, "value", None) if isinstance(key, yaml.ScalarNode) else id(key))

@@ -7,6 +7,7 @@ from replay.bisecting import api as bisecting
 from replay.calibration import api as calibration
 from replay.experiments import api as experiments
 from replay.hooks import api as hooks
+from replay.inspection import api as inspection
 from replay.lanes import api as lanes
 from replay.langfuse import api as langfuse
 from replay.library import api as library
@@ -28,6 +29,7 @@ urlpatterns = [
     path("bisections", bisecting.BisectionsView.as_view()),
     path("bisections/<str:id>", bisecting.BisectionDetailView.as_view()),
     path("bisections/<str:id>/cancel", bisecting.BisectionCancelView.as_view()),
+    path("runs/<str:id>/places", inspection.RunPlacesView.as_view()),
     path("runs/<str:id>/tree", tree.RunTreeView.as_view()),
     path("runs/<str:id>/bisect", bisecting.BisectRunView.as_view()),
     path("diffs/<uuid:id>/unchanged", lanes.UnchangedReplayView.as_view()),

@@ -4,35 +4,37 @@ A step that no change reaches is kept as it is. A step that one reaches is rebui
 its new output, where it differs, reaches further. Model answers that ask for other calls are followed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from replay.agenda import Agenda
 from replay.answerers import Answerers
 from replay.callids import aligned, asked
 from replay.closing import Closings
-from replay.edits import NO_EDITS, AppliedProfile, Edits, edit_slots, edited_names, edited_request, with_system_slots
+from replay.computing import computed
+from replay.edits import AppliedProfile, Edits, edit_slots, edited_names, edited_request, with_system_slots
 from replay.follow import Follower
 from replay.graph import Graph, Link, Node, numbered
 from replay.history import Histories
 from replay.hooks import turns
 from replay.hooks.points import Points, said_in, with_added
 from replay.hooks.types import NO_HOOKS, Hooks
+from replay.keeping import Keeping
 from replay.loops import Recognition, recognise
 from replay.policy import Policy
-from replay.rebuild import Change, Slots, answer_of, flat, rebuilt_slots, rebuilt_value, replaced_in
+from replay.reach import Reach
+from replay.rebuild import Change, Slots, answer_of, flat, rebuilt_slots, rebuilt_value
 from replay.resolvers import Resolvers
 from replay.subagents import RAN, SubAgents
+from replay.underived import Underived
 from replay.wording import UNFOLLOWED
-from replay.world import Answer, Call, Diverged, Event, Gone, Kept, Resolved, World, label_key
+from replay.world import Answer, Call, Diverged, Event, Gone, Resolved, World
 from traces.canonical import digest
 from traces.ignoring import NOTHING, Ignoring, Known
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import Splitter
 from traces.signatures import call_of, differing_fields, signature
 from traces.vocabulary import EdgeKind, Label, Reason, StepStatus, StepType
-
-_SEVERITY = {Label.EXACT: 0, Label.CACHED: 1, Label.SIMULATED: 2}
 
 
 class Walk:
@@ -50,8 +52,11 @@ class Walk:
         self.agenda = Agenda(graph.nodes)
         self.answerers = Answerers(self)
         self.closings = Closings(self)
+        self.keeping = Keeping(self)
+        self.underived = Underived(self)
+        self.reach = Reach(self)
         self.subagents = SubAgents(self)
-        self.resolvers = Resolvers(policy, world, self.subagents.answer, ignoring)
+        self.resolvers = Resolvers(policy, world, self.subagents.answer, ignoring, self.reach.of)
         self.points = Points(hooks)
         self.loops = turns.Loops(self)
         self.histories = Histories(world)
@@ -74,23 +79,17 @@ class Walk:
 
     def advance(self, before: int | None = None) -> Iterator[Event]:
         """Come to the steps whose turn it is, those with numbers under `before`."""
-        kept: list[Node] = []
         while (node := self.agenda.next(before)) is not None:
             turns.end(self, node)
             if self.closings.are_due(node.no):
-                yield from self._keep(kept)
-                kept.clear()
+                yield from self.keeping.flush()
                 yield from self.closings.before(node.no)
             if self._touched(node):
-                yield from self._keep(kept)
-                kept.clear()
+                yield from self.keeping.flush()
                 yield from self._step(node)
             else:
-                if kept and kept[-1].no + 1 != node.no:
-                    yield from self._keep(kept)
-                    kept.clear()
-                kept.append(node)
-        yield from self._keep(kept)
+                yield from self.keeping.add(node)
+        yield from self.keeping.flush()
 
     def number(self) -> int:
         """The next number of the derived run."""
@@ -105,6 +104,8 @@ class Walk:
         self.statuses[node.no] = answer.status
         if answer.label is not None and answer.reason is not None:
             self.labels[node.no] = (answer.label, answer.reason)
+        if answer.reason is Reason.ASSUMED_UNAFFECTED:
+            self.reach.assume(node.no)
         if answer.label is Label.EXACT and answer.source is node:
             self.changes.pop(node.no, None)
             return
@@ -117,6 +118,7 @@ class Walk:
     def change(self, change: Change) -> None:
         """From now on a step says something else than it was recorded to say."""
         self.changes[change.node.no] = change
+        self.reach.changed(change.node.no)
         self.closings.changed(change.node)
         self.answerers.changed(change.node)
 
@@ -164,7 +166,7 @@ class Walk:
             yield from turns.tool(self, node)
             return
         call = self.rebuilt_call(node)
-        answer = self._derived(call) if node.type not in _CALLED else self.resolvers.resolve(call)
+        answer = computed(self, call) if node.type not in _CALLED else self.resolvers.resolve(call)
         yield Resolved(call=call, answer=answer)
         if answer.detail.get(RAN):
             self.closings.run_anew(node, answer)
@@ -243,19 +245,10 @@ class Walk:
         return any(map(self._brings_change, self.answerers.links(node.no)))
 
     def _brings_change(self, link: Link) -> bool:
+        if link.kind is EdgeKind.HISTORY and not link.producer_path:
+            return self.histories.has(link.producer)  # its input is repeated, and not its answer
         continued = link.kind is EdgeKind.HISTORY and self.histories.has(link.producer)
         return continued or link.producer in self.changes
-
-    def _keep(self, nodes: Sequence[Node]) -> Iterator[Event]:
-        """Steps that no change reaches, as they are."""
-        if not nodes:
-            return
-        offset = self.next_no - nodes[0].no
-        if offset:
-            self.numbers_moved = True
-            self.numbers.update({node.no: node.no + offset for node in nodes})
-        self.next_no += len(nodes)
-        yield Kept(first=nodes[0].no, last=nodes[-1].no, offset=offset)
 
     def incoming(self, node: Node) -> list[tuple[Link, Change]]:
         """The changes that reach a step, each with the way that it comes."""
@@ -272,7 +265,9 @@ class Walk:
         messages = given if isinstance(given, list) else []
         links = self.graph.links.get(node.no, ())
         prefix = self.histories.prefix(links, messages, own_edits=bool(edits.messages))
-        plain = rebuilt_slots(messages, prefix, self.incoming(node))
+        incoming = self.incoming(node)
+        plain = rebuilt_slots(messages, prefix, incoming, self.underived.missed)
+        self.underived.check(node, incoming, messages)
         plain = [self.subagents.told(node, slot) for slot in plain] if self.subagents.is_told(node) else plain
         edited = edit_slots(plain, edits.messages) if edits.messages else plain
         if "system" in edits.prompt:
@@ -286,9 +281,11 @@ class Walk:
     def rebuilt_call(self, node: Node) -> Call:
         recorded = self.world.payload(node.input_ref) if node.input_ref else None
         edits = self.profile.of(node)
-        input = self.subagents.given(node, rebuilt_value(recorded, self.incoming(node)))
-        if node.type is StepType.OUTPUT and recorded is None:
-            input = None
+        input = None
+        if recorded is not None or node.type is not StepType.OUTPUT:
+            incoming = self.incoming(node)
+            input = self.subagents.given(node, rebuilt_value(recorded, incoming, self.underived.missed))
+            self.underived.check(node, incoming)
         if isinstance(input, dict):
             fields = edits.retrieval if node.type is StepType.RETRIEVAL else edits.prompt
             input = {**input, **{name: value for name, value in fields.items() if name != "documents"}}
@@ -318,7 +315,7 @@ class Walk:
                 type=node.type, name=node.name, input=input, provider=provider, model=model, tool_name=node.tool_name,
                 digest_of=self.splitter.digest,
             )  # fmt: skip
-        return Call(
+        call = Call(
             no=self._numbered(node), parent=self.parent_of(node.parent), type=node.type, name=node.named_for(model),
             input=input, node=node, complete=bool(node.input_ref),
             changed=bool(differs) and (not signed or signed != node.signature),
@@ -326,6 +323,7 @@ class Walk:
             override_provider=override_provider, tool_name=node.tool_name, call_id=node.call_id, signature=signed,
             edits=edits, reduced=self.reduced(node.type, node.name, input, provider, model, node.tool_name),
         )  # fmt: skip
+        return self.underived.applied(call)
 
     def reduced(self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str) -> str:
         """The signature of a call under the app's ignore list; empty where that says nothing of such calls."""
@@ -347,29 +345,6 @@ class Walk:
     def _because(self, node: Node) -> tuple[int, ...]:
         links = filter(self._brings_change, self.answerers.links(node.no))
         return tuple(sorted({link.producer for link in links}))
-
-    def _derived(self, call: Call) -> Answer:
-        """A step that makes no call: what it says follows from what it was given, where that can be told."""
-        if (resumed := self.world.resumed(call.no)) is not None or call.node is None or call.edits is not NO_EDITS:
-            return resumed or self.resolvers.resolve(call)
-        node = call.node
-        if call.changed and (anew := self.subagents.opened(node)) is not None:
-            return anew
-        recorded = self.world.payload(node.output_ref) if node.output_ref else None
-        producers = list({change.node.no: change for _, change in self.incoming(node)}.values())
-        output = replaced_in(recorded, producers)
-        told = digest(output) != digest(recorded) or (recorded is None and call.changed)
-        if not told or not producers:
-            return self.resolvers.resolve(call)
-        source = max(producers, key=lambda change: _SEVERITY[self.label_of(change.node)[0]])
-        label, reason = self.label_of(source.node)
-        action = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.SIMULATED: "simulate"}[label]
-        said = f"Its text is that of step {source.node.no}"
-        detail: JSONObject = {**label_key(), "derived_from": source.node.no}
-        return Answer(
-            action=action, label=label, reason=reason, output=output, status=node.status, known=source.answered,  # type: ignore[arg-type]  # a PlanAction by the table above
-            source=node, detail=detail, note=said,
-        )  # fmt: skip
 
     def label_of(self, node: Node) -> tuple[Label, Reason]:
         return self.labels.get(node.no, (Label.SIMULATED, Reason.POLICY_FALLBACK))

@@ -149,3 +149,12 @@ def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 def _range(first: int, last: int) -> str:
     return str(first) if first == last else f"{first} to {last}" if last > first + 1 else f"{first}, {last}"
+
+
+def assumed_warning(numbers: Sequence[int]) -> str:
+    """That steps keep their output without proof, and what can be done."""
+    subject, verb = ("1 step is", "keeps its") if len(numbers) == 1 else (f"{len(numbers)} steps are", "keep their")
+    return (
+        f"{subject} assumed unaffected and {verb} recorded output: {numbered(numbers)}. "
+        "The agent's code may have made part of the input from what changes; set the value by hand where it did."
+    )

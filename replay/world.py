@@ -1,7 +1,7 @@
 """What the replay engine asks of the world, and what it says of each step. Planning and execution are two worlds
 of one engine: a plan is a walk in which live calls stay unknown."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, Protocol
@@ -21,7 +21,8 @@ LIVE_REASONS: Final = frozenset({Reason.LIVE_MODEL, Reason.LIVE_TOOL, Reason.LIV
 class Call:
     """One step to resolve, as it would be made now. `node` is the source step; None: the recording has none.
 
-    `no` and `parent` are numbers in the derived run. `complete` is false where the recorded input is missing.
+    `no` and `parent` are numbers in the derived run. `complete` is false where the input is not known: the recorded one
+    is missing, or what the changed steps `underived` put into it cannot be derived.
     """
 
     no: int
@@ -31,6 +32,7 @@ class Call:
     input: JSONValue
     node: Node | None = None
     complete: bool = True
+    underived: tuple[int, ...] = ()
     changed: bool = False
     differs: tuple[str, ...] = ()
     because: tuple[int, ...] = ()
@@ -162,11 +164,15 @@ class World(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """Source steps `first` to `last` that no change reaches; the derived numbers are `offset` higher."""
+    """Source steps `first` to `last` that keep their recorded outputs; the derived numbers are `offset` higher.
+
+    No change reaches them or, where `assumed` says by number why not even that is known, that is assumed of each.
+    """
 
     first: int
     last: int
     offset: int
+    assumed: Mapping[int, JSONObject] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

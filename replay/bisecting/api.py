@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from replay import previews
 from replay.api import LIMIT, limit_of
 from replay.bisecting import queries, services
 from replay.bisecting.schemas import BisectionList, BisectionView, BisectPlan, BisectPreview, BisectRequest
@@ -22,7 +23,9 @@ class BisectPreviewView(APIView):
     @extend_schema(operation_id="preview_bisection", request=BisectPreview, responses={200: BisectPlan, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """How many probes, live calls and dollars a bisection takes. Nothing runs; refusals are in the plan."""
-        return Response(services.preview(parsed(BisectPreview, library.put_in(request.data))))
+        question = parsed(BisectPreview, library.put_in(request.data))
+        previews.count(request, previews.SEARCHES)
+        return Response(services.preview(question))
 
 
 class BisectRunView(APIView):

@@ -5,6 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from replay import previews
 from replay.api import LIMIT, limit_of
 from replay.experiments import queries, services
 from replay.experiments.schemas import ExperimentList, ExperimentPlan, ExperimentRequest, ExperimentView
@@ -20,7 +21,16 @@ class ExperimentPreviewView(APIView):
     )
     def post(self, request: Request) -> Response:
         """What the whole experiment would do and cost. Nothing runs; refusals are in the plan."""
-        return Response(services.preview(services.parse(request.data)))
+        question = services.parse(request.data)
+        plan = previews.answer(
+            request,
+            previews.SEARCHES,
+            question=question,
+            run=question.run,
+            make=lambda: services.preview(question),
+            weigh=lambda plan: len(plan.cells),
+        )
+        return Response(plan)
 
 
 class ExperimentsView(APIView):

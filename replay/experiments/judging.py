@@ -11,12 +11,13 @@ from diffing import queries as diffs
 from diffing.facets import answer_text
 from replay.experiments import checks, progress
 from replay.experiments.aggregation import COMPLETED
-from replay.experiments.schemas import Check
+from replay.experiments.schemas import Check, CheckResult
 from replay.models import ExperimentRow
-from traces import store
+from traces import judgements, store
 from traces.json_types import JSONObject
+from traces.judging import NAME_LENGTH, JudgementRow
 from traces.models import Run, Step
-from traces.vocabulary import RunStatus, StepType
+from traces.vocabulary import JudgementKind, JudgementSource, RunStatus, StepType
 
 SHOWN: Final = 2_000  # characters of an answer that are kept beside its verdict
 _CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Check])
@@ -36,7 +37,19 @@ def judge(session_id: UUID) -> None:
     }  # fmt: skip
     with transaction.atomic():
         ExperimentRow.objects.filter(id=row.id).update(result=said)
+        judgements.add({row.session.run_id: [_judgement(result, row.experiment.id) for result in results]})
+        judgements.wake([row.session.run_id])
         progress.touch(session_id)
+
+
+def _judgement(result: CheckResult, experiment: UUID) -> JudgementRow:
+    return JudgementRow(
+        name=result.name[:NAME_LENGTH],
+        kind=JudgementKind.PASS if result.passed else JudgementKind.FAIL,
+        source=JudgementSource.CHECK,
+        text=result.detail.replace("\x00", "\ufffd"),
+        by=f"experiment {experiment}",
+    )
 
 
 def outcome_of(run_id: UUID, asked: Sequence[Check]) -> checks.Outcome:

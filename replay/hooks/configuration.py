@@ -9,8 +9,9 @@ from typing import Annotated, Any, Final, TypeVar
 import pydantic
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from pydantic import Field, HttpUrl, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from replay.addresses import OperatorUrl
 from replay.hooks.registry import compiled
 from replay.hooks.types import Decision
 from replay.tools.types import Environment, Name
@@ -25,7 +26,7 @@ TELEMETRY_EVENTS: Final = frozenset({*HookEvent, "live_call", "events_dropped"})
 class HttpPlace(Schema):
     """An address that gets JSON; `headers_env` names variables that hold secrets."""
 
-    url: HttpUrl
+    url: OperatorUrl
     headers: dict[str, str] = {}
     headers_env: Environment = {}
 
@@ -71,7 +72,7 @@ class HookEntry(Schema):
 class LangfusePlace(Schema):
     """A Langfuse project. The secret key stays in the environment; `replays`: every finished replay is exported."""
 
-    base_url: HttpUrl
+    base_url: OperatorUrl
     public_key: Name | None = None
     public_key_env: Name | None = None
     secret_key_env: Name = "LANGFUSE_SECRET_KEY"

@@ -86,5 +86,5 @@ def _facts(step: Step, payloads: dict[str, JSONValue], parent: UUID | None) -> S
         **plain, no=step.sequence_no, type=StepType(step.type), status=StepStatus(step.status), parent=parent,
         cost_usd=None if step.cost_usd is None else float(step.cost_usd),
         input=payloads.get(step.input_ref), output=payloads.get(step.output_ref),
-        unavailable=tuple(name for name, ref in given.items() if ref and ref not in payloads),
+        unavailable=tuple(f"{name} ({ref})" for name, ref in given.items() if ref and ref not in payloads),
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Messages: the request from a canonical model input, and the canonical output from the stream."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -60,6 +60,12 @@ class _Event(BaseModel):
     usage: _Usage | None = None
 
 
+def _most_tokens(parameters: Mapping[str, Any]) -> Any:
+    """The limit of the answer, which this protocol requires; 0 is a limit, too."""
+    limits = (parameters.get(name) for name in ("max_tokens", "max_completion_tokens"))
+    return next((limit for limit in limits if limit is not None), _MAX_TOKENS)
+
+
 def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The arguments of the call, and the names of the parameters that it could not take over."""
     parameters = _parameters(call)
@@ -67,7 +73,7 @@ def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
     arguments: dict[str, Any] = {
         "model": call.model,
         "messages": _merged(messages),
-        "max_tokens": parameters.get("max_tokens") or parameters.get("max_completion_tokens") or _MAX_TOKENS,
+        "max_tokens": _most_tokens(parameters),
         "extra_body": {name: value for name, value in parameters.items() if name in _EXTRA},
         **_system(messages),
         **_stop(parameters),

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from replay.addresses import spelling_problem
 from replay.providers.types import Protocol, Provider
 
 _KEYS: Final = frozenset({"protocol", "base_url", "api_key_env", "models", "description", "timeout_s"})
@@ -101,11 +102,14 @@ def _operator_provider(name: str, entry: Mapping[str, Any]) -> Provider:
 
 
 def _base_url(value: object, where: str) -> str:
-    parts = urlsplit(value) if isinstance(value, str) else None
+    try:
+        parts = urlsplit(value) if isinstance(value, str) else None
+    except ValueError:
+        parts = None
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ImproperlyConfigured(f"{where} must be an http or https URL, as http://127.0.0.1:8123/v1.")
-    if parts.username or parts.password:
-        raise ImproperlyConfigured(f"{where} holds credentials: name an environment variable in api_key_env instead.")
+    if problem := spelling_problem(str(value)):
+        raise ImproperlyConfigured(f"{where} cannot be used: {problem}.")
     return str(value).rstrip("/")
 
 

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from diffing import queries as diffs
+from replay import previews
 from replay.proving import queries, services
 from replay.proving.schemas import ProofList, ProofPlan, ProofRequest, ProofView
 from traces.bodies import parsed
@@ -18,7 +19,9 @@ class ProvePreviewView(APIView):
     @extend_schema(operation_id="preview_proof", request=ProofRequest, responses={200: ProofPlan, **PROBLEMS})
     def post(self, request: Request, id: UUID) -> Response:
         """How many probes, live calls and dollars a proof takes at most. Nothing runs; refusals are in the plan."""
-        return Response(services.preview(id, parsed(ProofRequest, request.data)))
+        question = parsed(ProofRequest, request.data)
+        previews.count(request, previews.SEARCHES)
+        return Response(services.preview(id, question))
 
 
 class ProveView(APIView):

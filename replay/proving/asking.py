@@ -1,14 +1,16 @@
-"""Whether a provider that is asked for a probe can say anything of the changes that it is about."""
+"""Who can be asked for an answer that a probe needs, and whether it would say anything of the changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from replay import preflight, providers
+from replay import preflight, providers, tool_queries, tools
 from replay.edits import apply_profile, edited_request
 from replay.graph import Graph
 from replay.loading import Payloads
 from replay.overrides import OverrideProfile
+from replay.policy import Policy
+from replay.proving.lab import Allowance
 from replay.proving.subject import Subject
 from replay.world import Call
 from traces.json_types import JSONValue
@@ -17,15 +19,42 @@ from traces.vocabulary import StepType
 
 @dataclass
 class Asking:
-    """What of model requests the changes are about, and which providers have no place for it."""
+    """What the policy of a proof lets be asked, and what of model requests its changes are about."""
 
     subject: Subject
+    policy: Policy
 
     @cached_property
     def about(self) -> frozenset[str]:
         changes = self.subject.changes.changes.values()
         slots = [slot for change in changes if change.atom.testable for slot in (*change.on_base, *change.on_candidate)]
         return frozenset(slot.field for slot in slots if slot.category == "model")
+
+    def is_answerable(self, call: Call, allowance: Allowance) -> bool:
+        """Whether the policy lets the missing answer be asked for, and somebody is there to give it."""
+        if allowance.live_calls == 0 or allowance.cost_usd == 0:
+            return False
+        if call.type is StepType.MODEL:
+            named = preflight.provider_name(call.provider, call.model, call.override_provider)
+            return "model" in self.policy.allow and named is not None and not self.untold(call, named)
+        if call.type is StepType.TOOL:
+            reviewed = tool_queries.standing(call.called) is True and call.called in tools.configured()
+            return "tool" in self.policy.allow and reviewed
+        served = call.type is StepType.RETRIEVAL and "retrieval" in self.policy.allow
+        return served and bool(preflight.retriever(call).name)
+
+    def why_not(self, call: Call, *, unpaid: bool) -> str:
+        """Why nobody is asked for the missing answer."""
+        what = f"step {call.no} ({call.type} {call.called})"
+        if unpaid:
+            return f"{what} would have to be asked anew, and no live call is left in the budget"
+        if call.type is StepType.MODEL:
+            named = preflight.provider_name(call.provider, call.model, call.override_provider)
+            if named is not None and (why := self.untold(call, named)):
+                return f"{what} would have to be asked anew, and {why}"
+        if call.type is StepType.TOOL:
+            return f"{what}: no recording has this call, and the tool is not reviewed, allowed and configured to run"
+        return f"{what} would have to be asked anew, and nothing is allowed or configured to answer it"
 
     def untold(self, call: Call, provider: str) -> str:
         """Why the answer to a call would say nothing of a change; empty when it would."""

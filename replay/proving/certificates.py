@@ -12,17 +12,19 @@ from diffing.evidence_schemas import Certificate, QuestionKind
 from diffing.report import Examined
 from replay.proving.lab import Atom
 
-_ANSWERS: Final = frozenset({"answer", "answer_exact", "answer_facts"})  # the questions about the final answer
+_ANSWERS: Final = frozenset(
+    {"answer", "answer_exact", "answer_facts", "answer_alike"}
+)  # the questions about the final answer
 
 
 def certify(seen: Examined, places: Collection[int]) -> Certificate | None:
     """Why a change at these pairs cannot have reached the final answer; None where it can have."""
-    comparison, flow, live = seen.comparison, seen.flow, seen.found.live
+    comparison, reach, live = seen.comparison, seen.found.reach, seen.found.live
     # Links that lead from no change to the answer are incomplete, and certify nothing.
-    if comparison.final is None or not seen.found.connected or not places:
+    if comparison.final is None or reach is None or not seen.found.linked or not places:
         return None
     own = [comparison.pairs[place] for place in places]
-    reached = (flow.after(places) | set(places)) & live
+    reached = (reach.after(places) | set(places)) & live
     if any(comparison.pairs[place].answers_differently for place in reached):
         return None
     if all(_same(pair) for pair in own):

@@ -13,9 +13,11 @@ class Grounds:
 
     `enough` and `needed` are of the primary set, null where not tested. `drawn`: a probe that decides got a new
     answer from a model; `borrowed`: one took a tool's answer from the other of two separate runs; `stood_in`: a step
-    that only one run has is no more than what it gave. `confirmed` is the larger of the adjusted p values of repeats of
-    those probes, null without repeats; `apart`: their effect lies outside of what unchanged repeats show. `finished`:
-    the search came to its end. `exhaustive`: every combination of the changes was looked at.
+    that only one run has is no more than what it gave. `derived`: the agent's code is taken to have done what it did
+    in the other run; `assumed`: a step is taken to be unaffected that may not be; `follows`: the cause comes after a
+    changed output, and may be a response to it. `confirmed` is the larger of the adjusted p values of repeats of those
+    probes, null without repeats; `apart`: their effect lies outside of what unchanged repeats show. `finished`: the
+    search came to its end. `exhaustive`: every combination of the changes was looked at.
     """
 
     verdict: EvidenceVerdict
@@ -25,6 +27,9 @@ class Grounds:
     drawn: bool = False
     borrowed: bool = False
     stood_in: bool = False
+    derived: bool = False
+    assumed: bool = False
+    follows: bool = False
     confirmed: float | None = None
     apart: bool = False
     finished: bool = True
@@ -62,7 +67,7 @@ def _low(grounds: Grounds) -> Level | None:
 def _high(grounds: Grounds) -> Level | None:
     if grounds.verdict != "single" or not grounds.enough or not grounds.needed or not _beyond_chance(grounds.gate):
         return None
-    if grounds.borrowed or grounds.stood_in:
+    if grounds.borrowed or grounds.stood_in or grounds.derived or grounds.assumed or grounds.follows:
         return None
     if not grounds.drawn:
         said = "Replays show that it is enough and that it is needed"
@@ -95,6 +100,17 @@ def _medium(grounds: Grounds) -> Level:
     if grounds.stood_in:
         said = "Both ways by replay, but of a step that only one run has no more than what it gave"
         return Level(confidence="medium", rule=f"{said}: what else it did is not seen.")
+    if grounds.follows:
+        said = "Both ways by replay, but it comes after another changed output"
+        return Level(confidence="medium", rule=f"{said}: it may itself be a response to that.")
+    if grounds.assumed:
+        said = "Both ways by replay, but on the way a step is assumed to be unaffected"
+        return Level(confidence="medium", rule=f"{said}: nothing recorded explains all of its input.")
+    if grounds.derived:
+        said = "Both ways by replay, but the agent's own code ran between"
+        return Level(
+            confidence="medium", rule=f"{said}: it is taken to derive from equal answers what it derived before."
+        )
     if grounds.gate.p is not None and not _beyond_chance(grounds.gate):
         return Level(confidence="medium", rule=f"Repeats make chance unlikely (p = {grounds.gate.p:.3g} < {ALPHA:g}).")
     return Level(confidence="medium", rule="Both ways by replay, but with new answers of a model that were drawn once.")

@@ -14,6 +14,7 @@ from traces.json_types import JSONObject, JSONValue
 
 _PLAIN: Final = frozenset({"role", "content"})
 _NAMED: Final = "message"
+_SIDES: Final = ("base", "candidate")
 Edits = tuple[list[JSONObject], list[JSONObject]]  # overrides of the base, and of the candidate
 
 
@@ -23,6 +24,13 @@ def message_list(found: Found, root: Root) -> Iterator[Change]:
     sides = _messages(found, root.pair)
     for group in _together(root.facet.messages, sides):
         yield edited(found, root, group)
+
+
+def context_window(found: Found, root: Root) -> Iterator[Change]:
+    """All messages that one side's window dropped, at every step where it did."""
+    assert root.facet is not None  # its caller looked
+    made, undone = entries(found, root.places, {item.key for item in root.facet.messages}, once=True)
+    yield made_by(root, made, undone)
 
 
 def system_prompt(found: Found, root: Root) -> Iterator[Change]:
@@ -50,9 +58,15 @@ def edited(found: Found, root: Root, group: Sequence[MessagePair]) -> Change:
     return made_by(root, made, undone, name=name)
 
 
-def entries(found: Found, places: Iterable[int], keys: Iterable[tuple[str, str]]) -> Edits:
-    """What makes these differences on the base, and takes them back from the candidate."""
+def entries(
+    found: Found, places: Iterable[int], keys: Iterable[tuple[str, str]], *, once: bool = False
+) -> Edits:  # fmt: skip
+    """What makes these differences on the base, and takes them back from the candidate.
+
+    With `once`, a side that goes on its earlier edited messages is not edited in the same way again.
+    """
     wanted = set(keys)
+    seen: tuple[set[str], set[str]] = (set(), set())
     made: list[JSONObject] = []
     undone: list[JSONObject] = []
     for place in places:
@@ -62,9 +76,13 @@ def entries(found: Found, places: Iterable[int], keys: Iterable[tuple[str, str]]
         sides = _messages(found, pair)
         all_of_it = changed_messages(*sides)
         edits = [_edits(item, all_of_it, sides) for item in all_of_it if item.key in wanted]
-        if edits:
-            made.append({"match": {"step": number(pair, 0)}, "messages": [there for there, _ in edits]})
-            undone.append({"match": {"step": number(pair, 1)}, "messages": [back for _, back in edits]})
+        for side, entry in enumerate((made, undone)):
+            own = [edit[side] for edit in edits]
+            if once and number(pair, side) in found.continued[_SIDES[side]]:
+                own = [edit for edit in own if digest(edit) not in seen[side]]
+            seen[side].update(map(digest, own))
+            if own:
+                entry.append({"match": {"step": number(pair, side)}, "messages": [*own]})
     return made, undone
 
 

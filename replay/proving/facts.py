@@ -72,8 +72,14 @@ class Space:
         return self.facts.seen(self.ask(applied, side))
 
     def enough(self, applied: Atoms) -> bool | None:
-        """Whether the base with these changes has the candidate's outcome; None: not known."""
-        return self._is_candidate(applied, ("base", "candidate") if self.one else ("base",))
+        """Whether the base with these changes has the candidate's outcome; None: not known.
+
+        A tool that answers to another call as only the other run recorded brings what else is different there.
+        """
+        found = self._is_candidate(applied, ("base", "candidate") if self.one else ("base",))
+        seen = None if self.one else self.seen(applied, "base")
+        rekeyed = any(atom.rekeys and atom.id in applied for atom in self.atoms)
+        return None if found and rekeyed and seen is not None and seen.borrowed else found
 
     def needed(self, atoms: Atoms) -> bool | None:
         """Whether the candidate without these changes has lost its outcome; None: not known."""
@@ -128,6 +134,8 @@ class Space:
     def _is_candidate(self, applied: Atoms, sides: Sequence[Side]) -> bool | None:
         for side in sides:
             seen = self.seen(applied, side)
+            if seen is not None and seen.assumed and seen.outcome == side:
+                continue  # that nothing came of the changes was assumed
             if seen is not None and seen.settled:
                 return seen.outcome == "candidate"
         return None

@@ -56,7 +56,7 @@ def findings(ladder: Ladder) -> Findings:
     told = wording.Told(ladder=ladder, kind=found.kind, sets=found.sets, gate=grounds.gate)
     repeats = min(grounds.gate.base_n, grounds.gate.candidate_n)
     return Findings(
-        question=ladder.case.question, verdict=found.kind, conclusion=wording.conclusion(told),
+        question=ladder.question, verdict=found.kind, conclusion=wording.conclusion(told),
         confidence=level.confidence, rule=level.rule, primary=[_ordered(ladder.space, one) for one in found.sets],
         atoms=list(_atoms(ladder, given, looked=looked)), probes=list(_probes(ladder)), mediators=between,
         noise=grounds.gate, interactions=given.interactions,
@@ -76,6 +76,8 @@ def verdict(ladder: Ladder) -> Verdict:
         return Verdict(kind="no_effect")
     if ladder.is_noise:
         return Verdict(kind="noise")
+    if ladder.is_unanswerable:
+        return Verdict(kind="inconclusive")
     space = ladder.space
     if space.contradicted:
         return Verdict(kind="inconclusive")
@@ -132,6 +134,9 @@ def _grounds(ladder: Ladder, found: Verdict) -> Grounds:
         enough=space.enough(cause) if cause else None, needed=space.needed(cause) if cause else None,
         drawn=bool(cause) and ladder.drawn(cause), finished=searched,
         borrowed=bool(cause) and not ladder.case.one_space and ladder.borrowed(cause),
+        derived=bool(cause) and ladder.derived(cause),
+        assumed=bool(cause) and ladder.assumed(cause),
+        follows=any(atom.id in cause and atom.follows for atom in space.atoms),
         stood_in=any(atom.id in cause and atom.category == "structure" for atom in space.atoms),
         confirmed=gate.confirmed(space, cause) if cause else None, apart=bool(cause) and gate.apart(space, cause),
         exhaustive=_is_exhaustive(space),

@@ -80,8 +80,24 @@ def verdict(space: Space, *, sampled: bool, most: int, finished: bool) -> NoiseG
         reason=reason,
         base_flips=flips[0], base_n=len(drawn[0]), base_interval=_interval(flips[0], len(drawn[0])),
         candidate_flips=flips[1], candidate_n=len(drawn[1]), candidate_interval=_interval(flips[1], len(drawn[1])),
-        p=noise.exact_p(*drawn) if enough else None,
+        p=noise.effect_p(*drawn) if enough else None,
     )  # fmt: skip
+
+
+def disagree(repeats: Repeats) -> bool:
+    """Whether repeats of one configuration differ from each other under the question."""
+    return len({_kind(seen) for seen in repeats.all() if seen.settled}) > 1
+
+
+def overlap(space: Space) -> bool:
+    """Whether the two sides, as recorded or repeated unchanged, ever come to the same."""
+    base, candidate = ({_kind(seen) for seen in side.all() if seen.settled} for side in sides(space))
+    return not (base | {"base"}).isdisjoint(candidate | {"candidate"})
+
+
+def _kind(seen: Seen) -> str:
+    """What a repeat came to: other outcomes are told apart where their values are known."""
+    return seen.outcome if seen.outcome != "other" or not seen.value else seen.value
 
 
 def confirm(space: Space, cause: Atoms, most: int) -> Steps[None]:

@@ -1,6 +1,6 @@
 """What the evidence ladder asks of the world, in the ladder's own words. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 from uuid import UUID
@@ -12,12 +12,18 @@ Side = Literal["base", "candidate"]
 Atoms = frozenset[str]
 
 
+def other(side: Side) -> Side:
+    return "candidate" if side == "base" else "base"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Atom:
     """One change between base and candidate that can be made or left out on its own.
 
     `rank` is the prior: what is smaller is tried first. It orders the search and breaks ties, and is no evidence.
-    An atom that `requires` others has no meaning without them. `why_not` says why no replay can apply it.
+    An atom that `requires` others has no meaning without them. `why_not` says why no replay can apply it. One that
+    `follows` comes after a changed output, and may be a response to it. One that `rekeys` makes other calls: by other
+    names of tools, or with other arguments.
     """
 
     id: str
@@ -28,6 +34,8 @@ class Atom:
     parent: str | None = None
     requires: frozenset[str] = frozenset()
     why_not: str = ""
+    follows: bool = False
+    rekeys: bool = False
     certificate: Certificate | None = None
     base: StepRef | None = None
     candidate: StepRef | None = None
@@ -75,18 +83,29 @@ class Allowance:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What came of a probe. `missing` names what had to run and could not, for `needs_live` and `failed`.
+    """What came of a probe, `value` under the question that is asked.
+
+    `missing` names what had to run and could not, for `needs_live` and `failed`.
 
     `borrowed` counts the answers of tools and retrievers that only another run than the replayed side recorded: a
-    model answers the same request alike, but the world of the other run may be another one.
+    model answers the same request alike, but the world of the other run may be another one. `derived`: what the
+    agent's code does there is taken from the other run, whose outputs the probe had brought about. `values`: what
+    came out under this question and coarser ones, by kind, so that another one can be asked without another probe.
+    `assumed` counts the steps that are taken to be unaffected although part of their input is not explained;
+    `other_models` names those that answered in place of the recorded ones.
     """
 
     outcome: ProbeOutcome
     said: str = ""
+    value: str = ""
     missing: str = ""
     executed_steps: int = 0
     cached_calls: int = 0
     borrowed: int = 0
+    derived: bool = False
+    assumed: int = 0
+    other_models: Sequence[str] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
     live_calls: int = 0
     cost_usd: float | None = 0.0
     run: UUID | None = None
@@ -116,6 +135,17 @@ class ManyAtOnce(Protocol):
     def expect(self, asks: Sequence[Ask]) -> None:
         """These will be asked for after the next one, whatever that says."""
 
+    def ahead(self) -> "Spending":
+        """The spending of probes that were begun ahead and that nobody has asked for yet."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spending:
+    """Live calls and their cost; None: not known."""
+
+    live_calls: int = 0
+    cost_usd: float | None = 0.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
@@ -125,7 +155,9 @@ class Case:
     from a model, so that chance could have made the difference. `chance` says why nothing else can have: nobody
     changed anything; empty where somebody may have. `one_space`: with the same changes applied both
     sides replay the same run, as it is with a fork and its source; of separate recordings the rest may differ.
-    `live_cost_usd` and `live_calls` are what one replay of the whole is expected to take, for estimates.
+    `live_cost_usd` and `live_calls` are what one replay of the whole is expected to take, for estimates. `coarser` are
+    the questions to fall back on where repeats disagree under this one, the finest first; `values` what the two
+    recordings come to under each, by side and kind.
     """
 
     question: EvidenceQuestion
@@ -138,6 +170,8 @@ class Case:
     assumptions: tuple[str, ...] = ()
     live_calls: int = 0
     live_cost_usd: float | None = None
+    coarser: Sequence[EvidenceQuestion] = ()
+    values: Mapping[Side, Mapping[str, str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)  # the outcomes of "base" and "candidate" in words
 
 

@@ -5,13 +5,13 @@ time, so that whoever drives it can store every answer, stop, and go on later wi
 """
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from diffing.evidence_schemas import NoiseGate
-from replay.proving import gate, mediators, shares
+from diffing.evidence_schemas import EvidenceQuestion, NoiseGate
+from replay.proving import gate, mediators, outcomes, shares
 from replay.proving.facts import NOTHING, Asked, Facts, Space
-from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Lab, ManyAtOnce, Seen, Stage
+from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Lab, ManyAtOnce, Seen, Side, Spending, Stage
 from replay.proving.search import FACTORIAL, Steps, explain, factorial, others, proved_single
 
 StageName = Literal["noise", "search", "parts", "mediators", "shares", ""]
@@ -59,6 +59,7 @@ class Ladder:
     sampled_shares: dict[str, float] | None = None
 
     def __post_init__(self) -> None:
+        self.question = self.case.question
         ordered = sorted((atom for atom in self.case.atoms if atom.testable), key=lambda atom: (atom.rank, atom.id))
         self.space = Space(facts=self.facts, atoms=ordered, one=self.case.one_space)
         self.facts.recorded[Ask(applied=NOTHING, side="base")] = Seen(outcome="base")
@@ -86,11 +87,19 @@ class Ladder:
     def is_noise(self) -> bool:
         """Whether chance explains it: repeats say so, or nobody changed anything and no repeats say otherwise."""
         status = self.noise().status
-        return status == "not_rejected" or bool(self.case.chance and status != "rejected")
+        mixed = status == "not_rejected" and gate.overlap(self.space)
+        return mixed or bool(self.case.chance and status != "rejected")
+
+    @property
+    def is_unanswerable(self) -> bool:
+        """Whether repeats differ under every question, and never come to the same on both sides."""
+        return not self.is_noise and self.noise().status == "not_rejected"
 
     def spent(self) -> tuple[int, float | None]:
-        """Live calls, and their cost; None: not known."""
-        seen = [probe.seen for probe in self.facts.probes.values()]
+        """Live calls, and their cost; None: not known. Probes that were begun ahead in vain count as well."""
+        seen: list[Seen | Spending] = [probe.seen for probe in self.facts.probes.values()]
+        if isinstance(self.lab, ManyAtOnce):
+            seen.append(self.lab.ahead())
         costs = [each.cost_usd for each in seen]
         known = [cost for cost in costs if cost is not None]
         return sum(each.live_calls for each in seen), sum(known) if len(known) == len(costs) else None
@@ -116,8 +125,10 @@ class Ladder:
             return
         if self.case.sampled:
             yield from self._drive("noise", gate.run(self.space, self.budget.repeats))
+            while self._coarsen():
+                yield from self._drive("noise", gate.run(self.space, self.budget.repeats))
         self.done.add("noise")
-        if self.is_noise:
+        if self.is_noise or self.is_unanswerable:
             return
         yield from self._drive("search", self._search())
         if not self.space.smallest():
@@ -127,6 +138,52 @@ class Ladder:
             yield from self._drive("parts", self._parts())
         if self.look_between:
             yield from self._drive("mediators", self._mediators())
+
+    def _coarsen(self) -> bool:
+        """Ask a coarser question where repeats of the unchanged base disagree under this one; False: keep it."""
+        base, candidate = gate.sides(self.space)
+        if self.noise().status == "rejected" or not gate.disagree(base):
+            return False
+        scale = [self.case.question, *self.case.coarser]
+        for question in scale[scale.index(self.question) + 1 :]:
+            self._ask(question)
+            differs = self._recorded("base") != self._recorded("candidate")
+            if question is scale[-1] or (differs and not gate.disagree(base) and not gate.disagree(candidate)):
+                return True
+        return False
+
+    def _ask(self, question: EvidenceQuestion) -> None:
+        """Look at every probe under a question."""
+        self.question = question
+        for ask, probe in self.facts.probes.items():
+            self.facts.probes[ask] = replace(probe, seen=self._seen(ask, probe.seen))
+
+    def _recorded(self, side: Side) -> str:
+        return self.case.values.get(side, {}).get(self.question.kind, "")
+
+    def _seen(self, ask: Ask, seen: Seen) -> Seen:
+        """A probe under the question that is asked now."""
+        kind = self.question.kind
+        value = seen.values.get(kind)
+        if self.question is self.case.question or not seen.settled or value is None:
+            return seen
+        if kind == "answer_alike":
+            outcome = outcomes.alike(value, self._texts("base", ask), self._texts("candidate", ask))
+            return replace(seen, outcome=outcome, value="")
+        base, candidate = self._recorded("base"), self._recorded("candidate")
+        return replace(seen, outcome=outcomes.classify(value, base=base, candidate=candidate), value=value)
+
+    def _texts(self, side: Side, but: Ask) -> list[str]:
+        """The answers of a side: the recorded one and those of its repeats, without the one that is looked at."""
+        applied = NOTHING if side == "base" else self.space.all
+        probes = self.facts.probes.items()
+        own = [
+            probe.seen
+            for ask, probe in probes
+            if ask.repeat and (ask.applied, ask.side) == (applied, side) and ask != but
+        ]
+        known = [seen.values[self.question.kind] for seen in own if self.question.kind in seen.values]
+        return [self._recorded(side), *known]
 
     def _drive(self, stage: StageName, steps: Steps[None]) -> Iterator[Made]:
         self.stage = stage
@@ -151,9 +208,10 @@ class Ladder:
             raise Exhausted
         if isinstance(self.lab, ManyAtOnce):
             self.lab.expect(asked.then)
-        seen = self.lab.probe(asked.ask, allowance)
-        self.facts.add(asked, seen)
-        return seen
+        self.facts.add(asked, self.lab.probe(asked.ask, allowance))
+        if self.question is not self.case.question:
+            self._ask(self.question)
+        return self.facts.probes[asked.ask].seen
 
     def _left(self) -> Allowance:
         calls, cost = self.spent()
@@ -176,6 +234,14 @@ class Ladder:
     def borrowed(self, cause: Atoms) -> bool:
         """Whether a probe that decides about this cause took a tool's answer from another run."""
         return any(seen.borrowed for seen in self._deciding(cause))
+
+    def derived(self, cause: Atoms) -> bool:
+        """Whether a probe that decides about this cause took what the agent's code did from the other run."""
+        return any(seen.derived for seen in self._deciding(cause))
+
+    def assumed(self, cause: Atoms) -> bool:
+        """Whether a probe that decides about this cause takes a step to be unaffected that may not be."""
+        return any(seen.assumed for seen in self._deciding(cause))
 
     def _deciding(self, cause: Atoms) -> list[Seen]:
         asks = self.space.ask(cause, "base"), self.space.ask(self.space.all - cause, "candidate")

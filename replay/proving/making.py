@@ -8,6 +8,7 @@ from typing import Final
 import pydantic
 
 from diffing.comparison import Pair
+from diffing.origins import Origin
 from diffing.references import step_ref
 from diffing.report import Examined
 from diffing.roots import Atom as Root
@@ -110,7 +111,7 @@ def atom_of(root: Root, *, title: str = "", name: str = "", why: str = "") -> At
     return Atom(
         id=f"{kind.replace(' ', '-')}-{pair.place}" + (f"-{name}" if name else ""), category=root.category,
         title=title or phrase(root), description=f"At step {pair.step.sequence_no} ({pair.step.type}){also}.",
-        why_not=why, base=step_ref(pair.base), candidate=step_ref(pair.candidate),
+        why_not=why, follows=root.origin is Origin.OPEN, base=step_ref(pair.base), candidate=step_ref(pair.candidate),
     )  # fmt: skip
 
 

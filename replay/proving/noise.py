@@ -25,11 +25,18 @@ def decide(base: Sequence[str], candidate: Sequence[str], *, most: int, wanted: 
     least = min(len(base), len(candidate))
     if least < FIRST:
         return "go_on"
-    p = exact_p(base, candidate)
+    p = effect_p(base, candidate)
     if p < wanted or (p < ALPHA and least >= most):
         return "rejected"
     hopeless = least >= _HOPELESS and p > _EVEN
     return "not_rejected" if least >= most or hopeless or not _can_reject(base, candidate, most) else "go_on"
+
+
+def effect_p(base: Sequence[str], candidate: Sequence[str]) -> float:
+    """The p of the exact test; 1 where repeats come out as the other side was recorded rather than as their own."""
+    same = base.count("base") + candidate.count("candidate")
+    swapped = base.count("candidate") + candidate.count("base")
+    return 1.0 if swapped > same else exact_p(base, candidate)
 
 
 def exact_p(one: Sequence[str], other: Sequence[str]) -> float:

@@ -1,8 +1,10 @@
 """Which difference is asked about: what a run came to, and whether that is the base's or the candidate's. Pure."""
 
+import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -18,11 +20,18 @@ from traces.canonical import digest
 from traces.json_types import JSONValue
 
 _SHOWN: Final = 160
+_SCALE: Final[Sequence[QuestionKind]] = (
+    "answer_exact", "answer", "answer_facts", "tool_calls", "status", "answer_alike",
+)  # fmt: skip
+_TELLING: Final = 0.5  # how much more often a word stands in the answers of one side
+_STRONGEST: Final = 0.9  # of the words that tell most: many weak words would outvote the decision by chance
+_WORD: Final = re.compile(r"\w+")
 _CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Check])
 TEXTS: Final[Mapping[QuestionKind, str]] = {
     "answer": "what the final answer says, capitals and spaces aside",
     "answer_exact": "the final answer, character by character",
     "answer_facts": "the amounts, dates, ids and negations in the final answer",
+    "answer_alike": "which recorded answer the final answer is more like, by the words that tell the two apart",
     "tool_calls": "which tools are called with which arguments, in any order",
     "status": "whether the run ends in failure",
     "check": "whether the checks pass",
@@ -69,6 +78,8 @@ def value(asked: EvidenceQuestion, result: Result) -> str:
             return result.answer
         case "answer_facts":
             return digest(list[JSONValue](sorted(fixed_tokens(_normalised(result.answer)))))
+        case "answer_alike":
+            return _normalised(result.answer)
         case "tool_calls":
             return digest(list[JSONValue](sorted(used.signature for used in result.tools)))
         case "status":
@@ -90,6 +101,45 @@ def said(asked: EvidenceQuestion, result: Result) -> str:
             return value(asked, result)
         case _:
             return f"“{shortened(result.answer, _SHOWN)}”" if result.answer.strip() else "no answer"
+
+
+def coarser(kind: QuestionKind) -> list[EvidenceQuestion]:
+    """The questions that say less than one of this kind, the one that says most first."""
+    if kind not in _SCALE:
+        return []
+    return [question(other, []) for other in _SCALE[_SCALE.index(kind) + 1 :]]
+
+
+def values(kind: QuestionKind, result: Result) -> dict[str, str]:
+    """What a run came to under a question without checks and all coarser ones, as far as that is known."""
+    found: dict[str, str] = {}
+    for other in _SCALE[_SCALE.index(kind) :] if kind in _SCALE else ():
+        with suppress(Unknown):
+            found[other] = value(question(other, []), result)
+    return found
+
+
+def classify_as(kind: str, value: str, *, base: str, candidate: str) -> Literal["base", "candidate", "other"]:
+    """Whose outcome a value is under a question of this kind, by the two recorded values alone."""
+    if kind == "answer_alike":
+        return alike(value, [base], [candidate])
+    return classify(value, base=base, candidate=candidate)
+
+
+def alike(text: str, base: Sequence[str], candidate: Sequence[str]) -> Literal["base", "candidate", "other"]:
+    """The side whose answers a text is more like: by the words that tell the two apart best."""
+    one, other = _shares(base), _shares(candidate)
+    weights = {word: one[word] - other[word] for word in {*one, *other}}
+    least = max(_TELLING, _STRONGEST * max(map(abs, weights.values()), default=0.0))
+    words = {word for word in _WORD.findall(text) if abs(weights.get(word, 0.0)) >= least}
+    score = sum(weights[word] for word in words)
+    return "base" if score > 0 else "candidate" if score < 0 else "other"
+
+
+def _shares(texts: Sequence[str]) -> defaultdict[str, float]:
+    """In what share of the texts each word stands."""
+    counts = Counter(word for text in texts for word in {*_WORD.findall(text)})
+    return defaultdict(float, {word: count / len(texts) for word, count in counts.items()})
 
 
 def classify(value: str, *, base: str, candidate: str) -> Literal["base", "candidate", "other"]:

@@ -5,7 +5,7 @@ coupled by the same recordings; the proof then waits for it.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from diffing.evidence_schemas import EvidenceQuestion
-from replay import log, preflight, sessions, tool_queries, tools
+from replay import log, preflight, sessions
 from replay.edits import apply_profile
 from replay.experiments.aggregation import COMPLETED, ENDED
 from replay.graph import Graph
@@ -24,25 +24,23 @@ from replay.policy import Budget as SessionBudget
 from replay.policy import Policy
 from replay.proving import outcomes, recordings
 from replay.proving.asking import Asking
-from replay.proving.lab import Allowance, Ask, Atom, Atoms, Seen, Side, Stage
+from replay.proving.derivations import UNSETTLED, OtherState, UnknownState
+from replay.proving.lab import Allowance, Ask, Atom, Atoms, Seen, Side, Spending, Stage, other
 from replay.proving.outcomes import Result, Unknown
 from replay.proving.recordings import Recordings, Signatures
 from replay.proving.setups import Setup, clamp, coupled
 from replay.proving.stages import clamped, stages
+from replay.proving.stored import UNPAID, dumped, dumped_ask, earlier_sample, key_of, least, loaded, shared
 from replay.proving.subject import Subject, live_price
 from replay.proving.watching import Lost, Missed, Watch
 from replay.proving.worlds import RecordedWorld, Unanswered
 from replay.walk import Walk
 from replay.world import Call
-from traces.canonical import digest
-from traces.json_types import JSONObject, JSONValue
 from traces.parts import MissingPart
-from traces.vocabulary import StepType
 
 MISSED: Final = "probe_missed"
 _SPENT: Final = "budget_"
 _AT_ONCE: Final = 8
-_UNPAID: Final = "unpaid"  # nothing but the budget keeps the probe from its answer
 _RECORDED: Final = Policy(allow=["model", "retrieval"], semantic_threshold=1.0, max_turns=1_000)
 
 
@@ -68,8 +66,9 @@ class Laboratory:
     def __post_init__(self) -> None:
         self.rows = {row.key: row for row in ProofProbe.objects.filter(proof=self.proof).select_related("session")}
         self.expected: list[Ask] = []
-        self._asking = Asking(self.subject)
+        self._asking = Asking(self.subject, self.policy)
         self._graphs: dict[tuple[UUID, int], Graph] = {}
+        self._turned: set[Ask] = set()  # probes that go on as the other run did
         # As replays do: what the app has accepted to leave out makes no call another one.
         self._ignoring = self.subject.seen.comparison.base.ignoring
         self._recordings = Recordings(alike=Signatures(self.subject.base.app, self._ignoring.version))
@@ -81,22 +80,23 @@ class Laboratory:
     # The lab of the ladder
 
     def probe(self, ask: Ask, allowance: Allowance) -> Seen:
-        row = self.rows.get(_key(ask))
+        row = self.rows.get(key_of(ask))
         if row is not None and row.seen is not None and not (self.asks and self._may_try(row, allowance)):
-            return Seen(**_loaded(row.seen))
+            return Seen(**loaded(row.seen))
         if not self.asks:
             raise Waits
-        setup = self.setup(ask)
         if row is not None and row.session is not None and row.seen is None:
-            return self._ended(row, setup)
+            self._turn_like(ask, row)
+            return self._ended(row, self.setup(ask))
         if ask.repeat:
-            return self._repeated(ask, setup, allowance)
-        missed = self._walked(setup)
+            return self._repeated(ask, self.setup(ask), allowance)
+        missed = self._replayed(ask)
+        setup = self.setup(ask)
         if isinstance(missed, Seen):
             return self._kept(ask, setup, missed)
-        if not self._answerable(missed, allowance):
-            unpaid = self._answerable(missed, Allowance(live_calls=None))
-            missing = Seen(outcome="needs_live", missing=self._why_not(missed, unpaid=unpaid))
+        if not self._asking.is_answerable(missed, allowance):
+            unpaid = self._asking.is_answerable(missed, Allowance(live_calls=None))
+            missing = Seen(outcome="needs_live", missing=self._asking.why_not(missed, unpaid=unpaid))
             return self._kept(ask, setup, missing, unpaid=unpaid)
         return self._begun(ask, setup, allowance)
 
@@ -105,11 +105,11 @@ class Laboratory:
 
         Nothing is `missing` where somebody could answer what they do not.
         """
-        seen = self._walked(self.setup(ask))
+        seen = self._replayed(ask)
         if isinstance(seen, Seen):
             return seen
-        answerable = self._answerable(seen, Allowance(live_calls=None))
-        return Seen(outcome="needs_live", missing="" if answerable else self._why_not(seen, unpaid=False))
+        answerable = self._asking.is_answerable(seen, Allowance(live_calls=None))
+        return Seen(outcome="needs_live", missing="" if answerable else self._asking.why_not(seen, unpaid=False))
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return self.subject.changes.parts(atom)
@@ -120,6 +120,22 @@ class Laboratory:
     def expect(self, asks: Sequence[Ask]) -> None:
         self.expected = list(asks)
 
+    def ahead(self) -> Spending:
+        spent = ReplaySession.objects.filter(id__in=self._begun_ahead()).values_list("live_calls", "cost_usd")
+        costs = [None if cost is None else float(cost) for _, cost in spent]
+        known = [cost for cost in costs if cost is not None]
+        return Spending(
+            live_calls=sum(calls for calls, _ in spent), cost_usd=sum(known) if len(known) == len(costs) else None
+        )
+
+    def call_off(self) -> bool:
+        """Cancel what was begun ahead and is not needed; whether any of it is still under way."""
+        unfinished = ReplaySession.objects.filter(id__in=self._begun_ahead(), ended_at=None)
+        return bool(unfinished.update(cancel_requested=True))
+
+    def _begun_ahead(self) -> list[UUID]:
+        return [row.session_id for row in self.rows.values() if row.session_id is not None and row.seen is None]
+
     # How a probe is made
 
     def setup(self, ask: Ask) -> Setup:
@@ -128,9 +144,15 @@ class Laboratory:
             override = clamp(clamped(self.subject, ask.clamp), self.payloads)
             profile = OverrideProfile(overrides=[override])
             return Setup(run=self.subject.candidate, fork=ask.clamp, overrides=profile, side="candidate")
-        place = self.subject.places[ask.side]
-        profile = self.subject.changes.profile(ask.applied, ask.side)
-        return Setup(run=place.run, fork=place.fork, overrides=profile, side=ask.side)
+        side = other(ask.side) if ask in self._turned else ask.side
+        place = self.subject.places[side]
+        profile = self.subject.changes.profile(ask.applied, side)
+        return Setup(run=place.run, fork=place.fork, overrides=profile, side=side)
+
+    def _turn_like(self, ask: Ask, row: ProofProbe) -> None:
+        """Replay the run again that a stored probe replays."""
+        if ask.clamp is None and row.configuration != self.setup(ask).configuration:
+            self._turned.add(ask)
 
     def _recorded(self, side: Side) -> Result:
         run, fork = self.subject.recorded(side)
@@ -147,11 +169,27 @@ class Laboratory:
             self._graphs[key] = load_graph(*key)
         return self._graphs[key]
 
+    def _replayed(self, ask: Ask) -> Seen | Call:
+        """The probe in memory; the call that nobody recorded, where it comes to one.
+
+        Where it reaches the state of the other run, it is replayed from that one: the agent's code did there what it
+        would do here.
+        """
+        try:
+            return self._walked(self.setup(ask))
+        except OtherState as state:
+            if ask.clamp is not None or ask in self._turned:
+                return Seen(outcome="needs_live", missing=UNSETTLED)
+            traced = state.traced
+        self._turned.add(ask)
+        found = self._replayed(ask)
+        return replace(found, derived=not traced) if isinstance(found, Seen) else found
+
     def _walked(self, setup: Setup) -> Seen | Call:
-        """The probe in memory; the call that nobody recorded, where it comes to one."""
         graph = self._graph(setup)
         coupling = coupled(self.proof, setup, self._recordings)
-        watch = Watch(graph=graph, coupling=coupling, arguments=self.arguments)
+        state = self.subject.derivations.state(setup.side)
+        watch = Watch(graph=graph, coupling=coupling, arguments=self.arguments, state=state)
         world = RecordedWorld(coupling=coupling, payloads=self.payloads)
         profile = apply_profile(setup.overrides, graph)
         if profile.refusals:
@@ -161,7 +199,8 @@ class Laboratory:
             for event in Walk(graph, profile, _RECORDED, world, ignoring=self._ignoring).run():
                 watch.see(event, self.payloads)
             came = watch.result(self.payloads)
-            return self._seen(came, executed=watch.executed, cached=watch.cached, borrowed=watch.borrowed)
+            seen = self._seen(came, executed=watch.executed, cached=watch.cached, borrowed=watch.borrowed)
+            return replace(seen, assumed=watch.assumed)
         except Unanswered as unanswered:
             return self._missed(watch, unanswered.call)
         except Missed as missed:
@@ -186,9 +225,11 @@ class Laboratory:
             value = outcomes.value(self.question, result)
         except Unknown as unknown:
             return Seen(outcome="needs_live", missing=str(unknown), live_calls=live, cost_usd=cost, run=run)
-        outcome = outcomes.classify(value, base=self.values["base"], candidate=self.values["candidate"])
+        kind = self.question.kind
+        outcome = outcomes.classify_as(kind, value, base=self.values["base"], candidate=self.values["candidate"])
         return Seen(
-            outcome=outcome, said=outcomes.said(self.question, result), executed_steps=executed, cached_calls=cached,
+            outcome=outcome, value=value, values=outcomes.values(kind, result),
+            said=outcomes.said(self.question, result), executed_steps=executed, cached_calls=cached,
             borrowed=borrowed, live_calls=live, cost_usd=cost, run=run,
         )  # fmt: skip
 
@@ -196,37 +237,11 @@ class Laboratory:
 
     def _may_try(self, row: ProofProbe, allowance: Allowance) -> bool:
         """Whether a probe that only the budget kept from its answer may now get it."""
-        return bool((row.seen or {}).get(_UNPAID)) and row.session is None and allowance.live_calls != 0
-
-    def _answerable(self, call: Call, allowance: Allowance) -> bool:
-        """Whether the policy lets the missing answer be asked for, and somebody is there to give it."""
-        if allowance.live_calls == 0 or allowance.cost_usd == 0:
-            return False
-        if call.type is StepType.MODEL:
-            named = preflight.provider_name(call.provider, call.model, call.override_provider)
-            return "model" in self.policy.allow and named is not None and not self._asking.untold(call, named)
-        if call.type is StepType.TOOL:
-            reviewed = tool_queries.standing(call.called) is True and call.called in tools.configured()
-            return "tool" in self.policy.allow and reviewed
-        return call.type is StepType.RETRIEVAL and "retrieval" in self.policy.allow and bool(
-            preflight.retriever(call).name
-        )  # fmt: skip
-
-    def _why_not(self, call: Call, *, unpaid: bool) -> str:
-        what = f"step {call.no} ({call.type} {call.called})"
-        if unpaid:
-            return f"{what} would have to be asked anew, and no live call is left in the budget"
-        if call.type is StepType.MODEL:
-            named = preflight.provider_name(call.provider, call.model, call.override_provider)
-            if named is not None and (why := self._asking.untold(call, named)):
-                return f"{what} would have to be asked anew, and {why}"
-        if call.type is StepType.TOOL:
-            return f"{what}: no recording has this call, and the tool is not reviewed, allowed and configured to run"
-        return f"{what} would have to be asked anew, and nothing is allowed or configured to answer it"
+        return bool((row.seen or {}).get(UNPAID)) and row.session is None and allowance.live_calls != 0
 
     def _repeated(self, ask: Ask, setup: Setup, allowance: Allowance) -> Seen:
         """A fresh sample; one that an earlier proof drew counts as well."""
-        drawn = _drawn(ask, setup)
+        drawn = earlier_sample(ask, setup)
         if drawn is not None and drawn.session is not None:
             row = self._row(ask, setup, session=drawn.session)
             seen = self._ended(row, setup)
@@ -239,7 +254,7 @@ class Laboratory:
     def _begun(self, ask: Ask, setup: Setup, allowance: Allowance) -> Seen:
         """Begin a session, and beside it those that are wanted next; their end goes on with the proof."""
         batch = self._batch(ask, allowance)
-        share = _shared(allowance, len(batch))
+        share = shared(allowance, len(batch))
         started: list[UUID] = []
         for each in batch:
             begun = self._session(each, self.setup(each), share)
@@ -251,7 +266,11 @@ class Laboratory:
 
     def _batch(self, ask: Ask, allowance: Allowance) -> list[Ask]:
         """The ask and those that will follow, as many as the allowance is enough for with certainty."""
-        new = [each for each in self.expected if _key(each) not in self.rows and not _drawn(each, self.setup(each))]
+        new = [
+            each
+            for each in self.expected
+            if key_of(each) not in self.rows and not earlier_sample(each, self.setup(each))
+        ]
         most = _AT_ONCE
         if allowance.live_calls is not None:
             most = min(most, max(1, allowance.live_calls // max(1, 2 * self.typical_calls)))
@@ -274,14 +293,14 @@ class Laboratory:
                 self._row(ask, setup, session=session)
                 log.say(session.id, "session")
         except IntegrityError:  # another worker began it meanwhile
-            return ProofProbe.objects.get(proof=self.proof, key=_key(ask)).session_id or UUID(int=0)
+            return ProofProbe.objects.get(proof=self.proof, key=key_of(ask)).session_id or UUID(int=0)
         return session.id
 
     def _allowed(self, ask: Ask, allowance: Allowance) -> Policy:
         budget = self.policy.budget
         limits = {
-            "max_live_calls": _least(budget.max_live_calls, allowance.live_calls),
-            "max_cost_usd": _least(budget.max_cost_usd, allowance.cost_usd),
+            "max_live_calls": least(budget.max_live_calls, allowance.live_calls),
+            "max_cost_usd": least(budget.max_cost_usd, allowance.cost_usd),
         }
         changed: dict[str, Any] = {
             "budget": SessionBudget.model_validate({**budget.model_dump(), **limits}),
@@ -304,6 +323,8 @@ class Laboratory:
             return self._stored(row, Seen(outcome="needs_live" if missed else "failed", missing=why, **spent))
         if guess := recordings.guess_in(session.run_id, setup.fork):
             return self._stored(row, Seen(outcome="needs_live", missing=guess, **spent))
+        if why := self._underived(session.run_id, setup):
+            return self._stored(row, Seen(outcome="needs_live", missing=why, **spent))
         self._recordings(session.run_id)
         result = self._result(session.run_id, setup.fork)
         executed = session.cached_count + session.simulated_count
@@ -311,7 +332,25 @@ class Laboratory:
             result, executed=executed, cached=session.cached_count, live=session.live_calls, cost=cost,
             borrowed=recordings.borrowed_in(session.run_id, setup.fork), run=session.run_id,
         )  # fmt: skip
-        return self._stored(row, seen)
+        assumed = recordings.assumed_in(session.run_id, setup.fork)
+        models = recordings.other_models(session.run_id, setup.fork)
+        derived = setup.side != row.ask["side"]
+        return self._stored(row, replace(seen, derived=derived, assumed=assumed, other_models=models))
+
+    def _underived(self, run_id: UUID, setup: Setup) -> str:
+        """Why the agent's code would have gone on otherwise than a session did; empty where it would not."""
+        state = self.subject.derivations.state(setup.side)
+        try:
+            for number, signature, given in recordings.outputs(run_id, setup.run.id, setup.fork):
+                if number is not None:
+                    state.arrive(number)
+                state.note(number, signature, given)
+            state.end()
+        except OtherState:
+            return UNSETTLED
+        except UnknownState as unknown:
+            return str(unknown)
+        return ""
 
     # What is stored
 
@@ -319,13 +358,13 @@ class Laboratory:
         return self._stored(self._row(ask, setup), seen, unpaid=unpaid)
 
     def _stored(self, row: ProofProbe, seen: Seen, *, unpaid: bool = False) -> Seen:
-        row.seen = {**_dumped(seen), _UNPAID: unpaid}
+        row.seen = {**dumped(seen), UNPAID: unpaid}
         row.save(update_fields=["seen"])
         return seen
 
     def _row(self, ask: Ask, setup: Setup, session: ReplaySession | None = None) -> ProofProbe:
         """The stored probe, made where there is none; raises `IntegrityError` where another worker has a session."""
-        key = _key(ask)
+        key = key_of(ask)
         known = self.rows.get(key)
         if known is not None and known.session is None and session is not None:
             won = ProofProbe.objects.filter(id=known.id, session=None).update(session=session, seen=None)
@@ -343,40 +382,5 @@ class Laboratory:
             "repeat": ask.repeat, "session": session,
         }  # fmt: skip
         if session is not None:
-            return ProofProbe.objects.create(proof=self.proof, key=_key(ask), **given), True
-        return ProofProbe.objects.get_or_create(proof=self.proof, key=_key(ask), defaults=given)
-
-
-def dumped_ask(ask: Ask) -> JSONObject:
-    return {"applied": list[JSONValue](sorted(ask.applied)), "side": ask.side, "clamp": ask.clamp, "repeat": ask.repeat}
-
-
-def _key(ask: Ask) -> str:
-    return digest(dumped_ask(ask))
-
-
-def _dumped(seen: Seen) -> JSONObject:
-    return {**asdict(seen), "run": None if seen.run is None else str(seen.run)}
-
-
-def _loaded(stored: dict[str, Any]) -> dict[str, Any]:
-    known = {name: value for name, value in stored.items() if name != _UNPAID}
-    return {**known, "run": None if stored["run"] is None else UUID(stored["run"])}
-
-
-def _drawn(ask: Ask, setup: Setup) -> ProofProbe | None:
-    """The same fresh sample, drawn for another proof."""
-    stored = ProofProbe.objects.filter(configuration=setup.configuration, repeat=ask.repeat, repeat__gt=0)
-    return stored.filter(session__status__in=COMPLETED).select_related("session").order_by("id").first()
-
-
-def _shared(allowance: Allowance, count: int) -> Allowance:
-    """What each of several probes may spend, so that together they keep to the allowance."""
-    return Allowance(
-        live_calls=None if allowance.live_calls is None else allowance.live_calls // count,
-        cost_usd=None if allowance.cost_usd is None else allowance.cost_usd / count,
-    )
-
-
-def _least(one: float | None, other: float | None) -> float | None:
-    return min((value for value in (one, other) if value is not None), default=None)
+            return ProofProbe.objects.create(proof=self.proof, key=key_of(ask), **given), True
+        return ProofProbe.objects.get_or_create(proof=self.proof, key=key_of(ask), defaults=given)

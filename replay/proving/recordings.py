@@ -1,7 +1,7 @@
 """Reading recorded runs for counterfactual replays: their answers by call, and what they came to."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
@@ -11,7 +11,9 @@ from django.db.models import QuerySet
 from diffing.facets import answer_text
 from replay.graph import CONTAINERS
 from replay.proving.coupling import Alike, Coupling, Recorded, Recording, as_signed
+from replay.proving.derivations import answer
 from replay.proving.outcomes import Result, Used
+from replay.proving.served_models import Served, replaced
 from replay.proving.watching import FAILED
 from replay.world import LIVE_REASONS
 from traces import ignore_lists
@@ -85,6 +87,15 @@ def result(run_id: UUID, fork: int, payload: Payload, *, arguments: bool, alike:
     )  # fmt: skip
 
 
+def outputs(run_id: UUID, source: UUID, fork: int) -> Iterator[tuple[int | None, str, str]]:
+    """What a replay gave from the fork on: the number in its source, or None for a new step, the call, the answer."""
+    numbers = dict(Step.objects.filter(run_id=source).values_list("id", "sequence_no"))
+    rows = Step.objects.filter(run_id=run_id, sequence_no__gte=fork).exclude(type__in=CONTAINERS)
+    columns = ("source_step", "signature", "status", "output_ref")
+    for step, signature, status, ref in rows.order_by("sequence_no").values_list(*columns).iterator(2000):
+        yield numbers.get(step), signature, answer(status, ref, None)
+
+
 def guess_in(run_id: UUID, fork: int) -> str:
     """Which last answer of a run nobody gave; empty when it is a real one."""
     steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork).exclude(output_ref="")
@@ -99,6 +110,25 @@ def borrowed_in(run_id: UUID, fork: int) -> int:
     """How many answers of tools and retrievers the run took from other runs."""
     steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, label=Label.CACHED)
     return steps.filter(type__in=(StepType.TOOL, StepType.RETRIEVAL)).count()
+
+
+def assumed_in(run_id: UUID, fork: int) -> int:
+    """How many steps of the run are taken to be unaffected by its changes."""
+    return Step.objects.filter(run_id=run_id, sequence_no__gte=fork, reason=Reason.ASSUMED_UNAFFECTED).count()
+
+
+def other_models(run_id: UUID, fork: int) -> tuple[str, ...]:
+    """The models that answered live calls of the run in place of those that it asks."""
+    steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, reason=Reason.LIVE_MODEL)
+    asked = steps.order_by("sequence_no").values_list("provider", "model", "detail")
+    found = (
+        replaced(
+            Served(provider=provider, model=model),
+            Served(provider=detail.get("provider") or "", model=detail.get("served_model") or ""),
+        )
+        for provider, model, detail in asked.iterator(2000)
+    )
+    return tuple(dict.fromkeys(one for one in found if one))
 
 
 def _is_real(type: str, output_ref: str, status: str, label: str, reason: str, detail: Any) -> bool:

@@ -6,13 +6,15 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from diffing import attribution
+from diffing.facets import WINDOW
+from diffing.origins import Origin
 from diffing.report import Examined
 from diffing.roots import Atom as Root
 from diffing.wording import shown
 from replay.overrides import CallEnd
 from replay.proving.atoms import Absent, Change
 from replay.proving.certificates import certify
-from replay.proving.edited_messages import message_list, system_prompt
+from replay.proving.edited_messages import context_window, message_list, system_prompt
 from replay.proving.lone import lone_steps
 from replay.proving.making import RUN_BOTH, Found, Load, made_by, number, obj, set_to, untestable
 from traces.json_types import JSONObject, JSONValue
@@ -28,6 +30,10 @@ _CHANCE: Final = (
 )
 _LAST: Final = f"the last answer is put together by the agent's own code, which a replay does not run; {RUN_BOTH}"
 _BESIDE: Final = f"it is no part of the recorded request, so no replay can tell what it does; {RUN_BOTH}"
+_DERIVED: Final = (
+    "it comes after a changed output, and the agent's own code may have derived it from that; replays take it to "
+    f"follow, as it did in the recordings; {RUN_BOTH}"
+)
 _SAME: Final = "the step gave the same in both runs, so nothing after it can have felt this"
 
 
@@ -35,7 +41,7 @@ def roots(seen: Examined, load: Load = lambda refs: {}) -> list[Change]:
     """Every root, those that can be replayed and those that cannot, with the reason."""
     found = Found(seen=seen, load=load)
     ranks = _ranked(seen)
-    lone = [root for root, _ in ranks if root.facet is None and not root.sampled]
+    lone = [root for root, _ in ranks if root.facet is None and not root.sampled and root.origin is not Origin.DERIVED]
     changes: dict[str, Change] = {}
     alone = {id(root): change for root, change in lone_steps(found, lone)}
     for root, rank in ranks:
@@ -57,6 +63,8 @@ def _ranked(seen: Examined) -> list[tuple[Root, tuple[int, int]]]:
 def _changes(found: Found, root: Root) -> Iterable[Change]:
     if root.sampled:
         return [untestable(root, _CHANCE)]
+    if root.origin is Origin.DERIVED:
+        return [untestable(root, _DERIVED)]
     if root.facet is None:
         return []  # told with another step that feeds the same place
     if root.pair.step.type == StepType.OUTPUT:
@@ -71,7 +79,12 @@ def _model(found: Found, root: Root) -> Iterator[Change]:
 
 def _schemas(found: Found, root: Root) -> Iterator[Change]:
     left, right = (obj(value).get("tools") for value in found.inputs(root.pair))
-    yield set_to(found, root, "model", "tools", left, right)
+    change = set_to(found, root, "model", "tools", left, right)
+    yield _rekeying(change) if _names(left) != _names(right) else change
+
+
+def _rekeying(change: Change) -> Change:
+    return replace(change, atom=replace(change.atom, rekeys=True))
 
 
 def _parameters(found: Found, root: Root) -> Iterator[Change]:
@@ -115,7 +128,7 @@ def _arguments(found: Found, root: Root) -> Iterator[Change]:
     if left is None or right is None:
         yield untestable(root, f"one of the runs does not record what the tool was called with; {RUN_BOTH}")
     else:
-        yield set_to(found, root, "arguments", "", left, right)
+        yield _rekeying(set_to(found, root, "arguments", "", left, right))
 
 
 def _prompt(found: Found, root: Root) -> Iterator[Change]:
@@ -172,7 +185,8 @@ def _answers(found: Found, root: Root) -> Change:
 
 
 _READERS: Final[Mapping[str, Callable[[Found, Root], Iterable[Change]]]] = {
-    "system prompt": system_prompt, "message list": message_list, "model": _model, "tool schemas": _schemas,
+    "system prompt": system_prompt, "message list": message_list, WINDOW: context_window, "model": _model,
+    "tool schemas": _schemas,
     "parameters": _parameters, "settings": _settings, "query": _settings, "arguments": _arguments,
     "template": _prompt, "template version and variables": _prompt, "documents": _documents,
 }  # fmt: skip

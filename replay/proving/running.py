@@ -77,6 +77,7 @@ def case_of(subject: Subject, lab: Laboratory) -> Case:
         sampled=subject.sampled, chance=certificates.chance(subject.seen, atoms, kind, lattice=subject.lattice),
         one_space=subject.lattice, features=(lab.question.text,),
         assumptions=_assumptions(subject), live_calls=calls, live_cost_usd=cost,
+        coarser=outcomes.coarser(kind), values={side: outcomes.values(kind, lab.recorded[side]) for side in sides},
         names={side: outcomes.said(lab.question, lab.recorded[side]) for side in sides},
     )  # fmt: skip
 
@@ -113,6 +114,8 @@ def _climb(proof: Proof) -> list[UUID]:
     except Waits as waits:
         _tell(proof, ladder, ladder.stage)
         return list(waits.sessions)
+    if isinstance(ladder.lab, Laboratory) and ladder.lab.call_off():
+        return []  # the end of the last of them goes on here, and all of their calls are known by then
     _end(proof, "completed", found=findings(ladder))
     return []
 

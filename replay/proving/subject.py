@@ -1,7 +1,7 @@
 """What a proof is about: two runs, the changes between them, and what each came to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -16,15 +16,16 @@ from replay.edits import apply_profile
 from replay.graph import Graph
 from replay.loading import Payloads, load_graph
 from replay.overrides import OverrideProfile
+from replay.pointers import value_at
 from replay.proving import layers, lineage
 from replay.proving.atoms import ABSENT, Absent, Change, Changes, title
 from replay.proving.certificates import certify
+from replay.proving.derivations import Derivations, derivations
 from replay.proving.lab import Atom, Side
 from replay.proving.lineage import Lattice, lattice
 from replay.proving.making import Found
 from replay.proving.roots import roots
 from replay.proving.watching import CALLED
-from replay.rebuild import value_at
 from replay.world import LIVE_REASONS
 from traces import store
 from traces.json_types import JSONObject, JSONValue
@@ -54,6 +55,7 @@ class Subject:
     changes: Changes
     places: Mapping[Side, Place]
     sampled: bool
+    derivations: Derivations = field(default_factory=Derivations)
 
     @property
     def lattice(self) -> bool:
@@ -83,10 +85,14 @@ def subject_of(base: Run, candidate: Run) -> Subject:
         }  # fmt: skip
         continued = Found(seen=seen, load=store.available).continued
         changes = Changes(changes={change.atom.id: change for change in own}, lattice=False, continued=continued)
+        code = derivations(seen.comparison, seen.flow, seen.found.atoms)
     else:
         here = Place(run=found.source, fork=found.fork)
-        places = {"base": here, "candidate": here}
-    return Subject(base=base, candidate=candidate, seen=seen, changes=changes, places=places, sampled=_is_sampled(seen))
+        places, code = {"base": here, "candidate": here}, Derivations()
+    return Subject(
+        base=base, candidate=candidate, seen=seen, changes=changes, places=places, sampled=_is_sampled(seen),
+        derivations=code,
+    )  # fmt: skip
 
 
 def live_price(subject: Subject) -> tuple[int, float | None]:

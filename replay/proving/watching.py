@@ -7,6 +7,7 @@ from typing import Final
 from diffing.facets import answer_text
 from replay.graph import CONTAINERS, Graph, Node
 from replay.proving.coupling import Coupling
+from replay.proving.derivations import Derivations, State, UnknownState, answer
 from replay.proving.outcomes import Result, Used
 from replay.wording import CUT_SHORT, RESULT_KEPT, UNFOLLOWED
 from replay.world import LIVE_REASONS, Answer, Call, Diverged, Event, Kept, Resolved
@@ -51,16 +52,19 @@ class _Said:
 class Watch:
     """Sees every event of a walk. Raises `Missed` or `Lost` at the first one that would be a guess.
 
-    In a `fresh` walk a recorded answer of a model would be one as well: it is no new sample.
+    In a `fresh` walk a recorded answer of a model would be one as well: it is no new sample. With a `state` it raises
+    `OtherState` where the agent's code would go on as in the other recording.
     """
 
     graph: Graph
     coupling: Coupling
     fresh: bool = False
     arguments: bool = False  # whether the question wants the tools' arguments
+    state: State = field(default_factory=lambda: Derivations().state("base"))
     executed: int = 0
     cached: int = 0
     live: int = 0
+    assumed: int = 0  # steps that nothing shows to be unaffected, and that are taken to be
     borrowed: int = 0  # answers of tools and retrievers that the replayed side did not record
     tools: list[Used] = field(default_factory=list)
     unknown: set[int] = field(default_factory=set)  # source steps that only the agent's own code can compute
@@ -72,6 +76,7 @@ class Watch:
     def see(self, event: Event, payload: Payload) -> None:
         match event:
             case Kept():
+                self.assumed += len(event.assumed)
                 for no in range(event.first, event.last + 1):
                     self._kept(self.graph.by_no[no], no + event.offset, payload)
             case Resolved():
@@ -83,6 +88,7 @@ class Watch:
 
     def result(self, payload: Payload) -> Result:
         """What the walk came to; raises `Missed` where the answer itself was not computed."""
+        self._arrive(None)
         final = self.output or self.answer
         if final is not None and not final.known:
             raise Missed("the last answer is made by code of the agent, which a replay does not run")
@@ -98,7 +104,19 @@ class Watch:
             return False
         return not self.graph.links.get(self.output.source)
 
+    def _arrive(self, number: int | None) -> None:
+        """Refuse what the agent's code would derive from outputs that neither recording had together."""
+        try:
+            if number is None:
+                self.state.end()
+            else:
+                self.state.arrive(number)
+        except UnknownState as unknown:
+            raise Missed(str(unknown)) from unknown
+
     def _kept(self, node: Node, no: int, payload: Payload) -> None:
+        self._arrive(node.no)
+        self.state.note(node.no, node.signature, answer(node.status, node.output_ref, None))
         self.coupling.made_again(node.signature)
         self.refuse_undecided(node.type, f"step {no} ({node.type} {node.called})")
         said = _Said(no=no, source=node.no, known=True, kept=True, ref=node.output_ref, status=node.status)
@@ -109,26 +127,31 @@ class Watch:
             self.tools.append(Used(tool=node.called, signature=signature, arguments=arguments))
 
     def _resolved(self, event: Resolved) -> None:
-        call, answer = event.call, event.answer
+        call, given = event.call, event.answer
+        if call.node is not None:
+            self._arrive(call.node.no)
         self.executed += 1
-        self.cached += answer.action == "cache"
-        self.live += answer.reason in LIVE_REASONS
-        guessed = answer.label is None or answer.reason in _GUESSED
+        self.cached += given.action == "cache"
+        self.live += given.reason in LIVE_REASONS
+        guessed = given.label is None or given.reason in _GUESSED
         if call.type in CALLED:
-            self._refuse(call, answer.note if guessed else "")
-            self._refuse_stale(call, answer)
+            self._refuse(call, given.note if guessed else "")
+            self._refuse_stale(call, given)
         elif guessed:
             self.unknown.add(call.node.no if call.node is not None else call.no)
             self.undecided = self.undecided or (call.no if call.type in _DECIDING else None)
-        if answer.action == "cache" and call.type in _WORLD:
+        if given.action == "cache" and call.type in _WORLD:
             self.borrowed += self.coupling.is_borrowed(call.reduced or call.signature)
         self.coupling.made_again(call.reduced or call.signature)
         known = call.type in CALLED or not guessed
         said = _Said(
-            no=call.no, source=call.no, known=known, kept=answer.label is Label.EXACT, ref=answer.output_ref,
-            output=answer.output, status=answer.status,
+            no=call.no, source=call.no, known=known, kept=given.label is Label.EXACT, ref=given.output_ref,
+            output=given.output, status=given.status,
         )  # fmt: skip
         self._note(call.type, said)
+        if call.type not in CONTAINERS:
+            number = None if call.node is None else call.node.no
+            self.state.note(number, call.signature, answer(given.status, given.output_ref, given.output))
         if call.type is StepType.TOOL:
             signature = call.reduced or self.coupling.alike(call.signature)
             self.tools.append(Used(tool=call.called, signature=signature, arguments=call.input))

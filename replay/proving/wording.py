@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from diffing.evidence_schemas import CheapestExperiment, EvidenceVerdict, NoiseGate
-from diffing.proved import kept
+from diffing.proved import OTHER_MODELS, kept
 from replay.proving.lab import Atom, Atoms, Seen
 from replay.proving.ladder import Ladder
 
@@ -25,11 +25,20 @@ class Told:
 
 
 def conclusion(told: Told) -> str:
-    """The finding in one sentence."""
+    """The finding in one sentence, after the models that answered in place of the recorded ones."""
     said = _found(told)
     if told.sets and told.kind != "inconclusive" and told.gate.status == "not_run":
-        return f"{said.removesuffix('.')}; whether chance alone did it was not tested."
-    return said
+        said = f"{said.removesuffix('.')}; whether chance alone did it was not tested."
+    return f"{_other_models(told.ladder)}{said}"
+
+
+def _other_models(ladder: Ladder) -> str:
+    probes = ladder.facts.probes.values()
+    names = [*dict.fromkeys(name for probe in probes for name in probe.seen.other_models)]
+    if not names:
+        return ""
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return f"{OTHER_MODELS}{_listed([*names[:_NAMED], *more])}. "
 
 
 def _found(told: Told) -> str:
@@ -56,8 +65,8 @@ def outcomes(seen: Iterable[Seen]) -> str:
 
 
 def assumptions(told: Told, *, drawn: bool) -> list[str]:
-    """What has to be true for the finding to be."""
-    found = []
+    """What was compared instead of what was asked, and what has to be true for the finding to be."""
+    found = _coarsened(told.ladder)
     if told.kind in {"single", "joint", "over_determined"} and not told.gate.base_n:
         found.append("It holds for this run: answers that no change touches are the recorded ones, not new samples.")
     if drawn:
@@ -67,6 +76,10 @@ def assumptions(told: Told, *, drawn: bool) -> list[str]:
         found.append("A step that only one run has did nothing but what others were given by it.")
     if told.sets and told.ladder.borrowed(told.sets[0]):
         found.append("A tool call that only one of the runs made is taken to be answered the same in the other.")
+    if told.sets and told.ladder.derived(told.sets[0]):
+        found.append("The agent's own code derives from equal answers what it derived from them in the recordings.")
+    if told.sets and told.ladder.assumed(told.sets[0]):
+        found.append("A step on the way is not affected by the changes, although part of its input is not explained.")
     if not space.one and told.sets and space.enough(space.all) is False:
         found.append(
             "All listed changes together do not turn the base into the candidate: other things differ as well."
@@ -74,6 +87,16 @@ def assumptions(told: Told, *, drawn: bool) -> list[str]:
     if told.gate.base_n:
         found.append("The models answer today as they did when the runs were recorded.")
     return found
+
+
+def _coarsened(ladder: Ladder) -> list[str]:
+    asked, compared = ladder.case.question, ladder.question
+    if compared is asked:
+        return []
+    return [
+        f"Compared was {compared.text}: repeats of the unchanged base differ from each other in {asked.text}, which "
+        f"measures wording and no decision. The finer question is `{asked.kind}`, this one `{compared.kind}`."
+    ]
 
 
 def cheapest(told: Told, *, sure: bool) -> CheapestExperiment | None:
@@ -180,15 +203,32 @@ def _inconclusive(told: Told) -> str:
     if told.sets:
         names = _listed([_inner(atom.title) for atom in _members(told, told.sets[0])])
         return f"It is among these changes, and which of them could not be tested: {names}."
-    whole = ladder.space.enough(ladder.space.all)
-    if whole is False:
-        return "All known changes together do not make the difference: something that was not recorded did."
+    if ladder.is_unanswerable:
+        return (
+            "Each run, repeated unchanged, comes out otherwise each time, and never as the other run does: what was "
+            "compared is wording, and tells no change from chance."
+        )
+    if ladder.space.enough(ladder.space.all) is False:
+        return _not_made(told)
     missed = [
         (bool(ask.repeat), probe.seen.missing) for ask, probe in ladder.facts.probes.items() if probe.seen.missing
     ]
     missing = min(missed, default=(False, ""), key=lambda each: each[0])[1]  # what a probe missed says more
     why = f": {missing}" if missing else ""
     return f"The replays cannot say which change made the difference{why}."
+
+
+def _not_made(told: Told) -> str:
+    """The difference is there without what was applied. Unrecorded is only what no recorded difference can be."""
+    left = [atom for atom in told.ladder.case.atoms if not atom.testable]
+    if not left:
+        return "All known changes together do not make the difference: something that was not recorded did."
+    names = [_inner(atom.title) for atom in left[:_NAMED]]
+    more = [f"{len(left) - _NAMED} more"] if len(left) > _NAMED else []
+    return (
+        "All changes that a replay can make do not make the difference together; it is in what no replay can make, or "
+        f"was not recorded: {_listed([*names, *more])}."
+    )
 
 
 def _numbered(told: Told, atoms: Atoms) -> list[tuple[int, Atom]]:

@@ -6,8 +6,9 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
-from pydantic import Field, HttpUrl, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
+from replay.addresses import OperatorUrl
 from replay.tools.types import Environment, Name
 from traces.json_types import JSONObject
 from traces.schemas import Schema
@@ -47,7 +48,7 @@ class Embedding(Schema):
 
 
 class Chroma(Schema):
-    url: HttpUrl
+    url: OperatorUrl
     collection: Name
     tenant: Name = "default_tenant"
     database: Name = "default_database"
@@ -57,7 +58,7 @@ class Chroma(Schema):
 class Qdrant(Schema):
     """`content` is the field of the payload that holds the text."""
 
-    url: HttpUrl
+    url: OperatorUrl
     collection: Name
     content: Name = "content"
     headers_env: Environment = {}
@@ -80,7 +81,7 @@ class Pgvector(Schema):
 class HttpSearch(Schema):
     """An endpoint that is asked with `{query, top_k, filters}`; pointers and names say where its documents are."""
 
-    url: HttpUrl
+    url: OperatorUrl
     headers: dict[str, str] = {}
     headers_env: Environment = {}
     documents: Pointer = "/documents"

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import Field, HttpUrl, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
+from replay.addresses import OperatorUrl
 from replay.providers.types import ProviderError
 from traces.json_types import JSONValue
 from traces.schemas import Schema
@@ -18,7 +19,7 @@ Environment = dict[str, Name]  # a header or variable, and the environment varia
 class HttpTool(Schema):
     """Arguments go as JSON, or as query parameters of GET; `headers_env` names variables that hold secrets."""
 
-    url: HttpUrl
+    url: OperatorUrl
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
     headers: dict[str, str] = {}
     headers_env: Environment = {}
@@ -30,7 +31,7 @@ class McpTool(Schema):
     command: Name | None = None
     args: list[str] = []
     env: Environment = {}
-    url: HttpUrl | None = None
+    url: OperatorUrl | None = None
     headers_env: Environment = {}
     tool: Name | None = None
 

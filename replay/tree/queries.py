@@ -68,7 +68,12 @@ def _levels(root: Run) -> tuple[list[Run], int]:
     found: list[Run] = []
     level = [root.id]
     for _ in range(_DEEPEST):
-        below = Run.objects.filter(source_run__in=level).order_by("id").defer("search", "metadata")
+        below = (
+            Run.objects.filter(source_run__in=level)
+            .order_by("id")
+            .select_related("verdict")
+            .defer("search", "metadata")
+        )
         rows = list(below[: MOST - len(found)])
         if len(rows) + len(found) >= MOST:
             return [*found, *rows], below.count() - len(rows)
@@ -148,7 +153,8 @@ def _view(run: Run, depth: int, known: _Known, root: Run) -> TreeRun:
     counted = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
     return TreeRun(
         id=run.id, parent=run.source_run_id, depth=depth, name=run.name, status=run.status,
-        sealed=run.sealed_at is not None, errors=run.error_count, steps=run.step_count,
+        outcome=run.verdict.outcome, outcome_reason=run.verdict.reason, sealed=run.sealed_at is not None,
+        errors=run.error_count, steps=run.step_count,
         labels=LabelCounts(live=run.step_count - sum(counted.values()), **counted),
         fork_sequence_no=run.fork_sequence_no,
         changes=changes(OverrideProfile.model_validate(session.profile.profile)) if session else [],

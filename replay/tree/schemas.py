@@ -7,7 +7,7 @@ from uuid import UUID
 from replay.experiments.schemas import CheckResult
 from replay.schemas import SessionStatus
 from traces.schemas import LabelCounts, Schema
-from traces.vocabulary import RunStatus
+from traces.vocabulary import Outcome, RunStatus
 
 Origin = Literal["recorded", "fork", "experiment", "bisection", "proof", "unchanged"]
 
@@ -20,6 +20,8 @@ class TreeRun(Schema):
     depth: int
     name: str
     status: RunStatus
+    outcome: Outcome
+    outcome_reason: str
     sealed: bool
     errors: int
     steps: int

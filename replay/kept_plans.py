@@ -1,0 +1,48 @@
+"""Finished plans in memory, bounded in size and in age. Pure."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class PlanCache(Generic[T]):
+    """The plans used last, by key; a plan too heavy for the whole cache is not kept."""
+
+    def __init__(self, *, capacity: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._capacity = capacity
+        self._seconds = seconds
+        self._clock = clock
+        self._weight = 0
+        self._lock = Lock()
+        self._entries: OrderedDict[Hashable, tuple[float, int, T]] = OrderedDict()
+
+    def get(self, key: Hashable) -> T | None:
+        """Return the plan under this key unless it is too old."""
+        with self._lock:
+            if key not in self._entries:
+                return None
+            made_at, _, plan = self._entries[key]
+            if self._clock() - made_at >= self._seconds:
+                self._remove(key)
+                return None
+            self._entries.move_to_end(key)
+            return plan
+
+    def put(self, key: Hashable, plan: T, *, weight: int) -> None:
+        """Keep a plan; those not used for longest make room."""
+        with self._lock:
+            if key in self._entries:
+                self._remove(key)
+            if weight > self._capacity:
+                return
+            while self._weight + weight > self._capacity:
+                self._remove(next(iter(self._entries)))
+            self._entries[key] = self._clock(), weight, plan
+            self._weight += weight
+
+    def _remove(self, key: Hashable) -> None:
+        self._weight -= self._entries.pop(key)[1]

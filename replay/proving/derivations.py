@@ -1,0 +1,193 @@
+"""What the agent's own code makes of earlier outputs, in probes that do not run that code. Pure.
+
+Two recordings show it twice: what the code made of the base's outputs, and what of the candidate's. A probe knows no
+more than that. Where it has brought about every output that differs before the code ran as one of the two runs had it,
+the code makes what it made there; in any other state that is not known.
+
+    base       router says "billing"    -> code -> "Desk 4 owns invoices."
+    candidate  router says "technical"  -> code -> "Desk 9 owns devices."
+    probe      router says "technical"  -> the candidate's state: it goes on as the candidate did
+    probe      router says "sales"      -> not known
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from diffing.comparison import Comparison, Pair
+from diffing.flow import Flow
+from diffing.origins import ChangedOutputs, Origin
+from diffing.roots import Atom as Root
+from diffing.sides import SideStep
+from replay.proving.lab import Side
+from traces.json_types import JSONValue
+from traces.parts import split
+from traces.vocabulary import EdgeKind, StepStatus
+
+_SIDES: Final[tuple[Side, Side]] = ("base", "candidate")
+_END: Final = 1 << 31
+UNSETTLED: Final = "the agent's code would go on otherwise than the replayed run did"
+
+
+class OtherState(Exception):
+    """The probe is in the other run's state: what follows is that run's, and has to be replayed from it.
+
+    `traced`: recorded data flow shows as much.
+    """
+
+    def __init__(self, *, traced: bool) -> None:
+        super().__init__("the outputs are those of the other run")
+        self.traced = traced
+
+
+class UnknownState(Exception):
+    """The probe is in neither run's state, so nothing recorded shows what the agent's code does next."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Output:
+    """An output that differs: its step's number on each side, or None, and what it was there."""
+
+    numbers: tuple[int | None, int | None]
+    answers: tuple[str, str]
+    signatures: tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Product:
+    """A step that was given what code made. On a side without it, `due` is the first step there that comes after it.
+
+    `traced`: values of earlier outputs stand in its input, and a replay puts new ones in their place.
+    """
+
+    due: tuple[int, int]
+    traced: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derivations:
+    """The outputs that differ between two recordings, and the steps that code may have derived from them."""
+
+    outputs: Sequence[Output] = ()
+    products: Sequence[Product] = ()
+
+    def state(self, side: Side) -> "State":
+        """The state of a new probe of a side."""
+        return State(derivations=self, side=_SIDES.index(side))
+
+
+def derivations(comparison: Comparison, flow: Flow, roots: Sequence[Root]) -> Derivations:
+    """Those of the differences that may follow from an earlier output."""
+    derived = {place for root in roots if root.origin is Origin.DERIVED for place in root.places}
+    places = derived | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
+    if not places:
+        return Derivations()
+    paired = [pair.both for pair in comparison.pairs if pair.both and not pair.moved]
+    numbers = [(base.sequence_no, candidate.sequence_no) for base, candidate in paired]
+    pairs = [comparison.pairs[place] for place in sorted(places)]
+    return Derivations(
+        outputs=[_output(pair) for pair in ChangedOutputs(comparison).pairs],
+        products=[
+            Product(due=(_due(pair, numbers, 0), _due(pair, numbers, 1)), traced=pair.place not in derived)
+            for pair in pairs
+        ],
+    )
+
+
+def _takes_values(pair: Pair, flow: Flow) -> bool:
+    """Whether code put values of an earlier step into an input that differs."""
+    travels = flow.into.get(pair.place, ())
+    return "input" in pair.changes and any(travel.kind is EdgeKind.VALUE and flow.carries(travel) for travel in travels)
+
+
+def answer(status: StepStatus | str, ref: str, value: JSONValue) -> str:
+    """What a step gave, comparable between runs."""
+    return f"{StepStatus(status)} {ref or ('' if value is None else split(value).digest)}"
+
+
+@dataclass
+class State:
+    """What a probe has brought about so far."""
+
+    derivations: Derivations
+    side: int
+    given: dict[int, str] = field(default_factory=dict)
+    added: set[tuple[str, str]] = field(default_factory=set)  # calls and answers of steps that the side does not have
+    checked: int = 0
+
+    def note(self, number: int | None, signature: str, given: str) -> None:
+        """A step of the side, or a new one, answered."""
+        if number is None:
+            self.added.add((signature, given))
+        else:
+            self.given[number] = given
+
+    def arrive(self, number: int) -> None:
+        """Check what code made before a step; raises `OtherState` or `UnknownState`."""
+        due = [product for product in self.derivations.products if self.checked < product.due[self.side] <= number]
+        for product in sorted(due, key=lambda product: (product.due, product.traced)):
+            self._check(product)
+        self.checked = max(self.checked, number)
+
+    def end(self) -> None:
+        """Check what is left when the probe is over."""
+        self.arrive(_END)
+
+    def holds(self, number: int) -> bool:
+        """Whether everything before a step is as one of the two runs had it."""
+        return self._is(self.side, (number, number)) or self._is(1 - self.side, (number, number))
+
+    def _check(self, product: Product) -> None:
+        if self._is(self.side, product.due):
+            return
+        if self._is(1 - self.side, product.due):
+            raise OtherState(traced=product.traced)
+        if product.traced:
+            return
+        raise UnknownState(
+            "the agent's code ran on answers that neither run had together, and no recording shows what came of them"
+        )
+
+    def _is(self, side: int, due: tuple[int, int]) -> bool:
+        """Whether the outputs before a product are those of a run."""
+        if side == self.side and self.added:
+            return False
+        return all(self._agrees(output, side, due) for output in self.derivations.outputs)
+
+    def _agrees(self, output: Output, side: int, due: tuple[int, int]) -> bool:
+        own, other = output.numbers[self.side], output.numbers[1 - self.side]
+        if own is not None:
+            if own >= due[self.side]:
+                return True
+            wanted = output.answers[side] if output.numbers[side] is not None else None
+            return self.given.get(own) == wanted
+        if other is None or other >= due[1 - self.side] or side == self.side:
+            return True
+        return (output.signatures[side], output.answers[side]) in self.added
+
+
+def _output(pair: Pair) -> Output:
+    steps = (pair.base, pair.candidate)
+    return Output(
+        numbers=(_number(pair, 0), _number(pair, 1)),
+        answers=(_given(steps[0]), _given(steps[1])),
+        signatures=(steps[0].signature if steps[0] else "", steps[1].signature if steps[1] else ""),
+    )
+
+
+def _given(step: SideStep | None) -> str:
+    return "" if step is None else answer(step.status, step.output_ref, None)
+
+
+def _number(pair: Pair, side: int) -> int | None:
+    step = (pair.base, pair.candidate)[side]
+    return None if step is None else step.sequence_no
+
+
+def _due(pair: Pair, paired: Sequence[tuple[int, int]], side: int) -> int:
+    own = _number(pair, side)
+    if own is not None:
+        return own
+    other = _number(pair, 1 - side)
+    assert other is not None  # a pair has at least one side
+    return min((numbers[side] for numbers in paired if numbers[1 - side] > other), default=_END)

@@ -1,0 +1,140 @@
+"""What a change may have reached without a trace: through input whose origin is not known. Pure.
+
+A step that consumes nothing that changed is *independent* of a change where all of its input is explained without it,
+and else nobody knows. Such a step keeps its recorded output, on the assumption that it is unaffected; so does what
+consumes that output.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from replay.graph import CONTAINERS, Link, Node
+from replay.witnesses import is_configuration
+from replay.wording import numbered
+from traces.json_types import JSONObject
+from traces.origins import Unexplained
+from traces.vocabulary import EdgeKind, StepType
+
+if TYPE_CHECKING:
+    from replay.walk import Walk
+
+_CALLS: Final = "/message/tool_calls/"
+_LISTED: Final = 8  # steps and contents in an explanation
+
+
+class Reach:
+    """What the changes of one walk may have reached."""
+
+    def __init__(self, walk: "Walk") -> None:
+        self._walk = walk
+        self._changed: list[int] = []  # in order; some may have been taken back
+        self._assumed: set[int] = set()
+
+    def changed(self, no: int) -> None:
+        """The output of a step is no longer the recorded one."""
+        at = bisect_left(self._changed, no)
+        if at == len(self._changed) or self._changed[at] != no:
+            insort(self._changed, no)
+
+    def assume(self, no: int) -> None:
+        """A step is taken to be unaffected."""
+        self._assumed.add(no)
+
+    def of(self, node: Node) -> JSONObject | None:
+        """Why a step may be reached although nothing shows it; None where it is not."""
+        if node.type in CONTAINERS or not self._changed:
+            return None
+        links = self._walk.answerers.links(node.no)
+        through = sorted({link.producer for link in links if link.producer in self._assumed})
+        linked = {link.producer for link in links if self._is_unplaced(link)}
+        steps, contents = self._unexplained(node)
+        steps |= linked
+        if not steps and not through:
+            return None
+        self._assumed.add(node.no)
+        content: list[JSONObject] = [
+            {"path": item.path, "since": item.since, "snippet": item.snippet} for item in contents[:_LISTED]
+        ]
+        return {
+            "assumed": {"steps": [*sorted(steps)[:_LISTED]], "through": [*through[:_LISTED]], "content": [*content]}
+        }
+
+    def _is_unplaced(self, link: Link) -> bool:
+        """Whether a change comes by a link, and nobody knows what it puts into the input."""
+        change = self._walk.changes.get(link.producer)
+        if change is None or link.producer_path.startswith(_CALLS):
+            return False  # what a placeholder asks for is taken to be what was recorded
+        return link.kind is EdgeKind.LINK or (not change.answered and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
+
+    def _unexplained(self, node: Node) -> tuple[set[int], list[Unexplained]]:
+        """The changed steps from which content of unknown origin may come, and that content, the latest first."""
+        steps: set[int] = set()
+        contents: list[Unexplained] = []
+        for item in sorted(node.unexplained, key=lambda item: -item.since):
+            if item.since <= self._changed[0]:
+                break
+            if sources := self._sources(node, item):
+                steps.update(sources)
+                contents.append(item)
+        return steps, contents
+
+    def _sources(self, node: Node, item: Unexplained) -> list[int]:
+        walk = self._walk
+        began = walk.graph.by_no.get(item.since, node).started_at
+        called = self._call_around(node)
+        found: list[int] = []
+        for no in self._before(item.since):
+            if no < called <= item.since:
+                continue
+            change = walk.changes[no]
+            if not _began_before_end(began, change.node) and not is_configuration(
+                node, item, change, walk.graph.witnesses, walk.world.payload
+            ):
+                found.append(no)
+                if len(found) == _LISTED:
+                    break
+        return found
+
+    def _call_around(self, node: Node) -> int:
+        """The outermost step around a step, or itself, that answers a call; 0 where none does.
+
+        What is done for a call follows from the call, as the recorded answer of any tool is taken to do.
+        """
+        answerers, outermost = self._walk.answerers, 0
+        if node.type is StepType.RETRIEVAL and answerers.of(node) is not None:
+            outermost = node.no
+        for around in self._walk.graph.ancestors(node):
+            if around.type is StepType.TOOL or answerers.of(around) is not None:
+                outermost = around.no
+        return outermost
+
+    def _before(self, no: int) -> Iterator[int]:
+        return (one for one in self._changed[: bisect_left(self._changed, no)] if one in self._walk.changes)
+
+
+def explanation(assumption: JSONObject) -> str:
+    """One sentence for people."""
+    why = assumption["assumed"]
+    if not isinstance(why, dict):
+        raise TypeError("not an assumption")
+    steps, through, content = why["steps"], why["through"], why["content"]
+    numbers = [int(str(no)) for no in (*_list(steps), *_list(through))]
+    where = f"{numbered(sorted(set(numbers)))} may have made part of its input"
+    first = next(iter(_list(content)), None)
+    if isinstance(first, dict):
+        place = first["path"] or "its input"
+        return f"Assumed unaffected: {where}; the origin of {place} is not known ({first['snippet']})"
+    return f"Assumed unaffected, as the steps are from which its input comes: {numbered(sorted(set(numbers)))}"
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _began_before_end(began: datetime | None, producer: Node) -> bool:
+    """Whether the recorded times prove that a step cannot have seen what another one produced."""
+    if began is None or producer.started_at is None or producer.duration_ms is None:
+        return False
+    return began < producer.started_at + timedelta(milliseconds=producer.duration_ms)

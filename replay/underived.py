@@ -1,0 +1,74 @@
+"""Inputs of which a part is not known: what a changed step now gives for it cannot be derived. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from replay.graph import Link, Node
+from replay.rebuild import Incoming, Missed, is_reply, message_place
+from replay.substitution import substituted
+from replay.world import LIVE_REASONS, Call
+from traces.json_types import JSONValue
+from traces.vocabulary import EdgeKind
+
+if TYPE_CHECKING:
+    from replay.walk import Walk
+
+
+class Underived:
+    """The links of the call that is being rebuilt whose new value is not known."""
+
+    def __init__(self, walk: "Walk") -> None:
+        self._walk = walk
+        self.missed: Missed = []
+
+    def check(self, node: Node, incoming: Incoming, messages: Sequence[JSONValue] = ()) -> None:
+        """A value that an unchanged step gave as well may come from either."""
+        links = self._walk.graph.links.get(node.no, ())
+        self.missed += _ambiguous(links, incoming, messages, self._walk.changes)
+
+    def applied(self, call: Call) -> Call:
+        """The call, marked where part of its input is not known."""
+        missed, self.missed = self.missed, []
+        steps = tuple(sorted({link.producer for link in missed if link.kind is not EdgeKind.LINK}))
+        if not steps or call.edits.arguments is not None:
+            return call
+        # A plan does not know what a live call will answer; the call itself will.
+        if self._walk.world.planning and any(
+            self._walk.labels.get(no, (None, None))[1] in LIVE_REASONS for no in steps
+        ):
+            return self._walk.guess(call)
+        return replace(
+            call,
+            complete=False,
+            changed=True,
+            underived=steps,
+            differs=call.differs or ("input",),
+            signature="",
+            reduced="",
+        )
+
+
+def _ambiguous(
+    links: Iterable[Link], incoming: Incoming, messages: Sequence[JSONValue], changed: Iterable[int]
+) -> Missed:
+    """The links to values that have another source, which did not change."""
+    still = set(changed)
+    others = {_place(link) for link in links if link.kind is EdgeKind.VALUE and link.producer not in still}
+    return [
+        link
+        for link, change in incoming
+        if link.kind is EdgeKind.VALUE
+        and _place(link) in others
+        and not _is_in_reply(link, messages)
+        and substituted(link.value, change) != link.value
+    ]
+
+
+def _place(link: Link) -> tuple[str, str]:
+    return link.consumer_path, link.value.casefold()
+
+
+def _is_in_reply(link: Link, messages: Sequence[JSONValue]) -> bool:
+    index, _ = message_place(link.consumer_path)
+    return index is not None and index < len(messages) and is_reply(messages, index)

@@ -1,0 +1,83 @@
+"""Other runs of the app as witnesses: content that stands at the same place there, although what came before differs.
+
+Example: in all three other runs the second request begins with the same instructions, whatever the first model had
+answered. So they are configuration, and a changed first answer does not reach them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from traces.chat import message_of
+from traces.json_types import JSONValue
+from traces.origins import Unexplained, leaves
+from traces.parts import MissingPart
+from traces.values import json_in, words_of
+from traces.vocabulary import StepType
+
+if TYPE_CHECKING:
+    from replay.graph import Node
+    from replay.rebuild import Change
+
+Content = tuple[str, str, str]  # type and name of a step, digest of an unexplained content of its input
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Witness:
+    """Another run: the references of its outputs, by the number of the same step here, and its contents."""
+
+    outputs: Mapping[int, str]
+    contents: frozenset[Content]
+
+
+def is_configuration(
+    node: "Node",
+    item: Unexplained,
+    change: "Change",
+    witnesses: tuple[Witness, ...],
+    payload: Callable[[str], JSONValue],
+) -> bool:
+    """Whether a content stays the same wherever the changed part of an output differs.
+
+    One witness that lacks the content shows that it is chosen by something.
+    """
+    supported = False
+    for witness in witnesses:
+        if not _differs(witness.outputs.get(change.node.no, ""), change, payload):
+            continue
+        if (node.type, node.name, item.digest) not in witness.contents:
+            return False
+        supported = True
+    return supported
+
+
+def _differs(ref: str, change: "Change", payload: Callable[[str], JSONValue]) -> bool:
+    """Whether an output differs from the recorded one in all that changed."""
+    if not ref or ref == change.node.output_ref:
+        return False
+    try:
+        other = _leaves(change.node.type, payload(ref))
+    except MissingPart:
+        return False
+    before = _leaves(change.node.type, change.recorded)
+    after = _leaves(change.node.type, change.current) if change.answered else {}
+    changed = [path for path in before if before[path] != after.get(path)]
+    return bool(changed) and all(path in other and other[path] != before[path] for path in changed)
+
+
+def _leaves(type: StepType, output: JSONValue) -> dict[str, str]:
+    """The scalars of an output, also those of JSON in a text, without case and punctuation."""
+    value = output
+    if type is StepType.MODEL:
+        message = message_of(output)
+        value = {"content": message.get("content"), "tool_calls": message.get("tool_calls")}
+    return dict(_scalars(value))
+
+
+def _scalars(value: JSONValue) -> Iterator[tuple[str, str]]:
+    for path, _, leaf in leaves(value, "", ""):
+        parsed = json_in(leaf) if isinstance(leaf, str) else None
+        if parsed is None:
+            yield path, " ".join(words_of(str(leaf))) or str(leaf)
+        else:
+            yield from ((f"{path}#{inner}", text) for inner, text in _scalars(parsed[0]))
