@@ -101,8 +101,10 @@ class LoginView(APIView):
     @extend_schema(operation_id="login", request=LoginRequest, responses={200: Access, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Exchange an API token for a session cookie."""
+        auth.check_guesses(request._request)
         token = tokens.find(parsed(LoginRequest, request.data).token.strip())
         if token is None:
+            auth.count_guess(request._request)
             raise UnknownToken("This token is unknown or revoked.", where="/token")
         request.session.cycle_key()
         request.session[auth.SESSION_KEY] = str(token.id)

@@ -12,7 +12,7 @@ from django.urls import path
 
 from cockpit.wsgi import application as http  # sets Django up, which what follows needs
 
-from cockpit import clients, embedded, live, recovery  # isort: skip
+from cockpit import auth, clients, embedded, live, recovery  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
 HTTP_THREADS = 8
@@ -49,7 +49,7 @@ async def lifespan(scope: clients.Scope, receive: clients.Receive, send: clients
 
 application = ProtocolTypeRouter(
     {
-        "http": clients.Patient(WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS)),
+        "http": clients.Patient(WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), auth.early_refusal),
         "websocket": live.SameOrigin(SessionMiddlewareStack(URLRouter([path("ws/live", live.LiveConsumer.as_asgi())]))),
         "lifespan": lifespan,
     }

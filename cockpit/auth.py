@@ -1,18 +1,25 @@
 """Who calls, and what that role may do. One place for every address of the API."""
 
+import io
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from a2wsgi.wsgi import build_environ
 from django.conf import settings
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import SuspiciousOperation
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
 from cockpit import tokens
 from cockpit.errors import Trouble, problem_page
 from cockpit.schemas import Role
+from traces.throttling import TooManyRequests, Window
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -29,6 +36,9 @@ _ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "retrievers", "se
 _ADMIN_READS = tuple(f"{API}/{name}" for name in ("trials", "tokens", "settings"))
 # Says what would happen and does nothing.
 _READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview", f"{API}/bisections/preview"})
+# Tokens are beyond guessing; this keeps the guessing from costing us anything. Those in force are let through.
+GUESSES = Window(name="token-guesses", limit=20, seconds=60)
+_TOO_MANY_GUESSES = "too many wrong tokens came from this address; wait a minute"
 _PROOF_PREVIEW = re.compile(rf"{API}/diffs/[0-9a-f-]+/prove/preview")
 
 
@@ -100,6 +110,8 @@ def _refusal(request: HttpRequest) -> Trouble | None:
         request.caller_name = caller.name if caller else ""  # type: ignore[attr-defined]  # some links are for those who are signed in
         return None
     if caller is None:
+        if "authorization" in request.headers:
+            count_guess(request)
         return Trouble("auth_required", 401, "Log in, or send a token as `Authorization: Bearer …`.")
     request.caller_name = caller.name  # type: ignore[attr-defined]  # for whatever records who did it
     if not may(caller, role):
@@ -111,12 +123,52 @@ def access_control(get_response: Handler) -> Handler:
     """Let through what the caller may do, before any view runs."""
 
     def handle(request: HttpRequest) -> HttpResponse:
-        refusal = _refusal(request)
-        if refusal is None:
-            return get_response(request)
-        response = problem_page(request, refusal)
-        if refusal.status == 401:
-            response["WWW-Authenticate"] = "Bearer"
-        return response
+        refused = _refused(request)
+        return get_response(request) if refused is None else refused
 
     return handle
+
+
+def early_refusal(scope: dict[str, Any]) -> tuple[int, list[tuple[bytes, bytes]], bytes] | None:
+    """Return what a request is refused with by its headers alone: a body that nobody may send is not read."""
+    request = WSGIRequest(cast(Any, build_environ(cast(Any, scope), cast(Any, io.BytesIO()))))
+    SessionMiddleware(lambda _: HttpResponse()).process_request(request)
+    try:
+        response = _refused(request)
+    except (SuspiciousOperation, DatabaseError):
+        return None  # is answered where every error is
+    if response is None:
+        return None
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
+    return response.status_code, headers, response.content
+
+
+def _refused(request: HttpRequest) -> HttpResponse | None:
+    try:
+        refusal = _refusal(request)
+    except TooManyRequests as error:
+        response = problem_page(request, Trouble("rate_limited", error.status, error.detail, retryable=True))
+        response["Retry-After"] = str(error.wait)
+        return response
+    if refusal is None:
+        return None
+    response = problem_page(request, refusal)
+    if refusal.status == 401:
+        response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def address_of(request: HttpRequest) -> str:
+    """The address that a request comes from, as a trusted proxy or else the connection has it."""
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def count_guess(request: HttpRequest) -> None:
+    """Count a wrong token; raises `TooManyRequests` where that is too many."""
+    GUESSES.count(address_of(request), _TOO_MANY_GUESSES)
+
+
+def check_guesses(request: HttpRequest) -> None:
+    """Raise `TooManyRequests` where too many wrong tokens came from this address."""
+    if GUESSES.is_full(address_of(request)):
+        raise TooManyRequests(_TOO_MANY_GUESSES, wait=GUESSES.seconds)

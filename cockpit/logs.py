@@ -1,6 +1,8 @@
 """Structured logs on standard error: JSON for machines, lines for a terminal."""
 
 import sys
+import traceback
+from types import TracebackType
 from typing import Any
 
 import structlog
@@ -11,6 +13,39 @@ _SHARED: list[Any] = [
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
+
+
+_OURS = ("cockpit", "diffing", "replay", "traces")
+_Raised = tuple[type[BaseException], BaseException, TracebackType | None]
+
+
+def _stack(raised: _Raised) -> str:
+    """Where an exception came from, through all its causes, without values.
+
+    Messages of foreign exceptions quote what they fail on: a database its rows, a parser its text. Our own, and those
+    of the operating system, name what and where.
+    """
+    lines: list[str] = []
+    error: BaseException | None = raised[1]
+    while error is not None:
+        kind = type(error)
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        told = isinstance(error, OSError) or kind.__module__.partition(".")[0] in _OURS
+        lines = [*traceback.format_tb(error.__traceback__), f"{name}: {error}\n" if told else f"{name}\n", *lines]
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "".join(lines).rstrip()
+
+
+def format_exception(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
+    """A processor of structlog: `exception` in place of `exc_info`."""
+    raised = event.pop("exc_info", None)
+    if isinstance(raised, BaseException):
+        raised = (type(raised), raised, raised.__traceback__)
+    elif raised and not isinstance(raised, tuple):
+        raised = sys.exc_info()
+    if raised and raised[1] is not None:
+        event["exception"] = _stack(raised)
+    return event
 
 
 def configure() -> None:
@@ -30,12 +65,7 @@ def configure() -> None:
 def config(level: str) -> dict[str, Any]:
     """The LOGGING setting."""
     terminal = sys.stderr.isatty()
-    renderer: list[Any] = (
-        # Its usual tracebacks show what the variables hold: payloads, and keys of providers.
-        [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
-        if terminal
-        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    )
+    renderer = structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer()
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -43,19 +73,17 @@ def config(level: str) -> dict[str, Any]:
             "structured": {
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": _SHARED,
-                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
+                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, format_exception, renderer],
             }
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
-        "root": {"handlers": ["stderr"], "level": level},
+        # Libraries log requests and responses at their lower levels, and these are payloads.
+        "root": {"handlers": ["stderr"], "level": "ERROR" if level == "ERROR" else "WARNING"},
         "loggers": {
+            **{name: {"level": level} for name in _OURS},
             # A refused request is an answer, not an event of the server.
             "django.request": {"level": "ERROR"},
             "django.security.DisallowedHost": {"level": "CRITICAL"},
-            "uvicorn.access": {"level": "WARNING"},
-            "celery": {"level": "WARNING"},
             "kombu": {"level": "ERROR"},
-            "httpx": {"level": "WARNING"},
-            "httpx2": {"level": "WARNING"},
         },
     }

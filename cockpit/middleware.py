@@ -8,6 +8,10 @@ from collections.abc import Callable
 import structlog
 from django.http import HttpRequest, HttpResponse
 
+from cockpit.errors import Trouble, problem_page
+
+# Longer than any address that the cockpit makes; the database is not asked for more.
+_LONGEST_QUERY = 32_768
 log = structlog.get_logger("cockpit.request")
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -38,6 +42,19 @@ def request_ids(get_response: Handler) -> Handler:
             )  # fmt: skip
         response["X-Request-ID"] = request_id
         return response
+
+    return handle
+
+
+def bounded_queries(get_response: Handler) -> Handler:
+    """Refuse addresses whose query is longer than any that means something."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        length = len(request.META.get("QUERY_STRING", ""))
+        if length > _LONGEST_QUERY:
+            detail = f"The query of this address has {length} characters: {_LONGEST_QUERY} are the most."
+            return problem_page(request, Trouble("validation_error", 414, detail))
+        return get_response(request)
 
     return handle
 

@@ -1,6 +1,7 @@
 """Who may use a server that is reachable by others."""
 
 from django.db import models
+from django.db.models.functions import Lower
 
 from traces.ids import new_id
 
@@ -15,6 +16,11 @@ class ApiToken(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(Lower("name"), condition=models.Q(revoked_at=None), name="token_name_in_force"),
+        )
 
     def __str__(self) -> str:
         return f"{self.name} ({self.role})"

@@ -10,6 +10,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
+from traces import duplicate_keys
 from traces.canonical import MAX_DEPTH
 from traces.places import too_deep
 from traces.problems import ProblemError
@@ -23,6 +24,12 @@ def _plain(value: Any) -> Any:
 
 class TooDeep(ProblemError):
     """A body that is nested deeper than anything that can be stored."""
+
+    status = 422
+
+
+class RepeatedKey(ProblemError):
+    """An object of a body that has a key twice: one of the two would be lost."""
 
     status = 422
 
@@ -58,4 +65,6 @@ class OrjsonParser(BaseParser):
             raise ParseError(f"The body is not JSON: {error}") from error
         if (where := too_deep(value, MAX_DEPTH)) is not None:
             raise TooDeep(f"The body is nested deeper than {MAX_DEPTH} levels.", where=where)
+        if (twice := duplicate_keys.find(body, value)) is not None:
+            raise RepeatedKey(f"In the body, {twice}.", where=twice.where or "/")
         return value

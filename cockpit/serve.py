@@ -5,6 +5,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, Any
 
 import uvicorn
@@ -12,7 +13,12 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, connections
 
+from cockpit.connections import guarded_protocol
+from cockpit.home import make_private_file
+
 GRACE_S = 5
+# Longer than the proxies in front of it: one that reuses a connection which the server just closed answers 502.
+KEEP_ALIVE_S = 90
 
 
 class ServeError(Exception):
@@ -50,7 +56,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _own_home() -> IO[str]:
     """Hold the home folder for this process: two embedded servers would take each other's replays for abandoned."""
-    lock = (settings.HOME / "serve.lock").open("w")
+    lock = _private(settings.HOME / "serve.lock").open("w")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -59,6 +65,11 @@ def _own_home() -> IO[str]:
             f"Another Forkpoint is serving {settings.HOME}. Stop it, or set FORKPOINT_HOME to another folder."
         ) from error
     return lock
+
+
+def _private(path: Path) -> Path:
+    make_private_file(path)
+    return path
 
 
 def _require_token() -> None:
@@ -88,6 +99,20 @@ def _ignore(*_: Any) -> None:
     """uvicorn sends itself the signal again once it has stopped; we still have to leave cleanly."""
 
 
+def server_config(**address: Any) -> uvicorn.Config:
+    """How every web process serves; `address` is a host and a port, unless it is given a listening socket."""
+    return uvicorn.Config(
+        "cockpit.asgi:application",
+        http=guarded_protocol(),
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=GRACE_S,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        **address,
+    )
+
+
 def serve(*, load_demo: Callable[[], None] | None) -> None:
     """Serve as the settings say, until SIGTERM or SIGINT; raises ServeError when that cannot begin.
 
@@ -109,10 +134,7 @@ def _run(listener: socket.socket, load_demo: Callable[[], None] | None) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _ignore)
-    config = uvicorn.Config(
-        "cockpit.asgi:application", lifespan="on", log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S
-    )
-    server = _Server(config, announce)
+    server = _Server(server_config(), announce)
     server.run(sockets=[listener])
     if not server.started:
         raise ServeError("The server could not start; the log above says why.")

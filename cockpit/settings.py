@@ -4,19 +4,18 @@ Embedded (default): SQLite, a folder, an in-memory broker and channel layer, one
 Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. Nothing outside this file asks which it is.
 """
 
-import errno
 import fcntl
 import json
-import os
 import secrets
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from cockpit import logs
+from cockpit import home, logs
 
 VERSION = "0.1.0"
 env = environ.Env()
@@ -50,9 +49,7 @@ def _takeover_s() -> float:
 
 def _make_home() -> None:
     try:
-        HOME.mkdir(parents=True, exist_ok=True)
-        if not os.access(HOME, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        home.make_home(HOME)
     except OSError as error:
         raise ImproperlyConfigured(
             f"FORKPOINT_HOME is {HOME}, where nothing can be kept ({error.strerror}): set it to a folder of yours."
@@ -92,6 +89,7 @@ def _by_name(variable: str, what: str) -> dict[str, dict[str, Any]]:
 def _database() -> dict[str, Any]:
     if not DATABASE_URL:
         _make_home()
+        home.make_private_file(HOME / "forkpoint.sqlite3")
         # IMMEDIATE: a read-then-write transaction would otherwise fail at once under a second writer.
         return {
             "ENGINE": "cockpit.fairsqlite",
@@ -168,6 +166,17 @@ def _check_shape() -> None:
         raise ImproperlyConfigured("REDIS_URL is set but DATABASE_URL is not: several processes need PostgreSQL.")
 
 
+def _public_url() -> str:
+    """Where people reach this server; links that leave it begin with it. Empty: wherever the request came to."""
+    text: str = env.str("FORKPOINT_URL", default="").rstrip("/")
+    parts = urlsplit(text)
+    if text and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
+        raise ImproperlyConfigured(
+            f"FORKPOINT_URL is {text!r}: set it to an address like https://forkpoint.example.com."
+        )
+    return text
+
+
 def _switch(name: str) -> bool:
     text = env.str(name, default="on").lower()
     if text not in {"on", "off"}:
@@ -184,6 +193,7 @@ HOOKS = _by_name("FORKPOINT_HOOKS", "hooks")
 TELEMETRY = _by_name("FORKPOINT_TELEMETRY", "telemetry targets")
 RETRIEVERS = _by_name("FORKPOINT_RETRIEVERS", "retrievers")
 EMBEDDED = not REDIS_URL
+PUBLIC_URL = _public_url()
 SHARING = _switch("FORKPOINT_SHARING")
 SECRET_KEY = _secret_key()
 DEBUG = False
@@ -210,6 +220,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "cockpit.middleware.request_ids",
     "cockpit.middleware.security_headers",
+    "cockpit.middleware.bounded_queries",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -241,8 +252,11 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024 * 1024
 # A folder is imported in one request, because some systems spread a run over several files.
-DATA_UPLOAD_MAX_NUMBER_FILES = 2000
-FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FILES = 100_000
+FILE_UPLOAD_HANDLERS = ["traces.upload_files.SharedFileHandler"]
+# Of artifacts and uploads: they hold what the recordings hold.
+FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 
 # A Redis that does not answer is taken for gone; the longest that anybody waits for a message there is 5 s.
 _REDIS_LIMITS = {"socket_connect_timeout": 3, "socket_timeout": 10, "socket_keepalive": True}

@@ -5,17 +5,26 @@ from datetime import timedelta
 from typing import cast
 from uuid import UUID
 
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from cockpit.models import ApiToken
 from cockpit.schemas import Role, TokenList, TokenRequest, TokenView
 from traces.once import Key, once, unguessable
+from traces.problems import ProblemError
 
 PREFIX = "fp_"
 _KIND = "token"
 # Last use is a hint for people: writing it for every request would make every read a write.
 USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+class NameTaken(ProblemError):
+    """Two tokens of one name cannot be told apart, neither in a list nor in what was done with them."""
+
+    code = "conflict"
+    status = 409
 
 
 def _digest(secret: str) -> str:
@@ -36,7 +45,13 @@ def issue(asked: TokenRequest, key: Key | None = None) -> TokenView:
     secret = PREFIX + unguessable(_KIND, key, wanted)
 
     def make() -> str:
-        return str(ApiToken.objects.create(name=asked.name.strip(), role=asked.role, digest=_digest(secret)).id)
+        name = asked.name.strip()
+        try:
+            with transaction.atomic():
+                return str(ApiToken.objects.create(name=name, role=asked.role, digest=_digest(secret)).id)
+        except IntegrityError as error:
+            detail = f"A token named {name!r} is in use: choose another name, or revoke that token first."
+            raise NameTaken(detail, where="/name") from error
 
     return _view(ApiToken.objects.get(id=once(_KIND, key, wanted, make)), secret)
 

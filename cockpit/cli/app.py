@@ -19,6 +19,7 @@ from cockpit.cli.options import (
     MaxCalls,
     MaxCost,
     Mediators,
+    Original,
     Parts,
     Probes,
     Question,
@@ -102,6 +103,9 @@ def import_(
 def runs(
     limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 20,
     app: Annotated[str | None, typer.Option(help="Runs of this app only.")] = None,
+    outcome: Annotated[
+        str | None, typer.Option(help="passed, failed, unverified or unknown; several are joined by commas.")
+    ] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -109,15 +113,41 @@ def runs(
     """List runs."""
     from cockpit.cli import showing
 
-    showing.runs(limit=limit, app=app, json=json, url=url, token=token)
+    showing.runs(limit=limit, app=app, outcome=outcome, json=json, url=url, token=token)
 
 
 @app.command()
-def show(run: Run, json: Json = False, url: Url = None, token: Token = None) -> None:
+def judge(
+    run: Run,
+    kind: Annotated[str, typer.Argument(help="pass, fail, score or note.")],
+    name: Annotated[str, typer.Option(help="Name of the judgement.")] = "verdict",
+    value: Annotated[float | None, typer.Option(help="Number of a score.")] = None,
+    text: Annotated[str, typer.Option(help="The note, or a comment.")] = "",
+    step: Annotated[int | None, typer.Option(min=1, help="Judge this step instead of the run.")] = None,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Judge a run or one of its steps."""
+    from cockpit.cli import judging
+
+    judging.judge(run, kind, name=name, value=value, text=text, step=step, json=json, url=url, token=token)
+
+
+@app.command()
+def show(
+    run: Run,
+    find: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="Only the steps that hold these words anywhere.")
+    ] = None,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
     """Show a run and its steps; with --json, their whole payloads."""
     from cockpit.cli import showing
 
-    showing.show(run, json=json, url=url, token=token)
+    showing.show(run, find=find, json=json, url=url, token=token)
 
 
 @app.command()
@@ -251,14 +281,14 @@ def experiment(
 @app.command()
 def diff(
     base: Base,
-    candidate: Candidate,
+    candidate: Original = None,
     format: Annotated[str | None, typer.Option(metavar="json|md|html", help="Print the report in this form.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file.")] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Compare two runs: what changed, and what caused it."""
+    """Compare two runs: what changed, and what caused it. A replay alone is compared with what it replayed."""
     from cockpit.cli import comparing
 
     comparing.diff(base, candidate, form=format, target=output, json=json, url=url, token=token)
@@ -298,6 +328,14 @@ def prove(
 
 
 @app.command()
+def places(run: Run, json: Json = False, url: Url = None, token: Token = None) -> None:
+    """List places of a run that are worth a look: errors, repeats, values that no input supports. No causes."""
+    from cockpit.cli import inspecting
+
+    inspecting.places(run, json=json, url=url, token=token)
+
+
+@app.command()
 def tree(run: Run, json: Json = False, url: Url = None, token: Token = None) -> None:
     """Show a run with all its forks and theirs, with their labels and scores."""
     from cockpit.cli import showing
@@ -326,11 +364,18 @@ def share(
 
 
 @app.command()
-def check(json: Json = False, url: Url = None, token: Token = None) -> None:
+def check(
+    artifacts: Annotated[
+        bool, typer.Option("--artifacts", help="Also read every stored artifact and compare it with its hash.")
+    ] = False,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
     """Validate the configuration and print it without secrets; say whether what it needs can be reached."""
     from cockpit.cli import checking
 
-    _finish(checking.check(json=json, url=url, token=token))
+    _finish(checking.check(artifacts=artifacts, json=json, url=url, token=token))
 
 
 @tokens.command("create")

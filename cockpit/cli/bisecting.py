@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
 from rich.text import Text
 
 from cockpit.cli import output
@@ -13,6 +12,7 @@ from cockpit.cli.failures import Exit, Failure
 from cockpit.cli.importing import run_id
 from cockpit.cli.replaying import asked as replay_asked
 from cockpit.cli.replaying import with_local_model
+from traces import duplicate_keys
 
 _POLL_S: Final = 0.2
 _TEXTS: Final = {"contains": "text", "not_contains": "text", "regex": "pattern", "status": "status"}
@@ -40,7 +40,8 @@ def check(text: str) -> dict[str, Any]:
     """A check from `kind:what`, or a JSON object as REST takes it."""
     if text.lstrip().startswith("{"):
         try:
-            return dict(orjson.loads(text))
+            given: Any = duplicate_keys.loads(text.encode())
+            return dict(given)
         except ValueError as error:
             raise Failure(f"the check {text!r} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
     kind, colon, what = text.partition(":")
@@ -108,10 +109,10 @@ def _tell(found: dict[str, Any], told: int) -> int:
 
 def _document(path: Path) -> Any:
     try:
-        return orjson.loads(path.read_bytes())
+        return duplicate_keys.loads(path.read_bytes())
     except OSError as error:
         raise Failure(f"cannot read the schema {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
-    except orjson.JSONDecodeError as error:
+    except ValueError as error:
         raise Failure(f"the schema {path} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
 
 

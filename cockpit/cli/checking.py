@@ -7,16 +7,40 @@ from cockpit.cli.client import Api, connected
 from cockpit.cli.failures import Exit, Failure
 
 
-def check(*, json: bool, url: str | None, token: str | None) -> Exit:
+def check(*, artifacts: bool, json: bool, url: str | None, token: str | None) -> Exit:
     """Validate, reach, print."""
     # What cannot be reached is for the checks to say, so nothing is touched before them.
     with connected(url, token, migrate=False) as api:
+        if artifacts and not api.local:
+            detail = "artifacts are verified on the machine that stores them: run this there, without --url"
+            raise Failure(detail, exit=Exit.BAD_INPUT, code="validation_error")
         found = {**_state(api), **(_configuration() if api.local else {})}
+        if artifacts:
+            found["artifacts"] = _artifacts()
     if json:
         output.document(found)
     else:
         _show(found)
-    return Exit.OK if found["ok"] else Exit.UNAVAILABLE
+    if not found["ok"]:
+        return Exit.UNAVAILABLE
+    return Exit.ERROR if artifacts and found["artifacts"]["lost"] else Exit.OK
+
+
+def _artifacts() -> dict[str, Any]:
+    """Every artifact, read and compared with its name."""
+    from traces.integrity import check_store
+
+    report = check_store()
+    lost = [
+        {
+            "sha256": each.digest,
+            "loss": str(each.loss),
+            "problem": each.problem,
+            "runs": [str(run) for run in each.runs],
+        }
+        for each in report.lost
+    ]
+    return {"verified": report.artifacts, "lost": lost}
 
 
 def _state(api: Api) -> dict[str, Any]:
@@ -61,6 +85,16 @@ def _show(found: dict[str, Any]) -> None:
     for target in found.get("telemetry", []):
         problem = f" ({target['problem']})" if target["problem"] else ""
         output.facts(console, [(f"telemetry {target['name']}", f"{target['goes_to']}{problem}")])
+    if "artifacts" in found:
+        _show_artifacts(found["artifacts"])
     for name, outcome in found["checks"].items():
         sign = output.glyph("exact" if outcome == "ok" else "live", "ok" if outcome == "ok" else "failed")
         console.print(sign + f" {name}" + ("" if outcome == "ok" else f": {outcome}"), soft_wrap=True)
+
+
+def _show_artifacts(found: dict[str, Any]) -> None:
+    lost = found["lost"]
+    output.facts(output.people(), [("artifacts", f"{found['verified']} verified, {len(lost)} missing or damaged")])
+    for each in lost:
+        users = ", ".join(each["runs"]) or "no run"
+        output.error(f"artifact {each['sha256']} is {each['loss']}: used by {users}")

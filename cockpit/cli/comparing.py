@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected
+from cockpit.cli.client import Api, connected, in_path
 from cockpit.cli.failures import Exit, Failure
 from cockpit.cli.importing import run_id
 
@@ -25,7 +25,14 @@ _LONGEST_S: Final = 600
 
 
 def diff(
-    base: str, candidate: str, *, form: str | None, target: Path | None, json: bool, url: str | None, token: str | None
+    base: str,
+    candidate: str | None,
+    *,
+    form: str | None,
+    target: Path | None,
+    json: bool,
+    url: str | None,
+    token: str | None,
 ) -> None:
     """Compare, and print the report in the form that was asked for, or write it and say where."""
     if form not in (None, *_FORMS):
@@ -33,7 +40,7 @@ def diff(
     if json and target is None and form not in (None, "json"):
         raise Failure(f"--json prints no {form}: leave one of the two out, or write to a file", exit=Exit.BAD_INPUT)
     with connected(url, token) as api:
-        report = report_of(api, run_id(api, base), run_id(api, candidate))
+        report = report_of(api, *_runs(api, base, candidate))
         text = api.text(f"/diffs/{report['id']}", format=form) if form in {"md", "html"} else ""
     if target is not None:
         output.save(target, text or jsonlib.dumps(report, ensure_ascii=False, indent=2))
@@ -45,6 +52,19 @@ def diff(
         output.document(report)
     else:
         _show(report)
+
+
+def _runs(api: Api, base: str, candidate: str | None) -> tuple[str, str]:
+    """The runs to compare; a replay alone is the candidate, and what it replayed the base."""
+    if candidate is not None:
+        return run_id(api, base), run_id(api, candidate)
+    replay = run_id(api, base)
+    run = api.get(f"/runs/{in_path(replay)}")
+    replayed = run["source_run"] or run["original"]
+    if replayed is None:
+        detail = f"{base} is no replay whose original is here: name the run to compare it with"
+        raise Failure(detail, exit=Exit.BAD_INPUT)
+    return str(replayed), replay
 
 
 def share(diff: str, terms: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> None:

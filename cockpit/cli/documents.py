@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
 from rich.text import Text
 
 from cockpit.cli import output
 from cockpit.cli.client import Api, connected, in_path
 from cockpit.cli.failures import Exit, Failure
 from cockpit.cli.library import PROFILES, Kind
+from traces import duplicate_keys
 
 Document = dict[str, Any] | str
 _EMPTY: Final[dict[str, Any]] = {"overrides": []}
@@ -86,7 +86,7 @@ def _given(given: str, what: str, *, lists: bool = False) -> Any:
     if given != "-" and not path.is_file() and "/" not in given and path.suffix != ".json":
         return given
     try:
-        value = orjson.loads(sys.stdin.read() if given == "-" else path.read_bytes())
+        value = duplicate_keys.loads(sys.stdin.read().encode() if given == "-" else path.read_bytes())
     except OSError as error:
         raise Failure(f"cannot read the {what} file {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
     except ValueError as error:  # of JSON, or of UTF-8

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
 from rich.text import Text
 
 from cockpit.cli import output
@@ -12,6 +11,7 @@ from cockpit.cli.client import Api, connected
 from cockpit.cli.failures import Exit, Failure
 from cockpit.cli.importing import run_id
 from cockpit.cli.replaying import with_local_model
+from traces import duplicate_keys
 
 _POLL_S: Final = 0.2
 _JUDGED_S: Final = 120.0  # how long the last answers may take to be judged
@@ -20,10 +20,10 @@ _JUDGED_S: Final = 120.0  # how long the last answers may take to be judged
 def asked(matrix: Path, *, from_: str | None, samples: int | None) -> dict[str, Any]:
     """The request from a file, as REST takes it but for the run; options win."""
     try:
-        given = orjson.loads(matrix.read_bytes())
+        given = duplicate_keys.loads(matrix.read_bytes())
     except OSError as error:
         raise Failure(f"cannot read {matrix}: {error.strerror}", exit=Exit.BAD_INPUT) from error
-    except orjson.JSONDecodeError as error:
+    except ValueError as error:
         raise Failure(f"{matrix} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
     if not isinstance(given, dict):
         raise Failure(f"{matrix} holds no object with `axes` and `checks`", exit=Exit.BAD_INPUT)

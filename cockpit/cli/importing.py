@@ -1,6 +1,11 @@
-"""`import` and bundles: files to the server in one request after the other, with progress."""
+"""`import` and bundles: files to the server in one request, with progress.
+
+Recordings of some systems spread a run over several files, so that all files of an import go together. However many
+they are, one is open at a time, and the server keeps them in one temporary file.
+"""
 
 import contextlib
+import io
 import json as jsonlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,9 +17,6 @@ from cockpit.cli import output
 from cockpit.cli.client import Api, connected
 from cockpit.cli.failures import Exit, Failure, of_problem
 
-# Recordings of some systems spread a run over several files, so that many files go together.
-_MOST_FILES: Final = 100  # open at once, and their copies on the other side: some systems allow 256
-_MOST_BYTES: Final = 256 * 1024 * 1024
 _FIELDS: Final = ("id", "external_id", "name", "app", "status", "steps", "format")
 Report = dict[str, list[dict[str, Any]]]
 
@@ -49,16 +51,13 @@ def run_id(api: Api, ref: str) -> str:
 
 def imported(api: Api, files: list[Path], *, app: str | None = None, format: str | None = None) -> Report:
     """Send the files and join the reports."""
-    report: Report = {"runs": [], "skipped": []}
+    if not files:
+        return {"runs": [], "skipped": []}
+    named = _named(files)
     with _progress(len(files)) as advance:
-        for batch in _batches(files):
-            found = _send(api, batch, app, format, advance)
-            paths = {path.name: str(path) for path in batch}
-            report["runs"] += [{name: entry[name] for name in _FIELDS} for entry in found["runs"]]
-            report["skipped"] += [
-                {**entry, "path": paths.get(entry["path"], entry["path"])} for entry in found["skipped"]
-            ]
-    return report
+        found = _send(api, named, app, format, advance)
+    skipped = [{**entry, "path": str(named.get(entry["path"], entry["path"]))} for entry in found["skipped"]]
+    return {"runs": [{name: entry[name] for name in _FIELDS} for entry in found["runs"]], "skipped": skipped}
 
 
 def export(ref: str, target: Path, *, json: bool, url: str | None, token: str | None) -> None:
@@ -95,29 +94,26 @@ def _hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _batches(files: list[Path]) -> Iterator[list[Path]]:
-    """Files that go in one request; names are unique in each, so that a report can be traced to the path."""
-    batch: list[Path] = []
-    names: set[str] = set()
-    size = 0
+def _named(files: list[Path]) -> dict[str, Path]:
+    """The files by the names under which they are sent: their own, with the folders above where two would be alike."""
+    named: dict[str, Path] = {}
     for file in files:
-        more = file.stat().st_size
-        if batch and (file.name in names or len(batch) >= _MOST_FILES or size + more > _MOST_BYTES):
-            yield batch
-            batch, names, size = [], set(), 0
-        batch.append(file)
-        names.add(file.name)
-        size += more
-    if batch:
-        yield batch
+        *folders, name = file.parts
+        while name in named and folders:
+            name = f"{folders.pop().strip('/') or 'root'}_{name}"
+        number = 1
+        while name in named:
+            number += 1
+            name = f"{number}_{name}"
+        named[name] = file
+    return named
 
 
-def _send(api: Api, batch: list[Path], app: str | None, format: str | None, advance: "_Advance") -> Report:
+def _send(api: Api, named: dict[str, Path], app: str | None, format: str | None, advance: "_Advance") -> Report:
     query = {key: value for key, value in (("app", app), ("format", format)) if value}
-    with contextlib.ExitStack() as opened:
-        form = [("file", (path.name, _open(opened, path), "application/octet-stream")) for path in batch]
-        with api.lines("/runs/import", files=form, params=query) as lines:
-            return _report(lines, advance)
+    form = [("file", (name, _LazyFile(path), "application/octet-stream")) for name, path in named.items()]
+    with api.lines("/runs/import", files=form, params=query) as lines:
+        return _report(lines, advance)
 
 
 def _report(lines: Iterable[str], advance: "_Advance") -> Report:
@@ -132,11 +128,36 @@ def _report(lines: Iterable[str], advance: "_Advance") -> Report:
     raise Failure("the import broke off; what is not in the list of runs was not imported", exit=Exit.UNAVAILABLE)
 
 
-def _open(stack: contextlib.ExitStack, path: Path) -> IO[bytes]:
-    try:
-        return stack.enter_context(path.open("rb"))
-    except OSError as error:
-        raise Failure(f"cannot read {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
+class _LazyFile:
+    """A file that is open only while it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[bytes] | None = None
+        with self._opened() as file:
+            self._size = file.seek(0, io.SEEK_END)
+
+    def tell(self) -> int:
+        return 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Only the size is asked for, and the file read from its start."""
+        return self._size if whence == io.SEEK_END else offset
+
+    def read(self, size: int = -1) -> bytes:
+        if self._file is None:
+            self._file = self._opened()
+        data = self._file.read(size)
+        if not data:
+            self._file.close()
+            self._file = None
+        return data
+
+    def _opened(self) -> IO[bytes]:
+        try:
+            return self._path.open("rb")
+        except OSError as error:
+            raise Failure(f"cannot read {self._path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
 
 
 class _Advance:

@@ -3,12 +3,12 @@
 import contextlib
 import functools
 import os
-import sys
 from collections.abc import Iterator
 
 import httpx
 
 from cockpit.cli.failures import Exit, Failure
+from cockpit.cli.transport import StreamingTransport
 
 
 @contextlib.contextmanager
@@ -29,8 +29,9 @@ def opened(*, migrate: bool = True) -> Iterator[httpx.Client]:
         raise Failure(f"cannot open the database: {error}", exit=Exit.UNAVAILABLE) from error
     # Links that are made here lead to where the server of this store would listen.
     host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
-    transport = httpx.WSGITransport(app=application, wsgi_errors=sys.stderr)
-    with httpx.Client(transport=transport, base_url=f"http://{host}:{settings.PORT}", timeout=None) as http:
+    with httpx.Client(
+        transport=StreamingTransport(application), base_url=f"http://{host}:{settings.PORT}", timeout=None
+    ) as http:
         yield http
     connections.close_all()
 

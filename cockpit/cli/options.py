@@ -10,6 +10,9 @@ DOCUMENT = "A JSON file, - for standard input, or something stored: see `profile
 Run = Annotated[str, typer.Argument(metavar="RUN", help=RUN)]
 Base = Annotated[str, typer.Argument(metavar="BASE", help=RUN)]
 Candidate = Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)]
+Original = Annotated[
+    str | None, typer.Argument(metavar="[CANDIDATE]", help="The other run; without it the first one is a replay.")
+]
 Document = Annotated[str | None, typer.Option(metavar="FILE|NAME|DIGEST", help=DOCUMENT)]
 
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on standard output.")]
@@ -39,7 +42,7 @@ Question = Annotated[
     str,
     typer.Option(
         metavar="WHAT",
-        help="Which difference: answer, answer_exact, answer_facts, tool_calls, status, check or score.",
+        help="Which difference: answer, answer_exact, answer_facts, answer_alike, tool_calls, status, check or score.",
     ),
 ]
 Checks = Annotated[

@@ -20,6 +20,7 @@ GLYPHS: Final = {
     "simulated": ("◌", "yellow"),
     "failed": ("✕", "red"),
 }
+_OUTCOMES: Final = {"passed": "green", "failed": "red", "unverified": "yellow", "unknown": "bright_black"}
 _PIPED_WIDTH: Final = 160  # a pipe has no width, and its reader cuts for themselves
 _FAILED: Final = frozenset({"error", "timeout", "denied", "failed"})
 
@@ -66,6 +67,11 @@ def glyph(label: str, status: str = "") -> Text:
     """The sign of a label; a failed step shows that first."""
     sign, style = GLYPHS["failed" if status in _FAILED else label]
     return Text(sign, style=style)
+
+
+def outcome(name: str) -> Text:
+    """Whether a run did its task; only a run that passed is green."""
+    return Text(name, style=_OUTCOMES[name])
 
 
 def labels(counts: dict[str, int]) -> Text:

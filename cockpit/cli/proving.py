@@ -17,7 +17,7 @@ from cockpit.cli.replaying import asked as replay_asked
 from cockpit.cli.replaying import with_local_model
 
 _POLL_S: Final = 0.2
-_QUESTIONS: Final = ("answer", "answer_exact", "answer_facts", "tool_calls", "status", "check", "score")
+_QUESTIONS: Final = ("answer", "answer_exact", "answer_facts", "answer_alike", "tool_calls", "status", "check", "score")
 _LEVELS: Final = {"low": 0, "medium": 1, "high": 2}
 _SHOWN: Final = 12  # changes in the table
 _FOUND: Final = {True: "yes", False: "no", None: "?"}

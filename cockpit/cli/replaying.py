@@ -14,6 +14,7 @@ from cockpit.cli.library import POLICIES, PROFILES
 from cockpit.cli.showing import pages
 
 _RUNNING: Final = frozenset({"pending", "running"})
+_STRICT: Final = frozenset({"strict", "artifact_missing"})  # error codes of what a strict policy refuses
 _POLL_S: Final = 0.05
 _SLOWEST_POLL_S: Final = 1.0
 _DIFF_WAIT_S: Final = 5.0
@@ -142,11 +143,9 @@ def _exit(session: dict[str, Any]) -> Exit:
         return Exit.ERROR
     if session["error"]:
         output.error(session["error"])
-    return exit_for(session["error_code"]) if session["status"] == "failed_validation" else _failed(session)
-
-
-def _failed(session: dict[str, Any]) -> Exit:
-    return Exit.GATE if session["error_code"] == "strict" else Exit.ERROR
+    if session["policy"]["strict"] and session["error_code"] in _STRICT:
+        return Exit.GATE
+    return exit_for(session["error_code"]) if session["status"] == "failed_validation" else Exit.ERROR
 
 
 def with_local_model() -> None:
@@ -165,6 +164,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
             ("forks at", f"step {plan['fork_sequence_no']}"),
             ("steps", counts),
             ("labels", output.labels(plan["counts"])),
+            ("assumed", _assumed(plan["assumed"])),
             ("live calls", plan["live_calls"]),
             ("cost", output.money(plan["cost_usd"]) if plan["live_calls"] else "nothing"),
             ("type", _type(plan)),
@@ -211,6 +211,11 @@ def _show_session(session: dict[str, Any], steps: list[dict[str, Any]]) -> None:
     console.print(shown)
     for divergence in session["divergences"]:
         output.note(divergence)
+
+
+def _assumed(count: int) -> str:
+    """How many steps keep their output without proof."""
+    return f"{count} {'step' if count == 1 else 'steps'} assumed unaffected" if count else ""
 
 
 def _type(shown: dict[str, Any]) -> str:

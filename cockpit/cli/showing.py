@@ -14,33 +14,38 @@ from cockpit.cli.importing import run_id
 _PAGE: Final = 200
 
 
-def runs(*, limit: int, app: str | None, json: bool, url: str | None, token: str | None) -> None:
+def runs(*, limit: int, app: str | None, outcome: str | None, json: bool, url: str | None, token: str | None) -> None:
     """The newest runs."""
     with connected(url, token) as api:
-        found = list(_runs(api, limit, app))
+        found = list(_runs(api, limit, {"app": app, "outcome": outcome}))
     if json:
         output.document({"runs": found})
+        return
+    if not found and (app or outcome):
+        output.people().print("No run matches.")
         return
     if not found:
         output.people().print("There is no run yet: `forkpoint import PATH` brings some, `forkpoint serve` a demo.")
         return
-    shown = output.table("", "run", "app", ">steps", ">tokens", ">cost", "labels", "name")
+    shown = output.table("", "run", "app", "outcome", ">steps", ">tokens", ">cost", "labels", "name")
     for run in found:
         tokens = str(run["tokens_in"] + run["tokens_out"])
-        sign, cost = output.glyph("live", run["status"]), output.money(run["cost_usd"])
+        ended = "failed" if run["outcome"] == "failed" else run["status"]
+        sign, cost = output.glyph("live", ended), output.money(run["cost_usd"])
         labels = output.labels(run["labels"])
-        shown.add_row(sign, run["id"], run["app"], str(run["steps"]), tokens, cost, labels, Text(run["name"]))
+        judged = output.outcome(run["outcome"])
+        shown.add_row(sign, run["id"], run["app"], judged, str(run["steps"]), tokens, cost, labels, Text(run["name"]))
     output.people().print(shown)
 
 
-def show(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
-    """A run: for people an overview, for programs everything."""
+def show(ref: str, *, find: str | None, json: bool, url: str | None, token: str | None) -> None:
+    """A run: for people an overview, for programs everything; with `find`, the steps that hold these words."""
     with connected(url, token) as api:
         run = api.get(f"/runs/{in_path(run_id(api, ref))}")
         if json:
-            _print_whole(run, pages(api, run["id"], "full-steps", _PAGE))
+            _print_whole(run, pages(api, run["id"], "full-steps", _PAGE, q=find))
         else:
-            _overview(run, list(pages(api, run["id"], "steps", None)))
+            _overview(run, list(pages(api, run["id"], "steps", None, q=find)))
 
 
 def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
@@ -70,10 +75,10 @@ def _figure(score: float | None) -> str:
     return "" if score is None else f"{score:.2f}"
 
 
-def _runs(api: Api, limit: int, app: str | None) -> Iterator[dict[str, Any]]:
+def _runs(api: Api, limit: int, filters: dict[str, str | None]) -> Iterator[dict[str, Any]]:
     cursor = None
     while limit > 0:
-        page = api.get("/runs", limit=min(limit, _PAGE), app=app, cursor=cursor)
+        page = api.get("/runs", limit=min(limit, _PAGE), cursor=cursor, **filters)
         yield from page["runs"]
         limit -= len(page["runs"])
         cursor = page["next"]
@@ -81,10 +86,10 @@ def _runs(api: Api, limit: int, app: str | None) -> Iterator[dict[str, Any]]:
             return
 
 
-def pages(api: Api, run: str, of: str, limit: int | None) -> Iterator[dict[str, Any]]:
+def pages(api: Api, run: str, of: str, limit: int | None, q: str | None = None) -> Iterator[dict[str, Any]]:
     after: int | None = 0
     while after is not None:
-        page = api.get(f"/runs/{run}/{of}", after=after, limit=limit)
+        page = api.get(f"/runs/{run}/{of}", after=after, limit=limit, q=q)
         yield from page["steps"]
         after = page["next"]
 
@@ -103,7 +108,9 @@ def _overview(run: dict[str, Any], steps: list[dict[str, Any]]) -> None:
     console.print(Text(run["name"], style="bold"), soft_wrap=True)
     counts = f"{run['steps']} steps, {run['errors']} failed"
     origin = f"{run['source_run']} from step {run['fork_sequence_no']}" if run["source_run"] else ""
-    facts = [("run", run["id"]), ("app", run["app"]), ("status", run["status"]), ("forked from", origin)]
+    outcome = output.outcome(run["outcome"]) + Text(f"  {run['outcome_reason']}".rstrip(), style="bright_black")
+    facts: list[tuple[str, Any]] = [("run", run["id"]), ("app", run["app"]), ("status", run["status"])]
+    facts += [("outcome", outcome), ("forked from", origin)]
     facts += [("steps", counts), ("labels", output.labels(run["labels"]))]
     facts += [("cost", output.money(run["cost_usd"])), ("duration", output.duration(run["duration_ms"]))]
     output.facts(console, facts)

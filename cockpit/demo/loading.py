@@ -67,5 +67,5 @@ def _recordings() -> Iterator[RecordedRun]:
 
 def _recording(slug: str) -> RecordedRun:
     file = RECORDINGS / f"{slug}.jsonl"
-    [run] = events.parse(Source(name=file.name, data=file.read_bytes()))
+    [run] = events.parse([Source(name=file.name, data=file.read_bytes())])
     return run

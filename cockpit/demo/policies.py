@@ -1,21 +1,12 @@
-"""The shop's policies, and a small search over them."""
+"""A small search over the shop's policies."""
 
 import math
 from collections import Counter
 from typing import Any, Final
 
+from cockpit.demo.policy_texts import POLICIES
 from cockpit.demo.reading import words
 
-POLICIES: Final = {
-    "refunds-damaged": "Damaged goods are refunded in full within 30 days of delivery. The customer can keep the "
-    "damaged item.",
-    "refunds-limit": "The desk refunds up to 200 EUR per order. Larger refunds go to a supervisor by ticket.",
-    "returns": "Unused goods can be returned within 14 days of delivery. The customer pays for the return parcel.",
-    "shipping": "Standard parcels arrive 3 to 5 working days after the order. Express parcels arrive on the next "
-    "working day and cost 9 EUR.",
-    "cancellation": "An order can be cancelled free of charge until it is shipped. After that it can be returned.",
-    "warranty": "Lamps and kitchen appliances have a warranty of 24 months. Bulbs are not covered.",
-}
 _LENGTHS: Final = {name: len(words(text)) for name, text in POLICIES.items()}
 _AVERAGE: Final = sum(_LENGTHS.values()) / len(_LENGTHS)
 _DOCUMENTS_WITH: Final = Counter(word for text in POLICIES.values() for word in words(text))

@@ -7,12 +7,17 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
+from cockpit.demo.policy_texts import POLICIES
+
 ORDER: Final = re.compile(r"\b[A-Z]{1,3}-\d{3,6}\b")
 _AMOUNT: Final = re.compile(
     r"(?:€\s?(\d{1,9}(?:[.,]\d{1,2})?))|(?:(\d{1,9}(?:[.,]\d{1,2})?)\s?(?:€|eur\b|euros?\b))", re.IGNORECASE
 )
-_DOCUMENT: Final = re.compile(r"^\[(?P<id>[\w./-]+)\]\s*(?P<text>.+)$", re.MULTILINE)
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
+_DOCUMENT: Final = re.compile(r"(?:^|(?<=\s))\[(?P<id>[\w./-]+)\][^\S\n]*")
+# Also "...not covered.Order totals...": a sentence that was typed right after another one.
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[a-z][.!?])(?=[A-Z])")
+_ALIKE: Final = 0.5  # the share of words that a wrapped line has in common with its policy
+_THE_SAME: Final = 0.8  # and one that begins with a new sentence
 _WORD: Final = re.compile(r"[a-z0-9äöüß]+")
 _COMMON: Final = frozenset(
     _WORD.findall(
@@ -89,19 +94,74 @@ def read(*, model: str, messages: list[dict[str, Any]], tools: list[Tool], wants
     system = "\n".join(text_of(m.get("content")) for m in messages if m.get("role") in {"system", "developer"})
     users = [text_of(m.get("content")) for m in messages if m.get("role") == "user"]
     spoken = [text_of(m.get("content")) for m in messages[: max(last, 0)] if m.get("role") == "assistant"]
-    everything = "\n".join([system, *users])
+    system, documents = split_documents(system)
+    said = [split_documents(text) for text in users]
     return Request(
         model=model,
-        system=_DOCUMENT.sub("", system),
-        asked=_DOCUMENT.sub("", users[-1]).strip() if users else "",
-        earlier=tuple(_DOCUMENT.sub("", text).strip() for text in users[:-1]),
+        system=system,
+        asked=said[-1][0].strip() if said else "",
+        earlier=tuple(text.strip() for text, _ in said[:-1]),
         said_before=next((text for text in reversed(spoken) if text), ""),
-        documents=tuple(Document(id=m["id"], text=m["text"].strip()) for m in _DOCUMENT.finditer(everything)),
+        documents=(*documents, *(document for _, found in said for document in found)),
         uses=tuple(_uses(messages[last + 1 :])),
         all_uses=tuple(_uses(messages)),
         tools=tuple(tools),
         wants_json=wants_json,
     )
+
+
+def split_documents(text: str) -> tuple[str, list[Document]]:
+    """A text without the documents in it, and the documents; each begins with its id, as in `[returns] Unused...`.
+
+    What somebody typed after a policy belongs to the text, also where it stands on the policy's line.
+    """
+    marks = list(_DOCUMENT.finditer(text))
+    if not marks:
+        return text, []
+    rest, documents = [text[: marks[0].start()]], []
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    for mark, end in zip(marks, ends, strict=True):
+        content, after = _divided(mark["id"], text[mark.end() : end])
+        if content:
+            documents.append(Document(id=mark["id"], text=content))
+        rest.append(after if content else f"{mark[0]}{after}")
+    return "\n".join(part for part in rest if part), documents
+
+
+def _divided(id: str, text: str) -> tuple[str, str]:
+    """The document at the start of a text, and what follows it.
+
+    A document is one line. Of a policy of the shop it is known how many sentences it has: more were typed after it,
+    fewer go on in the next line where they sound like it.
+    """
+    line, _, below = text.partition("\n")
+    policy = POLICIES.get(id)
+    if policy is None:
+        return line.strip(), below
+    most = len(sentences(policy))
+    content = sentences(line)
+    if len(content) >= most and not _is_cut(content[most - 1]):
+        return " ".join(content[:most]), "\n".join([" ".join(content[most:]), below]).strip("\n")
+    return _wrapped(policy, most, line, below)
+
+
+def _wrapped(policy: str, most: int, line: str, below: str) -> tuple[str, str]:
+    """A policy that lost its end, or goes on in the lines below."""
+    known = words(policy)
+    lines = below.split("\n")
+    while lines and lines[0].strip():
+        first = next(iter(sentences(lines[0])), "")
+        meant = words(first)
+        least = _ALIKE if _is_cut(line.rstrip()) else _THE_SAME
+        if not meant or first.endswith("?") or len(meant & known) / len(meant) < least:
+            break
+        line = f"{line} {lines.pop(0)}"
+    content = sentences(line)
+    return " ".join(content[:most]), "\n".join([" ".join(content[most:]), *lines]).strip("\n")
+
+
+def _is_cut(sentence: str) -> bool:
+    return not sentence.endswith((".", "!", "?"))
 
 
 def text_of(content: Any) -> str:
@@ -130,7 +190,8 @@ def day_in(text: str) -> date | None:
 
 
 def sentences(text: str) -> list[str]:
-    return [sentence.strip() for sentence in _SENTENCE.split(text.strip()) if sentence.strip()]
+    """The sentences of a text, with single spaces in them."""
+    return [" ".join(sentence.split()) for sentence in _SENTENCE.split(text.strip()) if sentence.strip()]
 
 
 def words(text: str) -> set[str]:

@@ -1,0 +1,44 @@
+"""The home folder: made, and readable by its owner alone, because recordings and keys lie in it."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+_PRIVATE_FOLDER: Final = 0o700
+_PRIVATE_FILE: Final = 0o600
+# What Forkpoint itself keeps there: a home may be a folder that holds other things of its owner.
+_CONTENTS: Final = ("artifacts", "files", "forkpoint.sqlite3*", "secret_key", "serve.lock")
+
+
+def make_home(folder: Path) -> None:
+    """Make the folder and take away what others may do in it; raises OSError where nothing can be kept."""
+    folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    status = folder.stat()
+    shared = status.st_mode & stat.S_ISVTX or status.st_uid != os.geteuid()
+    if not shared and stat.S_IMODE(status.st_mode) != _PRIVATE_FOLDER:
+        for path in _contents(folder):
+            _make_private(path)
+        folder.chmod(_PRIVATE_FOLDER)  # last: a repair that broke off begins again
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file for its owner alone, if there is none; SQLite gives its journals the mode of the database."""
+    path.touch(mode=_PRIVATE_FILE)
+
+
+def _contents(folder: Path) -> Iterator[Path]:
+    for pattern in _CONTENTS:
+        for path in folder.glob(pattern):
+            yield path
+            if path.is_dir() and not path.is_symlink():
+                yield from path.rglob("*")
+
+
+def _make_private(path: Path) -> None:
+    if not path.is_symlink():
+        path.chmod(_PRIVATE_FOLDER if path.is_dir() else _PRIVATE_FILE)
