@@ -12,8 +12,8 @@ const night: MantineColorsTuple = [
 ]; // prettier-ignore
 
 export const theme = createTheme({
-  fontFamily: 'Inter, "Segoe UI", system-ui, -apple-system, "Helvetica Neue", Arial, sans-serif',
-  fontFamilyMonospace: '"JetBrains Mono", ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace',
+  fontFamily: "var(--font)",
+  fontFamilyMonospace: "var(--mono)",
   primaryColor: "iris",
   primaryShade: { light: 6, dark: 3 },
   autoContrast: true,

@@ -32,6 +32,13 @@ export const runQuery = (run: string) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}", { params: { path: { id: run } }, signal })),
   });
 
+/** Places of a run that are worth a look, and the passing runs nearest to it. */
+export const placesQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["run", run, "places"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}/places", { params: { path: { id: run } }, signal })),
+  });
+
 /** What a long run shows at once, while its other steps are on their way. */
 const FIRST = 300;
 
@@ -45,6 +52,18 @@ export const stepsFromQuery = (run: string, first: number, limit = FIRST) =>
   queryOptions({
     queryKey: ["run", run, "steps from", first, limit],
     queryFn: ({ signal }) => stepPage(run, first - 1, limit, signal),
+  });
+
+/** Which steps hold some words anywhere in them: in payloads, attributes, names and errors. */
+export const stepsWithQuery = (run: string, words: string) =>
+  queryOptions({
+    queryKey: ["run", run, "steps with", words],
+    queryFn: async ({ signal }) => {
+      const path = { id: run };
+      const page = await answer(api.GET("/api/v1/runs/{id}/steps", { params: { path, query: { q: words } }, signal }));
+      return new Set(page.steps.map((step) => step.sequence_no));
+    },
+    staleTime: Infinity,
   });
 
 /** All steps of a run without payloads, page after page. */

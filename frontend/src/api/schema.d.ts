@@ -489,6 +489,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/outcome-rules/{app}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At which values the scores of an app's runs pass. */
+        get: operations["get_outcome_rule"];
+        /** @description Set the thresholds of an app; the outcomes of its scored runs follow at once. */
+        put: operations["set_outcome_rule"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/policies": {
         parameters: {
             query?: never;
@@ -841,7 +859,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Runs in the order in which they arrived, the newest first. */
+        /** @description Runs in the order in which they arrived, the newest first, or by outcome. */
         get: operations["list_runs"];
         put?: never;
         post?: never;
@@ -945,6 +963,58 @@ export interface paths {
         };
         /** @description Steps with their payloads, in sequence order. */
         get: operations["list_full_steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/judgements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The outcome of a run, and its judgements with those of its steps. */
+        get: operations["list_judgements"];
+        put?: never;
+        /** @description Judge a run or one of its steps; it replaces one's own earlier judgement of that name, but for notes. */
+        post: operations["judge_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/judgements/{judgement}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Take back one's own judgement. */
+        delete: operations["withdraw_judgement"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Places of a run that are worth a look, with their evidence, and the nearest runs that passed. No causes. */
+        get: operations["get_run_places"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1289,6 +1359,24 @@ export interface components {
             name: string;
             /** Role */
             role: ("viewer" | "debugger" | "admin") | null;
+        };
+        /**
+         * AccuracyView
+         * @description On labelled failures: how many places of the kind there were, and how many were the step that people blamed.
+         */
+        AccuracyView: {
+            /** Source */
+            source: string;
+            /** Places */
+            places: number;
+            /** Exact */
+            exact: number;
+            /** Near */
+            near: number;
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
         };
         /**
          * AlignedPair
@@ -2153,7 +2241,7 @@ export interface components {
         };
         /**
          * DiffReport
-         * @description Immutable, addressed by (base, candidate, options), but for the evidence: that may come later.
+         * @description Immutable, addressed by (base, candidate, options), but for the evidence and the outcomes: they may come later.
          *
          *     `attribution` is what the strongest evidence says. Where that comes from an experiment, `observed` is what the
          *     recordings alone had said.
@@ -2197,6 +2285,8 @@ export interface components {
             unchanged: components["schemas"]["UnchangedLane"] | null;
             /** @default null */
             brief: components["schemas"]["Brief"] | null;
+            /** @default null */
+            outcomes: components["schemas"]["RunVerdicts"] | null;
         };
         /** DiffRequest */
         DiffRequest: {
@@ -2266,7 +2356,7 @@ export interface components {
          * @description How it is known that a later step consumed what an earlier one produced, strongest first.
          * @enum {string}
          */
-        EdgeKind: "tool_call_id" | "link" | "history" | "digest" | "text";
+        EdgeKind: "tool_call_id" | "link" | "history" | "digest" | "text" | "value";
         /** EdgeList */
         EdgeList: {
             /** Edges */
@@ -2394,7 +2484,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "answer" | "answer_exact" | "answer_facts" | "tool_calls" | "status" | "check" | "score";
+            kind: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score";
             /** Text */
             text: string;
             /**
@@ -2837,8 +2927,24 @@ export interface components {
             name: string;
         };
         /**
+         * FrequencyView
+         * @description How many failed and how many passed runs of a benchmark have a place of the kind.
+         */
+        FrequencyView: {
+            /** Source */
+            source: string;
+            /** Failed */
+            failed: number;
+            /** Failed Runs */
+            failed_runs: number;
+            /** Passed */
+            passed: number;
+            /** Passed Runs */
+            passed_runs: number;
+        };
+        /**
          * FullStep
-         * @description One step with its payloads; `unavailable` names those of which a part is missing.
+         * @description One step with its payloads; `unavailable` names those of which a part is missing or damaged.
          */
         FullStep: {
             /**
@@ -2893,10 +2999,22 @@ export interface components {
             detail: {
                 [key: string]: components["schemas"]["JSONValue"];
             };
+            /** Started At */
+            started_at: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Tags */
+            tags: string[];
+            /** Attributes */
+            attributes: {
+                [key: string]: components["schemas"]["JSONValue"];
+            };
             input: components["schemas"]["JSONValue"];
             output: components["schemas"]["JSONValue"];
             /** Unavailable */
             unavailable: string[];
+            /** Lost */
+            lost: components["schemas"]["LostPayloadView"][];
         };
         /** FullStepList */
         FullStepList: {
@@ -3120,6 +3238,95 @@ export interface components {
             };
         };
         /**
+         * JudgementKind
+         * @description What a judgement states about a run or a step. `not_run`: a check or a validator gave no verdict.
+         * @enum {string}
+         */
+        JudgementKind: "pass" | "fail" | "score" | "note" | "not_run";
+        /**
+         * JudgementList
+         * @description The outcome of a run and its judgements, the oldest first.
+         */
+        JudgementList: {
+            outcome: components["schemas"]["Outcome"];
+            outcome_basis: components["schemas"]["JudgementSource"] | null;
+            /** Outcome Reason */
+            outcome_reason: string;
+            /** Judgements */
+            judgements: components["schemas"]["JudgementView"][];
+            /** Next */
+            next: string | null;
+        };
+        /**
+         * JudgementRequest
+         * @description A judgement to make: `value` is the number of a score, `text` a note or a comment; `step` a sequence number.
+         */
+        JudgementRequest: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "pass" | "fail" | "score" | "note";
+            /**
+             * Name
+             * @default verdict
+             */
+            name: string;
+            /**
+             * Value
+             * @default null
+             */
+            value: number | null;
+            /**
+             * Text
+             * @default
+             */
+            text: string;
+            /**
+             * Step
+             * @default null
+             */
+            step: number | null;
+        };
+        /**
+         * JudgementSource
+         * @description Who or what made a judgement.
+         * @enum {string}
+         */
+        JudgementSource: "person" | "check" | "import" | "validator" | "model";
+        /**
+         * JudgementView
+         * @description One judgement of a run, or of its step number `step`; `at` is when it was made, else when it was stored.
+         */
+        JudgementView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Step */
+            step: number | null;
+            /** Name */
+            name: string;
+            kind: components["schemas"]["JudgementKind"];
+            /** Value */
+            value: number | null;
+            /** Text */
+            text: string;
+            source: components["schemas"]["JudgementSource"];
+            /** By */
+            by: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Mine */
+            mine: boolean;
+            /** Withdrawn At */
+            withdrawn_at: string | null;
+        };
+        /**
          * Label
          * @description How a step's output was obtained; `live` marks an original recording.
          * @enum {string}
@@ -3178,6 +3385,21 @@ export interface components {
         LoginRequest: {
             /** Token */
             token: string;
+        };
+        /**
+         * LostPayloadView
+         * @description A recorded payload that cannot be read, with the artifact at fault.
+         */
+        LostPayloadView: {
+            /** Field */
+            field: string;
+            /**
+             * Loss
+             * @enum {string}
+             */
+            loss: "not_recorded" | "missing" | "damaged";
+            /** Digest */
+            digest: string;
         };
         /**
          * Match
@@ -3432,6 +3654,42 @@ export interface components {
             may_run: boolean;
         };
         /**
+         * Outcome
+         * @description Whether a run did its task. `unverified`: its checks or validators did not run; `unknown`: nothing tells.
+         * @enum {string}
+         */
+        Outcome: "passed" | "failed" | "unverified" | "unknown";
+        /**
+         * OutcomeRuleRequest
+         * @description At which value a score passes, by its name; names that are left out go back to the default.
+         */
+        OutcomeRuleRequest: {
+            /** Thresholds */
+            thresholds: {
+                [key: string]: components["schemas"]["ThresholdView"];
+            };
+        };
+        /**
+         * OutcomeRuleView
+         * @description The outcome rule of an app: its own thresholds, and the defaults for names that it does not list.
+         */
+        OutcomeRuleView: {
+            /** App */
+            app: string;
+            /** Thresholds */
+            thresholds: {
+                [key: string]: components["schemas"]["ThresholdView"];
+            };
+            /** Defaults */
+            defaults: {
+                [key: string]: components["schemas"]["ThresholdView"];
+            };
+            /** By */
+            by: string;
+            /** At */
+            at: string | null;
+        };
+        /**
          * Override
          * @description One entry. A field that is absent is not overridden; 0 and empty are values.
          */
@@ -3461,6 +3719,29 @@ export interface components {
             overrides: components["schemas"]["Override"][];
         };
         /**
+         * PassingRun
+         * @description A run that passed, to be compared with.
+         */
+        PassingRun: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Nearness
+             * @enum {string}
+             */
+            nearness: "same_task" | "same_input" | "same_app";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
          * PathLink
          * @description One link from cause to effect, with the text that carried it.
          */
@@ -3482,6 +3763,44 @@ export interface components {
             evidence: "tested" | "inferred";
         };
         /**
+         * PlaceKind
+         * @description Why a place is worth a look.
+         * @enum {string}
+         */
+        PlaceKind: "judgement" | "failed_step" | "hidden_error" | "repeated_call" | "loop" | "unsupported_claim" | "write_from_claim";
+        /**
+         * PlaceKindView
+         * @description A kind of place. Where nothing was `measured`, nobody knows how often it helps.
+         */
+        PlaceKindView: {
+            kind: components["schemas"]["PlaceKind"];
+            /** Title */
+            title: string;
+            /** Places */
+            places: number;
+            /** Measured */
+            measured: components["schemas"]["AccuracyView"][];
+            /** Seen */
+            seen: components["schemas"]["FrequencyView"][];
+        };
+        /**
+         * PlaceView
+         * @description A place to look at. `step` is null where it is the whole run; `path` points into the step's output or input.
+         */
+        PlaceView: {
+            kind: components["schemas"]["PlaceKind"];
+            /** Step */
+            step: number | null;
+            /** Path */
+            path: string;
+            /** Title */
+            title: string;
+            /** Text */
+            text: string;
+            /** Related */
+            related: number[];
+        };
+        /**
          * Plan
          * @description What a replay would do with every step from the fork on, and what it would cost.
          *
@@ -3497,6 +3816,11 @@ export interface components {
                 [key: string]: number;
             };
             counts: components["schemas"]["LabelCounts"];
+            /**
+             * Assumed
+             * @default 0
+             */
+            assumed: number;
             /** Live Calls */
             live_calls: number;
             /** Cost Usd */
@@ -3813,7 +4137,7 @@ export interface components {
              * Question
              * @enum {string}
              */
-            question: "answer" | "answer_exact" | "answer_facts" | "tool_calls" | "status" | "check" | "score";
+            question: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score";
             /** Differs */
             differs: boolean;
             /** Base Outcome */
@@ -3900,7 +4224,7 @@ export interface components {
              * @default answer
              * @enum {string}
              */
-            question: "answer" | "answer_exact" | "answer_facts" | "tool_calls" | "status" | "check" | "score";
+            question: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score";
             /**
              * Checks
              * @default []
@@ -4235,6 +4559,8 @@ export interface components {
         /**
          * RunDetail
          * @description A run with its metadata, and the runs derived from it.
+         *
+         *     `original` is the run that an imported replay names as the one that it replayed, if that is imported as well.
          */
         RunDetail: {
             /**
@@ -4254,6 +4580,10 @@ export interface components {
             /** Format */
             format: string;
             status: components["schemas"]["RunStatus"];
+            outcome: components["schemas"]["Outcome"];
+            outcome_basis: components["schemas"]["JudgementSource"] | null;
+            /** Outcome Reason */
+            outcome_reason: string;
             /** Started At */
             started_at: string | null;
             /** Ended At */
@@ -4292,6 +4622,10 @@ export interface components {
             };
             /** Source Run Name */
             source_run_name: string | null;
+            /** Original */
+            original: string | null;
+            /** Original Name */
+            original_name: string | null;
             /** Derived */
             derived: components["schemas"]["RunSummary"][];
         };
@@ -4317,6 +4651,8 @@ export interface components {
             environments: components["schemas"]["Facet"][];
             /** Statuses */
             statuses: components["schemas"]["Facet"][];
+            /** Outcomes */
+            outcomes: components["schemas"]["Facet"][];
             /** Sources */
             sources: components["schemas"]["Facet"][];
             /** Tags */
@@ -4330,6 +4666,28 @@ export interface components {
             next: string | null;
             /** Total */
             total: number | null;
+        };
+        /**
+         * RunPlaces
+         * @description Places of a run that are worth a look: no causes. `left_out` more are not listed; `unread` steps miss content.
+         */
+        RunPlaces: {
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            outcome: components["schemas"]["Outcome"];
+            /** Places */
+            places: components["schemas"]["PlaceView"][];
+            /** Left Out */
+            left_out: number;
+            /** Unread */
+            unread: number;
+            /** Kinds */
+            kinds: components["schemas"]["PlaceKindView"][];
+            /** Passing */
+            passing: components["schemas"]["PassingRun"][];
         };
         /** RunRef */
         RunRef: {
@@ -4350,6 +4708,11 @@ export interface components {
             fork_sequence_no: number | null;
             /** Source Run */
             source_run: string | null;
+            /**
+             * Original
+             * @default null
+             */
+            original: string | null;
         };
         /**
          * RunSource
@@ -4384,6 +4747,10 @@ export interface components {
             /** Format */
             format: string;
             status: components["schemas"]["RunStatus"];
+            outcome: components["schemas"]["Outcome"];
+            outcome_basis: components["schemas"]["JudgementSource"] | null;
+            /** Outcome Reason */
+            outcome_reason: string;
             /** Started At */
             started_at: string | null;
             /** Ended At */
@@ -4444,6 +4811,20 @@ export interface components {
             models: components["schemas"]["ModelUsage"][];
             /** Turns */
             turns: components["schemas"]["TurnUsage"][];
+        };
+        /** RunVerdict */
+        RunVerdict: {
+            outcome: components["schemas"]["Outcome"];
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * RunVerdicts
+         * @description Whether each side did its task, as it is judged now.
+         */
+        RunVerdicts: {
+            base: components["schemas"]["RunVerdict"];
+            candidate: components["schemas"]["RunVerdict"];
         };
         /**
          * RunsTouched
@@ -4854,6 +5235,8 @@ export interface components {
             output_ref: string;
             /** Unavailable */
             unavailable: string[];
+            /** Lost */
+            lost: components["schemas"]["LostPayloadView"][];
             /** Inherited Messages */
             inherited_messages: number;
             /** Attributes */
@@ -5111,6 +5494,22 @@ export interface components {
             /** Text */
             text: string;
         };
+        /**
+         * ThresholdView
+         * @description The bound at which a score passes: exactly one of the two.
+         */
+        ThresholdView: {
+            /**
+             * At Least
+             * @default null
+             */
+            at_least: number | null;
+            /**
+             * At Most
+             * @default null
+             */
+            at_most: number | null;
+        };
         /** TokenList */
         TokenList: {
             /** Tokens */
@@ -5335,6 +5734,9 @@ export interface components {
             /** Name */
             name: string;
             status: components["schemas"]["RunStatus"];
+            outcome: components["schemas"]["Outcome"];
+            /** Outcome Reason */
+            outcome_reason: string;
             /** Sealed */
             sealed: boolean;
             /** Errors */
@@ -5591,6 +5993,7 @@ export interface components {
 }
 export type AcceptRequest = components['schemas']['AcceptRequest'];
 export type Access = components['schemas']['Access'];
+export type AccuracyView = components['schemas']['AccuracyView'];
 export type AlignedPair = components['schemas']['AlignedPair'];
 export type AtomEvidence = components['schemas']['AtomEvidence'];
 export type AtomPlan = components['schemas']['AtomPlan'];
@@ -5658,6 +6061,7 @@ export type Facet = components['schemas']['Facet'];
 export type Findings = components['schemas']['Findings'];
 export type ForkResult = components['schemas']['ForkResult'];
 export type ForkStep = components['schemas']['ForkStep'];
+export type FrequencyView = components['schemas']['FrequencyView'];
 export type FullStep = components['schemas']['FullStep'];
 export type FullStepList = components['schemas']['FullStepList'];
 export type Health = components['schemas']['Health'];
@@ -5677,11 +6081,17 @@ export type Interaction = components['schemas']['Interaction'];
 export type Interval = components['schemas']['Interval'];
 export type JsonValue = components['schemas']['JSONValue'];
 export type JsonSchemaCheck = components['schemas']['JsonSchemaCheck'];
+export type JudgementKind = components['schemas']['JudgementKind'];
+export type JudgementList = components['schemas']['JudgementList'];
+export type JudgementRequest = components['schemas']['JudgementRequest'];
+export type JudgementSource = components['schemas']['JudgementSource'];
+export type JudgementView = components['schemas']['JudgementView'];
 export type Label = components['schemas']['Label'];
 export type LabelCounts = components['schemas']['LabelCounts'];
 export type LaneStep = components['schemas']['LaneStep'];
 export type LiveMessage = components['schemas']['LiveMessage'];
 export type LoginRequest = components['schemas']['LoginRequest'];
+export type LostPayloadView = components['schemas']['LostPayloadView'];
 export type Match = components['schemas']['Match'];
 export type Mediator = components['schemas']['Mediator'];
 export type MessageChange = components['schemas']['MessageChange'];
@@ -5692,9 +6102,16 @@ export type ModelUsage = components['schemas']['ModelUsage'];
 export type NoiseGate = components['schemas']['NoiseGate'];
 export type OperatorAnswer = components['schemas']['OperatorAnswer'];
 export type OperatorQuestion = components['schemas']['OperatorQuestion'];
+export type Outcome = components['schemas']['Outcome'];
+export type OutcomeRuleRequest = components['schemas']['OutcomeRuleRequest'];
+export type OutcomeRuleView = components['schemas']['OutcomeRuleView'];
 export type Override = components['schemas']['Override'];
 export type OverrideProfile = components['schemas']['OverrideProfile'];
+export type PassingRun = components['schemas']['PassingRun'];
 export type PathLink = components['schemas']['PathLink'];
+export type PlaceKind = components['schemas']['PlaceKind'];
+export type PlaceKindView = components['schemas']['PlaceKindView'];
+export type PlaceView = components['schemas']['PlaceView'];
 export type Plan = components['schemas']['Plan'];
 export type PlanRefusal = components['schemas']['PlanRefusal'];
 export type PlannedStep = components['schemas']['PlannedStep'];
@@ -5731,12 +6148,15 @@ export type RunDetail = components['schemas']['RunDetail'];
 export type RunEdge = components['schemas']['RunEdge'];
 export type RunFacets = components['schemas']['RunFacets'];
 export type RunList = components['schemas']['RunList'];
+export type RunPlaces = components['schemas']['RunPlaces'];
 export type RunRef = components['schemas']['RunRef'];
 export type RunSource = components['schemas']['RunSource'];
 export type RunStatus = components['schemas']['RunStatus'];
 export type RunSummary = components['schemas']['RunSummary'];
 export type RunTree = components['schemas']['RunTree'];
 export type RunUsage = components['schemas']['RunUsage'];
+export type RunVerdict = components['schemas']['RunVerdict'];
+export type RunVerdicts = components['schemas']['RunVerdicts'];
 export type RunsTouched = components['schemas']['RunsTouched'];
 export type SavePolicy = components['schemas']['SavePolicy'];
 export type SaveProfile = components['schemas']['SaveProfile'];
@@ -5770,6 +6190,7 @@ export type TelemetryView = components['schemas']['TelemetryView'];
 export type TextDiff = components['schemas']['TextDiff'];
 export type TextSpan = components['schemas']['TextSpan'];
 export type TextStreamed = components['schemas']['TextStreamed'];
+export type ThresholdView = components['schemas']['ThresholdView'];
 export type TokenList = components['schemas']['TokenList'];
 export type TokenRequest = components['schemas']['TokenRequest'];
 export type TokenView = components['schemas']['TokenView'];
@@ -6833,6 +7254,70 @@ export interface operations {
             };
         };
     };
+    get_outcome_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app's name. */
+                app: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutcomeRuleView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_outcome_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app's name. */
+                app: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OutcomeRuleRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutcomeRuleView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_policies: {
         parameters: {
             query?: never;
@@ -7608,10 +8093,14 @@ export interface operations {
                 max_cost?: string;
                 /** @description Runs that cost at least this, in US dollars. */
                 min_cost?: string;
+                /** @description `passed`, `failed`, `unverified`, `unknown`. Several values are joined by commas. */
+                outcome?: string;
                 /** @description Words that all occur in the run's name, ids, app, models, tags or first input. */
                 q?: string;
                 /** @description Runs that started at this time or later. */
                 since?: string;
+                /** @description `newest` (default), `outcome` (failed runs first) or `-outcome`. */
+                sort?: string;
                 /** @description `live`, `import`, `replay`, `bundle`, `probe`. Several values are joined by commas. Probes are left out unless named. */
                 source?: string;
                 /** @description `running`, `completed`, `failed`. Several values are joined by commas. */
@@ -7821,6 +8310,8 @@ export interface operations {
                 after?: string;
                 /** @description How many; at most 500. */
                 limit?: string;
+                /** @description Words that all occur in the step, anywhere in it. */
+                q?: string;
             };
             header?: never;
             path: {
@@ -7849,6 +8340,138 @@ export interface operations {
             };
         };
     };
+    list_judgements: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description How many; at most 1000. */
+                limit?: string;
+                /** @description `true`: also judgements that were taken back. */
+                withdrawn?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgementList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    judge_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JudgementRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgementView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdraw_judgement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+                /** @description The judgement's id. */
+                judgement: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_places: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPlaces"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_steps: {
         parameters: {
             query?: {
@@ -7856,6 +8479,8 @@ export interface operations {
                 after?: string;
                 /** @description How many; at most 20000. */
                 limit?: string;
+                /** @description Words that all occur in the step: anywhere in its payloads, attributes, names or error. What later requests repeat is found in the step that has it first. */
+                q?: string;
             };
             header?: never;
             path: {

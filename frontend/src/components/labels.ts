@@ -31,6 +31,9 @@ const reasons: Record<string, string> = {
   side_effect_blocked: "The call was not made: the tool may have side effects and is not allowed.",
   duplicate_suppressed: "The same call had already succeeded in this turn.",
   simulation_policy_fallback: "Nothing could answer it, so the policy put a placeholder that says so.",
+  assumed_unaffected:
+    "Kept as recorded on the assumption that the change does not reach it: parts of its input may come from it.",
+  derived: "It follows from the steps inside of it.",
   denied: "A hook denied the call, so it was not made.",
   stopped: "A hook stopped the agent here.",
   signature_mismatch: "What determines the answer differs from the recording.",

@@ -117,6 +117,7 @@ const VIA: Record<PathLink["via"], string> = {
   history: "the next request carries it in its history",
   digest: "the same content appears again",
   text: "the same words appear again",
+  value: "a value of it appears again (weak evidence)",
 };
 
 function Causes({ title, causes }: { title: string; causes: readonly Cause[] }): ReactElement | null {

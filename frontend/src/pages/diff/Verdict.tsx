@@ -1,6 +1,6 @@
 import { Tooltip, UnstyledButton } from "@mantine/core";
 import { useState, type ReactElement } from "react";
-import type { Attribution, Brief, Deltas, Scores } from "@/api/schema";
+import type { Attribution, Brief, Deltas, RunVerdict, RunVerdicts, Scores } from "@/api/schema";
 import { counted } from "@/components/format";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { costDelta, durationDelta, score, tokenDelta, type Delta } from "./deltas";
@@ -10,14 +10,14 @@ import classes from "./Verdict.module.css";
 
 /** What changed and why, in one sentence, with what speaks for it and the figures beside it. */
 export function Verdict(): ReactElement {
-  const { attribution, summary, scores, deltas, brief } = useReport().report;
+  const { attribution, summary, scores, deltas, brief, outcomes } = useReport().report;
   return (
     <section className={`panel ${classes.verdict}`} aria-label="Verdict">
       <div className={classes.words}>
         <h2>{verdictTitle(attribution)}</h2>
         <Sentence attribution={attribution} summary={summary} />
       </div>
-      <Figures scores={scores} deltas={deltas} />
+      <Figures scores={scores} deltas={deltas} outcomes={outcomes ?? null} />
       <div className={classes.reasons}>
         {brief && <Lines brief={brief} confidence={attribution.confidence} />}
         {attribution.evidence.length > 0 && <EvidenceList lines={attribution.evidence} />}
@@ -94,10 +94,17 @@ function EvidenceList({ lines }: { lines: readonly string[] }): ReactElement {
   );
 }
 
-function Figures({ scores, deltas }: { scores: Scores; deltas: Deltas }): ReactElement {
+interface FiguresProps {
+  scores: Scores;
+  deltas: Deltas;
+  outcomes: RunVerdicts | null;
+}
+
+function Figures({ scores, deltas, outcomes }: FiguresProps): ReactElement {
   const { tools } = scores;
   return (
     <dl className={`${classes.figures} num`}>
+      {outcomes && <Outcomes outcomes={outcomes} />}
       <Figure
         name="ARS"
         value={score(scores.ars)}
@@ -120,6 +127,30 @@ function Figures({ scores, deltas }: { scores: Scores; deltas: Deltas }): ReactE
       <Change name="cost" delta={costDelta(deltas.cost_usd)} />
       <Change name="time" delta={durationDelta(deltas.duration_ms)} />
     </dl>
+  );
+}
+
+const OUTCOME_COLOURS: Record<RunVerdict["outcome"], string> = {
+  passed: "exact",
+  failed: "failed",
+  unverified: "muted",
+  unknown: "muted",
+};
+
+/** Whether each side did its task; nothing where neither was judged. */
+function Outcomes({ outcomes: { base, candidate } }: { outcomes: RunVerdicts }): ReactElement | null {
+  if (base.outcome === "unknown" && candidate.outcome === "unknown") return null;
+  const why = (side: string, verdict: RunVerdict) => verdict.reason && `${side}: ${verdict.reason}`;
+  return (
+    <Tooltip label={[why("base", base), why("candidate", candidate)].filter(Boolean).join("; ") || "outcome"}>
+      <div tabIndex={0}>
+        <dt>outcome</dt>
+        <dd>
+          <span className={OUTCOME_COLOURS[base.outcome]}>{base.outcome}</span> →{" "}
+          <span className={OUTCOME_COLOURS[candidate.outcome]}>{candidate.outcome}</span>
+        </dd>
+      </div>
+    </Tooltip>
   );
 }
 

@@ -27,6 +27,7 @@ test("the candidate is told apart from the base", () => {
     source: "live",
     fork_sequence_no: null,
     source_run: null,
+    original: null,
   };
   const other = (given: Partial<RunRef>) => candidateName({ base, candidate: { ...base, id: "other", ...given } });
   expect(other({ source_run: "base", fork_sequence_no: 5 })).toBe("fork from step 5");

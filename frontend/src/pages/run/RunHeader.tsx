@@ -9,10 +9,11 @@ import type { RunDetail } from "@/api/schema";
 import { ago, counted, duration, moment, money } from "@/components/format";
 import { LabelBar } from "@/components/LabelBar";
 import { hasReplayLabels } from "@/components/labels";
+import { RunOutcome } from "@/components/RunOutcome";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { originOf } from "../runs/listing";
-import { RunStatus } from "../runs/RunStatus";
+import { RunJudgements } from "./judge/RunJudgements";
 import { ExportButton, Tokens } from "./RunExtras";
 import { RunTools } from "./RunTools";
 import classes from "./RunPage.module.css";
@@ -34,7 +35,7 @@ export function RunHeader({ run }: { run: RunDetail }): ReactElement {
           )}
         </nav>
         <div className="bar">
-          <RunStatus status={run.status} errors={run.errors} />
+          <RunJudgements run={run} />
           <h1 className="ellipsis" title={run.name}>
             {run.name}
           </h1>
@@ -70,7 +71,8 @@ function Facts({ run }: { run: RunDetail }): ReactElement {
 
 function Lineage({ run }: { run: RunDetail }): ReactElement {
   const navigate = useNavigate();
-  const { source_run: source } = run;
+  const source = run.source_run ?? run.original;
+  const sourceName = run.source_run === null ? run.original_name : run.source_run_name;
   const compare = useMutation({
     mutationFn: (base: string) =>
       answer(api.POST("/api/v1/diffs", { body: { base, candidate: run.id, options: { similarity: "auto" } } })),
@@ -94,8 +96,8 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
           >
             <IconGitFork size={14} aria-hidden />
             <span className="ellipsis">
-              fork at step {run.fork_sequence_no ?? 1} of{" "}
-              {run.source_run_name === run.name ? "the run of the same name" : (run.source_run_name ?? "its source")}
+              {run.source_run === null ? "replay of" : `fork at step ${run.fork_sequence_no ?? 1} of`}{" "}
+              {sourceName === run.name ? "the run of the same name" : (sourceName ?? "its source")}
             </span>
           </Link>
           {run.session_id !== null && (
@@ -132,7 +134,7 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
             {run.derived.map((fork) => (
               <Menu.Item
                 key={fork.id}
-                leftSection={<RunStatus status={fork.status} errors={fork.errors} />}
+                leftSection={<RunOutcome run={fork} />}
                 rightSection={<span className="muted">{ago(fork.created_at)}</span>}
                 onClick={() => void navigate(paths.run(fork.id))}
               >

@@ -14,6 +14,7 @@ import { useForkOf } from "./fork/useForkOf";
 import { Loading } from "./Loading";
 import { Regions, type RegionName } from "./Regions";
 import { runRoute } from "./route";
+import { Places } from "./places/Places";
 import { RunHeader } from "./RunHeader";
 import classes from "./RunPage.module.css";
 import type { RunSearch } from "./search";
@@ -94,6 +95,7 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
     <div className={classes.page}>
       <title>{`${run.name} · Forkpoint`}</title>
       <Header run={run} />
+      <Places run={run} phone={phone} onSelect={select} />
       <Regions
         phone={phone}
         region={region}

@@ -19,6 +19,7 @@ export function Filters({ search, facets, onChange }: Props & { facets: RunFacet
     <>
       <Choices {...props} name="app" title="App" options={facets?.apps} />
       <Choices {...props} name="environment" title="Environment" options={facets?.environments} />
+      <Choices {...props} name="outcome" title="Outcome" options={facets?.outcomes} />
       <Choices {...props} name="status" title="Status" options={facets?.statuses} />
       <Choices {...props} name="source" title="Source" options={facets?.sources} />
       <Choices {...props} name="tag" title="Tag" options={facets?.tags} />
@@ -26,7 +27,12 @@ export function Filters({ search, facets, onChange }: Props & { facets: RunFacet
       <Time {...props} />
       <Cost {...props} />
       {isFiltered(search) && (
-        <Button variant="subtle" color="gray" leftSection={<IconX size={13} />} onClick={() => onChange({})}>
+        <Button
+          variant="subtle"
+          color="gray"
+          leftSection={<IconX size={13} />}
+          onClick={() => onChange(search.sort ? { sort: search.sort } : {})}
+        >
           Clear
         </Button>
       )}

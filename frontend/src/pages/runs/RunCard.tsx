@@ -5,8 +5,8 @@ import type { RunSummary } from "@/api/schema";
 import { ago, counted, duration, money, tokens } from "@/components/format";
 import { LabelBar } from "@/components/LabelBar";
 import { hasReplayLabels } from "@/components/labels";
+import { OutcomeWord, RunOutcome } from "@/components/RunOutcome";
 import { paths } from "@/paths";
-import { RunStatus } from "./RunStatus";
 import classes from "./RunsTable.module.css";
 
 /** A run on a phone. */
@@ -15,7 +15,7 @@ export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (
   return (
     <article className={`panel ${classes.card}`} data-selected={props.selected}>
       <div className="bar">
-        <RunStatus status={run.status} errors={run.errors} />
+        <RunOutcome run={run} />
         <Link {...paths.run(run.id)} className={`${classes.link} ${classes.wide}`}>
           {run.name}
         </Link>
@@ -27,6 +27,7 @@ export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (
         />
       </div>
       <div className={`muted num ${classes.facts}`}>
+        <OutcomeWord run={run} />
         <span className="ellipsis">{run.app}</span>
         {run.fork_sequence_no !== null && <span className="accent">fork at {run.fork_sequence_no}</span>}
         <span>{ago(run.started_at ?? run.created_at)}</span>

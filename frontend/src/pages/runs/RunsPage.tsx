@@ -15,7 +15,7 @@ import { Filters } from "./Filters";
 import { ImportDialog } from "./ImportDialog";
 import { DropOverlay } from "./DropOverlay";
 import { FirstVisit } from "./FirstVisit";
-import { allRuns, toggleSelection } from "./listing";
+import { allRuns, sortWords, toggleSelection } from "./listing";
 import { runsRoute } from "./route";
 import classes from "./RunsPage.module.css";
 import { RunsTable } from "./RunsTable";
@@ -42,6 +42,10 @@ export function RunsPage(): ReactElement {
     const { q: _, ...rest } = search;
     setSearch(text ? { ...rest, q: text } : rest);
   };
+  const setSort = (sort: string | undefined) => {
+    const { sort: _, ...rest } = search;
+    setSearch(sort ? { ...rest, sort } : rest);
+  };
   useShortcuts("Runs", [
     { keys: "/", does: "Search", run: () => searchField.current?.select() },
     { keys: "i", does: "Import files", run: () => filePicker.current?.click() },
@@ -58,7 +62,7 @@ export function RunsPage(): ReactElement {
         <h1>Runs</h1>
         <span className="muted num" role="status">
           {list.isSuccess &&
-            `${total === null ? `${counted(runs.length, "run")} shown` : counted(total, "run")}, the last added first`}
+            `${total === null ? `${counted(runs.length, "run")} shown` : counted(total, "run")}, ${sortWords(search.sort)}`}
         </span>
         {live === "waiting" && <span className="chip simulated">reconnecting…</span>}
         <span className="grow" />
@@ -95,6 +99,8 @@ export function RunsPage(): ReactElement {
           runs={runs}
           pending={list.isPending}
           stale={list.isPlaceholderData}
+          sort={search.sort}
+          onSort={setSort}
           cards={phone}
           selected={selected}
           onToggle={toggle}

@@ -1,4 +1,5 @@
 import { Skeleton } from "@mantine/core";
+import { IconArrowDown, IconArrowsSort, IconArrowUp } from "@tabler/icons-react";
 import { useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useNavigate } from "@tanstack/react-router";
@@ -7,6 +8,7 @@ import type { RunSummary } from "@/api/schema";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { columns, features, type RunRowContext, RunRows, template } from "./columns";
+import { nextSort } from "./listing";
 import { RunCard } from "./RunCard";
 import classes from "./RunsTable.module.css";
 
@@ -14,6 +16,8 @@ interface Props {
   runs: RunSummary[];
   pending: boolean;
   stale: boolean;
+  sort: string | undefined;
+  onSort: (sort: string | undefined) => void;
   cards: boolean;
   selected: readonly string[];
   onToggle: (id: string) => void;
@@ -118,8 +122,24 @@ export function RunsTable(props: Props): ReactElement {
               {table.getHeaderGroups().map((group) => (
                 <div key={group.id} role="row" aria-rowindex={1} className={classes.row}>
                   {group.headers.map((header) => (
-                    <div key={header.id} role="columnheader" className={classes[header.column.id]}>
-                      <table.FlexRender header={header} />
+                    <div
+                      key={header.id}
+                      role="columnheader"
+                      className={classes[header.column.id]}
+                      {...(header.column.id === "outcome" && { "aria-sort": ariaSort(props.sort) })}
+                    >
+                      {header.column.id === "outcome" ? (
+                        <button
+                          type="button"
+                          className={classes.sort}
+                          onClick={() => props.onSort(nextSort(props.sort))}
+                        >
+                          <table.FlexRender header={header} />
+                          <SortMark sort={props.sort} />
+                        </button>
+                      ) : (
+                        <table.FlexRender header={header} />
+                      )}
                     </div>
                   ))}
                 </div>
@@ -131,6 +151,17 @@ export function RunsTable(props: Props): ReactElement {
       </div>
     </RunRows>
   );
+}
+
+function ariaSort(sort: string | undefined): "ascending" | "descending" | "none" {
+  if (sort === "outcome") return "ascending";
+  return sort === "-outcome" ? "descending" : "none";
+}
+
+function SortMark({ sort }: { sort: string | undefined }): ReactElement {
+  if (sort === "outcome") return <IconArrowUp size={12} aria-hidden />;
+  if (sort === "-outcome") return <IconArrowDown size={12} aria-hidden />;
+  return <IconArrowsSort size={12} aria-hidden />;
 }
 
 function hasFocus(element: HTMLElement | null): boolean {

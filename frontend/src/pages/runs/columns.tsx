@@ -8,9 +8,9 @@ import { ago, count, duration, moment, money, shortId, tokens } from "@/componen
 import { LabelBar } from "@/components/LabelBar";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { hasReplayLabels } from "@/components/labels";
+import { RunOutcome } from "@/components/RunOutcome";
 import { paths } from "@/paths";
 import { barShare, originOf } from "./listing";
-import { RunStatus } from "./RunStatus";
 import classes from "./RunsTable.module.css";
 
 export interface RunRowContext {
@@ -21,7 +21,7 @@ export interface RunRowContext {
 export const features = tableFeatures({});
 const helper = createColumnHelper<typeof features, RunSummary>();
 
-export const template = "24px minmax(260px, 1fr) minmax(90px, 150px) 68px 92px 132px 56px 44px 62px 60px 92px";
+export const template = "24px 96px minmax(240px, 1fr) minmax(90px, 150px) 68px 92px 112px 56px 44px 62px 60px 92px";
 
 /** What the cells need besides their run; the columns themselves never change, so that a focused cell stays mounted. */
 export const RunRows = createContext<RunRowContext>({ selected: [], onToggle: () => undefined, longest: 0 });
@@ -35,6 +35,7 @@ export const columns = helper.columns([
     header: () => <VisuallyHidden>Compare</VisuallyHidden>,
     cell: ({ row }) => <Choose run={row.original} />,
   }),
+  column("outcome", "Outcome", (run) => <RunOutcome run={run} withWord />),
   column("name", "Run", (run) => <Name run={run} />),
   column("app", "App", (run) => <App run={run} />),
   column("source", "Source", originOf),
@@ -76,7 +77,6 @@ function Duration({ run }: { run: RunSummary }): ReactElement {
 function Name({ run }: { run: RunSummary }): ReactElement {
   return (
     <>
-      <RunStatus status={run.status} errors={run.errors} />
       <Link {...paths.run(run.id)} className={classes.link}>
         {run.name || shortId(run.external_id)}
       </Link>

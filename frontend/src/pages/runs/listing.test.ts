@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { RunList, RunSummary } from "@/api/schema";
 import { aRun } from "@/testing/factories";
-import { allRuns, barShare, mergeNewest, orderPair, toggleSelection } from "./listing";
+import { allRuns, barShare, mergeNewest, orderPair, toggleSelection, nextSort, sortWords } from "./listing";
 
 const page = (...runs: RunSummary[]): RunList => ({ runs, next: null, total: runs.length });
 
@@ -36,4 +36,9 @@ test("at most two runs are chosen", () => {
 
 test("an unknown duration has no bar, the shortest still shows", () => {
   expect([barShare(null, 10), barShare(0.0001, 10), barShare(10, 10)]).toEqual([0, 0.02, 1]);
+});
+
+test("sorting by outcome turns around and goes back to the newest", () => {
+  expect([undefined, "outcome", "-outcome"].map(nextSort)).toEqual(["outcome", "-outcome", undefined]);
+  expect([undefined, "outcome", "-outcome"].map(sortWords)).toEqual(["newest first", "failed first", "failed last"]);
 });

@@ -19,6 +19,17 @@ export function mergeNewest(data: InfiniteData<RunList>, fresh: RunList): Infini
   return { ...data, pages };
 }
 
+/** The sort that follows when someone asks for the other order: by outcome, its reverse, and back to the newest. */
+export function nextSort(sort: string | undefined): string | undefined {
+  if (sort === "outcome") return "-outcome";
+  return sort === "-outcome" ? undefined : "outcome";
+}
+
+export function sortWords(sort: string | undefined): string {
+  if (sort === "outcome") return "failed first";
+  return sort === "-outcome" ? "failed last" : "newest first";
+}
+
 /** Which of two runs is the base: the one the other was forked from, else the older one. */
 export function orderPair(first: RunSummary, second: RunSummary): { base: RunSummary; candidate: RunSummary } {
   if (first.source_run === second.id) return { base: second, candidate: first };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { choices, parseRunsSearch, toFilter, withChoices } from "./search";
+import { choices, isFiltered, parseRunsSearch, toFilter, withChoices } from "./search";
 
 test("an address keeps what the page knows and drops the rest", () => {
   expect(parseRunsSearch({ q: "refund", status: "failed", max_cost: "0.5", colour: "red", app: "" })).toEqual({
@@ -19,4 +19,9 @@ test("choices of a filter travel as one value", () => {
   expect(choices(search, "app")).toEqual(["desk", "tau"]);
   expect(withChoices(search, "app", [])).toEqual({ q: "x" });
   expect(toFilter({ app: "desk", min_cost: 0 })).toEqual({ app: "desk", min_cost: "0" });
+});
+
+test("an order alone is no filter", () => {
+  expect(isFiltered(parseRunsSearch({ sort: "outcome" }))).toBe(false);
+  expect(isFiltered(parseRunsSearch({ sort: "outcome", outcome: "failed" }))).toBe(true);
 });

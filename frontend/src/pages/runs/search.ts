@@ -6,6 +6,7 @@ export interface RunsSearch {
   app?: string;
   environment?: string;
   status?: string;
+  outcome?: string;
   source?: string;
   tag?: string;
   label?: string;
@@ -13,8 +14,22 @@ export interface RunsSearch {
   until?: string;
   min_cost?: number;
   max_cost?: number;
+  /** Order of the list; the newest first unless given. */
+  sort?: string;
 }
-const texts = ["q", "app", "environment", "status", "source", "tag", "label", "since", "until"] as const;
+const texts = [
+  "q",
+  "app",
+  "environment",
+  "status",
+  "outcome",
+  "source",
+  "tag",
+  "label",
+  "since",
+  "until",
+  "sort",
+] as const;
 const numbers = ["min_cost", "max_cost"] as const;
 
 /** What an address says, without what this page does not know. */
@@ -45,10 +60,10 @@ export function toFilter(search: RunsSearch, now: number = Date.now()): Record<s
 }
 
 export function isFiltered(search: RunsSearch): boolean {
-  return Object.keys(search).length > 0;
+  return Object.keys(search).some((name) => name !== "sort");
 }
 
-export type ChoiceFilter = "app" | "environment" | "status" | "source" | "tag" | "label";
+export type ChoiceFilter = "app" | "environment" | "status" | "outcome" | "source" | "tag" | "label";
 
 export function choices(search: RunsSearch, name: ChoiceFilter): string[] {
   return search[name]?.split(",").filter(Boolean) ?? [];

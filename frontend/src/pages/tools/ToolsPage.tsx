@@ -1,13 +1,12 @@
 import { Button, FileButton, SegmentedControl, Skeleton, TextInput, Tooltip } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
-import { notifications } from "@mantine/notifications";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { IconDownload, IconSearch, IconTool, IconUpload } from "@tabler/icons-react";
-import { useMemo, useRef, type ReactElement } from "react";
+import { useMemo, useRef, useState, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
-import type { ToolList } from "@/api/schema";
-import { decide, importTools, toolsQuery } from "@/api/tools";
+import type { ToolView } from "@/api/schema";
+import { toolsQuery } from "@/api/tools";
 import { EmptyState } from "@/components/EmptyState";
 import { ErrorState } from "@/components/ErrorState";
 import { counted } from "@/components/format";
@@ -16,10 +15,12 @@ import { ListPage } from "@/components/ListPage";
 import { paths, serverPaths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { RetrieversPanel } from "./RetrieversPanel";
+import { inShownOrder } from "./review";
 import { toolsRoute } from "./route";
 import { matching } from "./search";
 import classes from "./ToolsPage.module.css";
 import { ToolsTable } from "./ToolsTable";
+import { useReview } from "./useReview";
 
 /** What a replay may reach besides models: tools, each after its review, and retrievers. */
 export function ToolsPage(): ReactElement {
@@ -72,7 +73,8 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
   const navigate = useNavigate();
   const searchField = useRef<HTMLInputElement>(null);
   const { data, error, refetch } = useQuery(toolsQuery);
-  const shown = useMemo(() => matching(data?.tools ?? [], q), [data, q]);
+  const tools = useShownOrder(data?.tools);
+  const shown = useMemo(() => matching(tools, q), [tools, q]);
   const waiting = data?.tools.filter(({ safe }) => safe === null).length ?? 0;
   useShortcuts("Tools", [
     { keys: "/", does: "Search tools", run: () => searchField.current?.select() },
@@ -131,27 +133,12 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
   );
 }
 
-/** The two ways to decide; both answer with all tools as they stand then. */
-function useReview() {
-  const client = useQueryClient();
-  const onSuccess = (tools: ToolList) => client.setQueryData(toolsQuery.queryKey, tools);
-  const decision = useMutation({
-    mutationFn: decide,
-    onSuccess,
-    onError: (error) => notifications.show({ color: "red", title: "Nothing was decided", message: error.message }),
-  });
-  const file = useMutation({
-    mutationFn: async (given: File) => importTools(await given.text()),
-    onSuccess: (tools) => {
-      onSuccess(tools);
-      const waiting = tools.tools.filter(({ safe }) => safe === null).length;
-      const message = waiting ? `${counted(waiting, "tool")} still to be reviewed.` : "Every tool is reviewed.";
-      notifications.show({ title: "The file was taken over", message });
-    },
-    onError: (error) =>
-      notifications.show({ color: "red", title: "The file was not taken over", message: error.message }),
-  });
-  return { decision, file };
+/** The tools, each in its row as long as the page is open: a row that moves puts another under the pointer. */
+function useShownOrder(tools: readonly ToolView[] | undefined): readonly ToolView[] {
+  const [names, setNames] = useState<readonly string[]>([]);
+  const ordered = useMemo(() => inShownOrder(tools ?? [], names), [tools, names]);
+  if (ordered.length !== names.length) setNames(ordered.map(({ name }) => name));
+  return ordered;
 }
 
 function FileActions(props: { isAdmin: boolean; isBusy: boolean; onFile: (file: File) => void }): ReactElement {

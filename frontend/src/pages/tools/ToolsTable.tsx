@@ -5,6 +5,8 @@ import { StateChip } from "@/components/StateChip";
 import { useRows } from "@/components/useRows";
 import { useShortcuts } from "@/shell/keyboard";
 import list from "@/components/ListPage.module.css";
+import { ConfirmSafe } from "./ConfirmSafe";
+import { needsConfirmation } from "./review";
 import { ToolDialog } from "./ToolDialog";
 import classes from "./ToolsPage.module.css";
 
@@ -18,11 +20,16 @@ export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
   const [opened, setOpened] = useState<string | null>(null);
   const { selected, body } = useRows("Tools", tools.length, (index) => setOpened(tools[index]?.name ?? null));
   const chosen = tools[selected];
-  const decide = (safe: boolean | null) => chosen && isAdmin && onDecide(chosen.name, safe);
+  const [unconfirmed, setUnconfirmed] = useState<ToolView | null>(null);
+  const decide = (tool: ToolView, safe: boolean | null) => {
+    if (!isAdmin || tool.safe === safe) return;
+    if (needsConfirmation(tool, safe)) setUnconfirmed(tool);
+    else onDecide(tool.name, safe);
+  };
   useShortcuts("Chosen tool", [
-    { keys: "s", does: "Safe: may run in a replay", run: () => decide(true) },
-    { keys: "x", does: "Side effect: never runs", run: () => decide(false) },
-    { keys: "u", does: "Take the review back", run: () => decide(null) },
+    { keys: "s", does: "Safe: may run in a replay", run: () => chosen && decide(chosen, true) },
+    { keys: "x", does: "Side effect: never runs", run: () => chosen && decide(chosen, false) },
+    { keys: "u", does: "Clear the decision", run: () => chosen && decide(chosen, null) },
   ]);
   const shown = tools.find(({ name }) => name === opened);
   return (
@@ -49,18 +56,33 @@ export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
               tool={tool}
               isSelected={index === selected}
               isAdmin={isAdmin}
-              onDecide={onDecide}
+              onDecide={(safe) => decide(tool, safe)}
               onOpen={() => setOpened(tool.name)}
             />
           ))}
         </tbody>
       </table>
       {shown && <ToolDialog tool={shown} isAdmin={isAdmin} onClose={() => setOpened(null)} />}
+      {unconfirmed && (
+        <ConfirmSafe
+          tool={unconfirmed}
+          onConfirm={() => onDecide(unconfirmed.name, true)}
+          onClose={() => setUnconfirmed(null)}
+        />
+      )}
     </div>
   );
 }
 
-function Row(props: Omit<Props, "tools"> & { tool: ToolView; isSelected: boolean; onOpen: () => void }): ReactElement {
+interface RowProps {
+  tool: ToolView;
+  isSelected: boolean;
+  isAdmin: boolean;
+  onDecide: (safe: boolean | null) => void;
+  onOpen: () => void;
+}
+
+function Row(props: RowProps): ReactElement {
   const { tool } = props;
   const [last] = tool.history;
   return (
@@ -91,7 +113,10 @@ function Row(props: Omit<Props, "tools"> & { tool: ToolView; isSelected: boolean
             </span>
           </span>
         ) : (
-          <span className="muted">–</span>
+          <span className="muted">
+            –{/* as high as a decision, so that the rows below keep their place */}
+            <span className={list.sub}>&nbsp;</span>
+          </span>
         )}
       </td>
       <td data-label="Calls" className={list.figure}>
@@ -104,26 +129,30 @@ function Row(props: Omit<Props, "tools"> & { tool: ToolView; isSelected: boolean
   );
 }
 
-/** Two buttons, of which one at most is pressed; pressing that one again takes the review back. */
-function Decision({ tool, isAdmin, onDecide }: Omit<Props, "tools"> & { tool: ToolView }): ReactElement {
-  const option = (safe: boolean, words: string) => (
-    <button
-      type="button"
-      aria-pressed={tool.safe === safe}
-      aria-disabled={!isAdmin}
-      className={classes.option}
-      data-safe={safe}
-      title={isAdmin ? undefined : "Only an administrator decides about tools"}
-      onClick={() => isAdmin && onDecide(tool.name, tool.safe === safe ? null : safe)}
-    >
-      {words}
-    </button>
-  );
+const OPTIONS = [
+  { safe: true, words: "Safe" },
+  { safe: false, words: "Side effect" },
+  { safe: null, words: "Not reviewed" },
+] as const;
+
+/** One of three, each at a fixed place; pressing what holds already does nothing. */
+function Decision({ tool, isAdmin, onDecide }: Pick<RowProps, "tool" | "isAdmin" | "onDecide">): ReactElement {
   return (
     <div className={classes.decision} role="group" aria-label={`Decision about ${tool.name}`}>
-      {option(true, "Safe")}
-      {option(false, "Side effect")}
-      {tool.safe === null && <span className={`muted ${classes.waiting}`}>not reviewed</span>}
+      {OPTIONS.map(({ safe, words }) => (
+        <button
+          key={words}
+          type="button"
+          aria-pressed={tool.safe === safe}
+          aria-disabled={!isAdmin}
+          className={classes.option}
+          data-safe={safe ?? "unknown"}
+          title={isAdmin ? undefined : "Only an administrator decides about tools"}
+          onClick={() => onDecide(safe)}
+        >
+          {words}
+        </button>
+      ))}
     </div>
   );
 }

@@ -7,7 +7,7 @@ import { ago, count, duration, money, moment, tokens } from "@/components/format
 import { LabelBar } from "@/components/LabelBar";
 import { useRows } from "@/components/useRows";
 import { score } from "@/pages/diff/deltas";
-import { RunStatus } from "@/pages/runs/RunStatus";
+import { RunOutcome } from "@/components/RunOutcome";
 import { paths } from "@/paths";
 import { useShortcuts } from "@/shell/keyboard";
 import { ORIGIN, runTitle } from "./tree";
@@ -85,7 +85,7 @@ function Name({ run, asked }: { run: TreeRun; asked: boolean }): ReactElement {
     <th scope="row">
       <div className={classes.name} style={{ paddingInlineStart: `${Math.min(run.depth, 8) * 18}px` }}>
         {run.depth > 0 && <span className={classes.elbow} aria-hidden />}
-        <RunStatus status={run.status} errors={run.errors} />
+        <RunOutcome run={run} />
         <div>
           <Link {...paths.run(run.id)} className={list.name}>
             {runTitle(run)}

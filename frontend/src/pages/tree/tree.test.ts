@@ -8,6 +8,8 @@ const root: TreeRun = {
   depth: 0,
   name: "refund",
   status: "completed",
+  outcome: "unknown",
+  outcome_reason: "",
   sealed: true,
   errors: 0,
   steps: 10,

@@ -19,6 +19,10 @@ export const QUESTIONS: Record<QuestionKind, { label: string; hint: string }> = 
   answer: { label: "The final answer", hint: "as text, without regard to case, spacing and punctuation" },
   answer_exact: { label: "The final answer, to the letter", hint: "any other character counts" },
   answer_facts: { label: "The facts in the answer", hint: "numbers, dates and names, however they are worded" },
+  answer_alike: {
+    label: "Which recorded answer it is like",
+    hint: "by the words that tell the two answers apart, for answers that are worded anew each time",
+  },
   tool_calls: { label: "The tools that were called", hint: "which ones, how often and with what" },
   status: { label: "How the run ended", hint: "completed or failed, and where" },
   check: { label: "A check of yours", hint: "whether the final answer passes all of them" },

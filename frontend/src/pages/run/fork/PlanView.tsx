@@ -60,6 +60,7 @@ function Outlook({
           </li>
         ))}
       </ul>
+      {plan.assumed > 0 && <Assumed plan={plan} onSelect={onSelect} />}
       {orphans.map((refusal) => (
         <Refused key={refusal.code + refusal.where + refusal.detail}>
           {sentence(refusal.detail)}
@@ -78,6 +79,19 @@ function Outlook({
       <Warnings texts={plan.warnings} />
       {plan.loop && <Note>{sentence(plan.loop)}</Note>}
     </>
+  );
+}
+
+/** Steps that the change may reach without a trace, with what can be done. */
+function Assumed({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement {
+  const steps = plan.steps.filter((step) => step.reason === "assumed_unaffected").slice(0, NAMED);
+  return (
+    <Note>
+      {counted(plan.assumed, "step")} assumed unaffected. Set the value by hand where the change reaches it:
+      {steps.map((step) => (
+        <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
+      ))}
+    </Note>
   );
 }
 

@@ -8,6 +8,7 @@ import type { StepDetail, StepSummary } from "@/api/schema";
 import { ErrorState } from "@/components/ErrorState";
 import { counted, duration, money, tokens } from "@/components/format";
 import { StepIcon } from "@/components/StepIcon";
+import { StepJudgements } from "../judge/StepJudgements";
 import type { StepPlan } from "../planned";
 import { Provenance } from "./Provenance";
 import { StepBody } from "./StepBody";
@@ -60,6 +61,7 @@ export function StepPanel({ step, planned, onSelect, onFork }: Props): ReactElem
       <div className={classes.scroll} key={step.id} tabIndex={0} role="region" aria-label="Content of the step">
         <Facts step={step} detail={detail.data} />
         <StepLabel step={step} detail={detail.data?.detail} planned={planned} />
+        {detail.data && <StepJudgements key={step.id} run={detail.data.run} step={step.sequence_no} />}
         {detail.isError && <ErrorState error={detail.error} onRetry={() => void detail.refetch()} />}
         {detail.data && raw && (
           <Suspense fallback={<p className="muted">Loading the viewer…</p>}>
@@ -69,11 +71,11 @@ export function StepPanel({ step, planned, onSelect, onFork }: Props): ReactElem
         {detail.data && !raw && (
           <>
             {detail.data.error && <ErrorBox text={detail.data.error} status={detail.data.status} />}
-            {detail.data.unavailable.length > 0 && (
-              <p className={classes.warning}>
-                Not available: {detail.data.unavailable.join(", ")}. The artifact is missing.
+            {detail.data.lost.map((payload) => (
+              <p className={classes.warning} key={payload.field}>
+                Unavailable: {payload.field}. Artifact <code>{payload.digest}</code> is {payload.loss}.
               </p>
-            )}
+            ))}
             <StepBody step={detail.data} onSelect={onSelect} />
             <Provenance step={detail.data} onSelect={onSelect} />
           </>

@@ -7,4 +7,5 @@ export const edgeWords: Record<EdgeKind, string> = {
   history: "as history of the conversation",
   digest: "the very same content",
   text: "its text is contained",
+  value: "a value from it (weak evidence)",
 };

@@ -50,6 +50,7 @@ const dashes: Record<RunEdge["kind"], string | undefined> = {
   history: "7 4",
   digest: "2 3",
   text: "1 6",
+  value: "1 10",
 };
 
 /** The steps as a graph: what is inside what, what follows what, and at the right what fed what. */

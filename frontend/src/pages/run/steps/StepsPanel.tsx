@@ -1,6 +1,9 @@
 import { ActionIcon, Loader, SegmentedControl, TextInput, Tooltip } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
 import { IconArrowsMaximize, IconArrowsMinimize, IconBug, IconGitFork, IconSearch } from "@tabler/icons-react";
 import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState, type ReactElement } from "react";
+import { stepsWithQuery } from "@/api/runs";
 import type { StepSummary } from "@/api/schema";
 import { count } from "@/components/format";
 import { Kbd } from "@/components/Kbd";
@@ -47,7 +50,13 @@ export function StepsPanel(props: Props): ReactElement {
   const search = useRef<HTMLInputElement>(null);
   const quiet = useDeferredValue(filter);
   const index = useMemo(() => indexSteps(steps), [steps]);
-  const rows = useMemo(() => visibleRows(index, folded, quiet), [index, folded, quiet]);
+  const [words] = useDebouncedValue(quiet.text.trim(), 250);
+  const inside = useQuery({ ...stepsWithQuery(props.run, words), enabled: words.length > 1 });
+  const holding = words.length > 1 && words === quiet.text.trim() ? inside.data : undefined;
+  const rows = useMemo(
+    () => visibleRows(index, folded, holding ? { ...quiet, holding } : quiet),
+    [index, folded, quiet, holding],
+  );
   const errors = useMemo(() => steps.filter((step) => isFailed(step.status)).length, [steps]);
 
   const go = (sequenceNo: number | null | undefined) => {
@@ -85,6 +94,7 @@ export function StepsPanel(props: Props): ReactElement {
         <span className="muted num">
           {isFilterOn(quiet) ? `${count(rows.length)} of ${count(steps.length)}` : count(steps.length)}
         </span>
+        {inside.isFetching && <Loader size={11} role="img" aria-label="Searching all text of the steps" />}
         {props.partial && <Loader size={11} role="img" aria-label="Loading the other steps" />}
         <span className="grow" />
         <Tool
@@ -125,7 +135,7 @@ export function StepsPanel(props: Props): ReactElement {
             if (event.key === "Escape") event.currentTarget.blur();
             if (event.key === "Enter") move(0);
           }}
-          placeholder="Filter by name, model, text"
+          placeholder="Filter by name, model, any text"
           aria-label="Filter the steps"
           leftSection={<IconSearch size={13} />}
           rightSection={<Kbd>/</Kbd>}

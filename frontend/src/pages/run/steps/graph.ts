@@ -45,7 +45,7 @@ export function provenance(edges: readonly RunEdge[], nodes: readonly GraphNode[
 }
 
 /** How an edge is known, the surest first. */
-export const STRENGTH: readonly RunEdge["kind"][] = ["tool_call_id", "link", "history", "digest", "text"];
+export const STRENGTH: readonly RunEdge["kind"][] = ["tool_call_id", "link", "history", "digest", "text", "value"];
 
 const COLUMN = 64;
 const ROW = 58;

@@ -55,6 +55,9 @@ test("folding all leaves the roots, and a step can be brought back into sight", 
 
 test("a filter shows matches even inside folded steps", () => {
   const folded = foldAll(index);
+  const holding = new Set([6]);
+  expect(numbers(folded, { ...noFilter, text: "shelf", holding }).map(([number]) => number)).toEqual([6]);
+  expect(numbers(folded, { ...noFilter, text: "shelf", holding, types: ["turn"] })).toEqual([]);
   expect(numbers(folded, { ...noFilter, text: "GET_ORDER" }).map(([number]) => number)).toEqual([3, 4]);
   expect(numbers(folded, { ...noFilter, statuses: ["ok"] }).map(([number]) => number)).not.toContain(4);
   expect(numbers(folded, { ...noFilter, marks: ["failed"] }).map(([number]) => number)).toEqual([4]);

@@ -21,6 +21,8 @@ export interface StepFilter {
   types: readonly StepType[];
   marks: readonly Mark[];
   statuses: readonly StepStatus[];
+  /** The steps that hold the text in what the list does not show: payloads, attributes, errors. */
+  holding?: ReadonlySet<number>;
 }
 export const noFilter: StepFilter = { text: "", types: [], marks: [], statuses: [] };
 
@@ -56,7 +58,7 @@ export function matchesFilter(step: StepSummary, filter: StepFilter): boolean {
   if (filter.types.length > 0 && !filter.types.includes(step.type)) return false;
   if (filter.marks.length > 0 && !filter.marks.includes(markOf(step))) return false;
   if (filter.statuses.length > 0 && !filter.statuses.includes(step.status)) return false;
-  if (!filter.text) return true;
+  if (!filter.text || filter.holding?.has(step.sequence_no)) return true;
   const text = filter.text.toLowerCase();
   return [step.name, step.summary, step.model, step.tool_name, step.type, String(step.sequence_no)].some((field) =>
     field.toLowerCase().includes(text),

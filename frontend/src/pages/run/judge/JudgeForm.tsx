@@ -1,0 +1,82 @@
+import { Button, NumberInput, Textarea, TextInput } from "@mantine/core";
+import { IconCheck, IconX } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import type { JudgementRequest } from "@/api/schema";
+import classes from "./Judgements.module.css";
+
+interface Props {
+  step: number | null;
+  /** Why nothing can be judged; empty when it can. */
+  refusal: string;
+  pending: boolean;
+  onJudge: (body: JudgementRequest) => void;
+}
+
+/** Pass, fail, a note or a score, for a run or one of its steps. */
+export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElement {
+  const [text, setText] = useState("");
+  const [name, setName] = useState("");
+  const [value, setValue] = useState<number | string>("");
+  const disabled = refusal !== "" || pending;
+  const send = (kind: JudgementRequest["kind"], score: { name: string; value: number } | null = null) => {
+    onJudge({
+      kind,
+      name: score?.name ?? (kind === "note" ? "note" : "verdict"),
+      value: score?.value ?? null,
+      text,
+      step,
+    });
+    setText("");
+  };
+  return (
+    <div className={classes.form}>
+      <Textarea
+        label="Comment"
+        placeholder="Why? Optional for pass and fail."
+        autosize
+        minRows={1}
+        maxRows={6}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      <div className={classes.actions}>
+        <Button
+          variant="default"
+          leftSection={<IconCheck size={14} className="exact" />}
+          disabled={disabled}
+          onClick={() => send("pass")}
+        >
+          Pass
+        </Button>
+        <Button
+          variant="default"
+          leftSection={<IconX size={14} className="failed" />}
+          disabled={disabled}
+          onClick={() => send("fail")}
+        >
+          Fail
+        </Button>
+        <Button variant="default" disabled={disabled || text.trim() === ""} onClick={() => send("note")}>
+          Add note
+        </Button>
+      </div>
+      <div className={classes.score}>
+        <TextInput
+          aria-label="Name of the score"
+          placeholder="Score, e.g. helpful"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <NumberInput aria-label="Value of the score" placeholder="0.5" value={value} onChange={setValue} hideControls />
+        <Button
+          variant="default"
+          disabled={disabled || name.trim() === "" || typeof value !== "number"}
+          onClick={() => typeof value === "number" && send("score", { name, value })}
+        >
+          Add score
+        </Button>
+      </div>
+      {refusal && <p className="muted">{refusal}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+// Judgements in words.
+import type { JudgementView } from "@/api/schema";
+
+const sources: Record<JudgementView["source"], string> = {
+  person: "person",
+  check: "check",
+  import: "imported",
+  validator: "validator",
+  model: "model",
+};
+
+/** Who or what made it: "ada", "imported", "imported, from ada". */
+export function authorWords(judgement: Pick<JudgementView, "source" | "by">): string {
+  if (judgement.source === "person") return judgement.by || "person";
+  return judgement.by ? `${sources[judgement.source]}, from ${judgement.by}` : sources[judgement.source];
+}
+
+/** What it states besides its comment: "pass", "0.5", "did not run". */
+export function statedWords(judgement: Pick<JudgementView, "kind" | "value">): string {
+  switch (judgement.kind) {
+    case "score":
+      return String(judgement.value);
+    case "not_run":
+      return "did not run";
+    default:
+      return judgement.kind;
+  }
+}
+
+/** Judgements of one step, or of the run itself. */
+export function ofStep<T extends Pick<JudgementView, "step">>(all: readonly T[], step: number | null): T[] {
+  return all.filter((one) => one.step === step);
+}

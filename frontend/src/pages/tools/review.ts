@@ -1,0 +1,22 @@
+// Rules of the tool review that the page must keep: rows stay where they are, and nothing unsafe happens by one click.
+import type { ToolChoice, ToolView } from "@/api/schema";
+
+/** The tools in the order in which they were first shown; tools that are new since then come last. */
+export function inShownOrder(tools: readonly ToolView[], shown: readonly string[]): readonly ToolView[] {
+  const place = new Map(shown.map((name, index) => [name, index]));
+  const placeOf = (tool: ToolView) => place.get(tool.name) ?? shown.length;
+  return tools.toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
+/** Whether a decision lets a suspected side effect run for the first time. */
+export function needsConfirmation(tool: ToolView, safe: boolean | null): boolean {
+  return safe === true && !tool.suggestion.safe && tool.safe !== true && !tool.history.some((entry) => entry.safe);
+}
+
+/** The decisions that take `after` back to `before`; tools that `before` does not know were not reviewed. */
+export function decisionsToUndo(before: readonly ToolView[], after: readonly ToolView[]): ToolChoice[] {
+  const held = new Map(before.map(({ name, safe }) => [name, safe]));
+  return after
+    .filter(({ name, safe }) => (held.get(name) ?? null) !== safe)
+    .map(({ name }) => ({ name, safe: held.get(name) ?? null }));
+}
