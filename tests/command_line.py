@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.patience import patience_s
+
 COMMAND = [sys.executable, "-c", "from cockpit.cli import main; main()"]
 
 
@@ -68,7 +70,7 @@ class Warm:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
-        self._process.wait(30)
+        self._process.wait(patience_s(30))
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Shell:
             input=input,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=patience_s(120),
             check=False,
         )
         return Said(done.returncode, done.stdout, done.stderr)

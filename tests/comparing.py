@@ -12,7 +12,8 @@ from diffing.similarity import Lexical
 from traces.ids import new_id
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import Splitter, split
-from traces.provenance import StepFacts, find_edges
+from traces.produced import StepFacts
+from traces.provenance import find_provenance
 from traces.signatures import signature
 from traces.summaries import summarize
 from traces.vocabulary import StepType
@@ -57,13 +58,13 @@ class Store:
 def side_of(given: Sequence[Given], store: Store, *, source_run: UUID | None = None) -> Side:
     """A recorded run with its provenance."""
     steps = [_step(number, step, store) for number, step in enumerate(given, 1)]
-    edges = find_edges(
+    edges = find_provenance(
         [
             StepFacts(no=number, type=step.type, input=step.input, output=step.output, call_id=step.call_id)
             for number, step in enumerate(given, 1)
         ],
         Splitter(),
-    )
+    ).edges
     links = [Link(edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.evidence) for edge in edges]
     run = RunFacts(id=new_id(), name="run", app="app", status="completed", source="import", source_run=source_run)
     return Side(run=run, steps=steps, links=links)

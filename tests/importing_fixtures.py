@@ -11,6 +11,7 @@ from typing import Final
 
 import orjson
 
+from traces.conversation import Messages
 from traces.importers import registry
 from traces.importers.sample import Sample
 from traces.importers.source import Source
@@ -25,18 +26,46 @@ FORMATS: Final = {
     "anthropic_messages.json": "chat",
     "atif.json": "atif",
     "atif_calls.json": "atif",
+    "autogen_chat.json": "autogen",
+    "autogen_team.json": "autogen",
+    "chatgpt.json": "chatgpt",
     "claude_code.jsonl": "claude-code",
     "codex.jsonl": "codex",
     "codex_calls.jsonl": "codex",
+    "crewai_events.jsonl": "crewai",
+    "crewai_log.json": "crewai",
+    "crewai_log.txt": "crewai",
+    "crewai_output.json": "crewai",
+    "gemini_cli.json": "gemini-cli",
+    "gemini_cli.jsonl": "gemini-cli",
     "krabs_telemetry.jsonl": "krabs",
+    "inspect_log.eval": "inspect",
+    "inspect_log.json": "inspect",
+    "inspect_sample.json": "inspect",
     "kurral_oddities.jsonl": "kurral",
     "langfuse_batches.jsonl": "langfuse",
+    "langfuse_blob.jsonl": "langfuse",
     "langfuse_observations.jsonl": "langfuse",
+    "langfuse_table.csv": "langfuse",
+    "langfuse_trace.json": "langfuse",
+    "langchain_dumps.jsonl": "langchain",
+    "langchain_messages.json": "langchain",
+    "langgraph_history.json": "langgraph",
+    "langgraph_state.json": "langgraph",
     "langsmith_batch.json": "langsmith",
     "langsmith_multipart.body": "langsmith",
     "mcp_capture.json": "kurral",
     "messages.jsonl": "chat",
+    "metagpt_team.json": "metagpt",
+    "mini_swe_agent.traj.json": "mini-swe-agent",
+    "openai_agents.jsonl": "openai-agents",
+    "openai_batch.jsonl": "openai",
     "openai_messages.json": "chat",
+    "openai_responses.json": "openai",
+    "otel_console.log": "otlp",
+    "openhands_events.json": "openhands",
+    "openhands_output.jsonl": "openhands",
+    "openhands_sdk.jsonl": "openhands",
     "otlp_events_logs.json": "otlp",
     "otlp_events_traces.json": "otlp",
     "otlp_genai.json": "otlp",
@@ -44,13 +73,25 @@ FORMATS: Final = {
     "otlp_openinference.json": "otlp",
     "otlp_traceloop.json": "otlp",
     "otlp_vercel.json": "otlp",
+    "phoenix_spans.jsonl": "otlp",
+    "phoenix_table.json": "otlp",
     "prela_http.json": "prela",
     "prela_spans.jsonl": "prela",
     "prela_trace.json": "prela",
+    "promptfoo.json": "promptfoo",
     "replay.kurral": "kurral",
     "session.kurral": "kurral",
+    "sharegpt.jsonl": "sharegpt",
+    "swe_agent.traj": "swe-agent",
+    "swe_agent_calls.traj": "swe-agent",
+    "tau2_bench.json": "tau-bench",
+    "tau_bench.json": "tau-bench",
     "transcripts.jsonl": "chat",
+    "vercel_ui.json": "vercel-ui",
+    "vercel_ui_v4.json": "vercel-ui",
     "western.kurral": "kurral",
+    "who_and_when.json": "who-and-when",
+    "who_and_when_roles.json": "who-and-when",
 }
 
 SYSTEM: Final[JSONObject] = {"role": "system", "content": "You keep a bookshop."}
@@ -114,7 +155,11 @@ def _line(value: RecordedRun | RecordedStep) -> bytes:
     """What it says beyond the defaults."""
     said = {field.name: getattr(value, field.name) for field in fields(value)
             if field.name != "steps" and getattr(value, field.name) not in (field.default, {})}  # fmt: skip
-    return orjson.dumps(said, default=str, option=orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(said, default=_plain, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, Messages) else str(value)
 
 
 if __name__ == "__main__":

@@ -116,6 +116,7 @@ class Ruled:
     queued: list[tuple[str, str]]
     run: UUID
     rule: list[Callable[[Asked], str]]
+    served: list[str]  # the model that answers in place of the one that is asked
 
     def diff(self, *entries: Any) -> str:
         return forked(self.client, self.queued, self.run, 3, *entries)
@@ -127,6 +128,7 @@ class Ruled:
 @pytest.fixture
 def ruled(client: Client, no_queue: list[tuple[str, str]], settings: Settings) -> Iterator[Ruled]:
     rule: list[Callable[[Asked], str]] = []
+    served: list[str] = []
 
     def respond(exchange: Exchange) -> None:
         body = exchange.body
@@ -138,15 +140,16 @@ def ruled(client: Client, no_queue: list[tuple[str, str]], settings: Settings) -
         )  # fmt: skip
         text = rule[0](asked)
         exchange.stream()
-        exchange.send(openai_chunk({"role": "assistant", "content": text}))
+        model = served[0] if served else asked.model
+        exchange.send(openai_chunk({"role": "assistant", "content": text}, model=model))
         usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-        exchange.send(openai_chunk(finish="stop", usage=usage))
+        exchange.send(openai_chunk(finish="stop", usage=usage, model=model))
         exchange.send("[DONE]")
 
     said = (("What about order A-1?", (Says("It is lost."),)),)
     with provider_server(respond) as server:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{server.base_url}/v1"}}
-        yield Ruled(client, no_queue, UUID(str(record(order_desk(said)).run_id)), rule)
+        yield Ruled(client, no_queue, UUID(str(record(order_desk(said)).run_id)), rule, served)
         providers.close()
 
 

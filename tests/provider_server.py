@@ -90,14 +90,17 @@ def provider_server(respond: Respond) -> Iterator[ProviderServer]:
 
 
 def openai_chunk(
-    delta: dict[str, Any] | None = None, finish: str | None = None, usage: dict[str, Any] | None = None
+    delta: dict[str, Any] | None = None,
+    finish: str | None = None,
+    usage: dict[str, Any] | None = None,
+    model: str = "served-1",
 ) -> dict[str, Any]:
     choices = [] if delta is None and finish is None else [{"index": 0, "delta": delta or {}, "finish_reason": finish}]
     return {
         "id": "c1",
         "object": "chat.completion.chunk",
         "created": 1,
-        "model": "served-1",
+        "model": model,
         "choices": choices,
         **({"usage": usage} if usage else {}),
     }

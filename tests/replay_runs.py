@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import cast
 from uuid import UUID
 
 from replay.graph import Graph, Link, Node
-from traces.canonical import digest
+from traces.conversation import Messages
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import Splitter
-from traces.provenance import StepFacts, find_edges
+from traces.parts import Splitter, split
+from traces.produced import StepFacts
+from traces.provenance import find_provenance
 from traces.recording import RecordedRun, RecordedStep
 from traces.signatures import signature
 from traces.vocabulary import EdgeKind, StepStatus, StepType
@@ -132,10 +134,13 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
         for step in run.steps
     ]
     links: dict[int, tuple[Link, ...]] = {}
-    for edge in find_edges(facts, Splitter()):
+    provenance = find_provenance(facts, Splitter())
+    nodes = [replace(node, unexplained=provenance.unexplained[node.no]) for node in nodes]
+    for edge in provenance.edges:
         link = Link(
-            producer=edge.producer, kind=edge.kind, consumer_path=edge.consumer_path, producer_path=edge.producer_path
-        )
+            producer=edge.producer, kind=edge.kind, consumer_path=edge.consumer_path, producer_path=edge.producer_path,
+            value=edge.evidence if edge.kind is EdgeKind.VALUE else "",
+        )  # fmt: skip
         links[edge.consumer] = (*links.get(edge.consumer, ()), link)
     before, opened = nodes[: fork - 1], _open(nodes, fork)
     numbers_open: set[int | None] = {node.no for node in opened} or {None}
@@ -164,11 +169,18 @@ def _open(nodes: Sequence[Node], fork: int) -> list[Node]:
     return [found[no] for no in sorted(found)]
 
 
+def _plain(value: JSONValue) -> JSONValue:
+    """A payload as the store gives it, in which every conversation is a list."""
+    if isinstance(value, dict) and isinstance(messages := cast(object, value.get("messages")), Messages):
+        return {**value, "messages": list(messages)}
+    return value
+
+
 def _node(step: RecordedStep, numbers: dict[str, int], payloads: dict[str, JSONValue]) -> Node:
     refs = []
     for value in (step.input, step.output):
-        ref = "" if value is None else digest(value)
-        payloads[ref] = value
+        ref = "" if value is None else split(value).digest
+        payloads[ref] = _plain(value)
         refs.append(ref)
     return Node(
         no=numbers[step.key], id=UUID(int=numbers[step.key]), type=step.type, name=step.name,
@@ -178,5 +190,7 @@ def _node(step: RecordedStep, numbers: dict[str, int], payloads: dict[str, JSONV
             tool_name=step.tool_name,
         ),
         input_ref=refs[0], output_ref=refs[1], provider=step.provider, model=step.model, tool_name=step.tool_name,
-        call_id=step.call_id, tokens_in=step.tokens_in, tokens_out=step.tokens_out,
+        call_id=step.call_id, tokens_in=step.tokens_in, tokens_out=step.tokens_out, started_at=step.started_at,
+        duration_ms=None if step.ended_at is None or step.started_at is None
+        else (step.ended_at - step.started_at).total_seconds() * 1000,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from tests.bench.attribution.results import Results, measure
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    return measure("slice", "aube", data=None, jobs=2)
+    return measure("slice", "aupbe", data=None, jobs=2)
 
 
 def test_what_is_called_sure_is_true(results: Results) -> None:
@@ -41,6 +41,24 @@ def test_the_cause_is_named_however_it_is_hidden(results: Results) -> None:
 
 def test_the_product_finds_the_changes_itself(results: Results) -> None:
     missed = [target.what for target in targets.unaided(results.u) if not target.reached]
+    assert not missed
+
+
+def test_programs_are_not_blamed_without_cause(results: Results) -> None:
+    assert {row.group for row in results.p} == {
+        "router",
+        "merger",
+        "talk",
+        "window",
+        "renamed tools",
+        "crew",
+        "reworded",
+    }
+    assert not [row for row in results.p if row.top is None and row.blamed]
+
+
+def test_causes_are_found_behind_code(results: Results) -> None:
+    missed = [target.what for target in targets.of_programs(results.p) if not target.reached]
     assert not missed
 
 

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
+from tests.patience import patience_ms
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 # What WCAG 2.2 AA asks for. Without the lists of what passed: to write these takes longer than all rules.
@@ -18,9 +20,8 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 Scheme = Literal["light", "dark"]
 # The theme follows a media query by script, and a colour on its way through a transition is of neither theme.
 _SETTLED = """(scheme) => document.documentElement.dataset.mantineColorScheme === scheme
+  && document.fonts.status === "loaded"
   && !document.getAnimations().some((animation) => animation instanceof CSSTransition)"""
-
-expect.set_options(timeout=SLOW_MS)
 
 
 class Cockpit:
@@ -29,7 +30,8 @@ class Cockpit:
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
         self.url = url
-        page.set_default_timeout(SLOW_MS)
+        page.set_default_timeout(patience_ms(SLOW_MS))
+        expect.set_options(timeout=patience_ms(SLOW_MS))
 
     def go(self, path: str) -> None:
         self.page.goto(self.url + path)

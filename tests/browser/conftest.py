@@ -25,7 +25,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium.path(), args=list(chromium.ARGUMENTS))
+        launched = chromium.launch(playwright, chromium.path())
         yield launched
         launched.close()
 

@@ -1,9 +1,10 @@
 """What the demo of a fresh server holds, found through the REST interface as any program would."""
 
 import json
-import time
 import urllib.request
 from typing import Any, ClassVar
+
+from tests.patience import patience_s, wait_until
 
 LOADED_LIMIT_S = 60
 
@@ -53,17 +54,15 @@ class Demo:
     def ask(self, path: str, body: object = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self._url}/api/v1{path}", data, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=patience_s(30)) as response:
             return json.load(response)
 
     def wait_for_end(self, session: str) -> dict[str, Any]:
-        until = time.monotonic() + LOADED_LIMIT_S
-        while time.monotonic() < until:
-            found: dict[str, Any] = self.ask(f"/replays/{session}")
-            if found["ended_at"] and found["status"] not in ("pending", "running"):
-                return found
-            time.sleep(0.2)
-        raise AssertionError(f"session {session} did not end in time")
+        def look() -> dict[str, Any] | None:
+            view: dict[str, Any] = self.ask(f"/replays/{session}")
+            return view if view["ended_at"] and view["status"] not in ("pending", "running") else None
+
+        return wait_until(look, LOADED_LIMIT_S)
 
     @classmethod
     def finished(cls, url: str) -> dict[str, Any]:
@@ -73,14 +72,11 @@ class Demo:
         return demo._finished_session()
 
     def _finished_session(self) -> dict[str, Any]:
-        until = time.monotonic() + LOADED_LIMIT_S
-        while time.monotonic() < until:
-            for session in self.ask("/replays")["sessions"]:
-                if session["diff"]:
-                    found: dict[str, Any] = session
-                    return found
-            time.sleep(0.2)
-        raise AssertionError("the demo's replay was not there in time")
+        def look() -> dict[str, Any] | None:
+            sessions: list[dict[str, Any]] = self.ask("/replays")["sessions"]
+            return next((session for session in sessions if session["diff"]), None)
+
+        return wait_until(look, LOADED_LIMIT_S)
 
     def _bisection(self) -> str:
         """Until which step the large model would have helped; and, beside the diff, a replay without the changes."""
@@ -90,12 +86,11 @@ class Demo:
         bisection: str = self.ask(f"/runs/{self.failed_run}/bisect", body)["id"]
         lane = f"/diffs/{self.session['diff']}/unchanged"
         self.ask(lane, {})
-        until = time.monotonic() + LOADED_LIMIT_S
-        while time.monotonic() < until:
-            if self.ask(f"/bisections/{bisection}")["status"] == "completed" and self.ask(lane)["attached"]:
-                return bisection
-            time.sleep(0.2)
-        raise AssertionError("the demo's bisection did not end in time")
+        wait_until(
+            lambda: self.ask(f"/bisections/{bisection}")["status"] == "completed" and self.ask(lane)["attached"],
+            LOADED_LIMIT_S,
+        )
+        return bisection
 
     def _experiment(self) -> str:
         """Both models of the demo, each with and without the sentence that mends the run."""
@@ -112,13 +107,11 @@ class Demo:
             "checks": [{"kind": "contains", "text": "42.00 EUR"}],
         }  # fmt: skip
         experiment: str = self.ask("/experiments", body)["id"]
-        until = time.monotonic() + LOADED_LIMIT_S
-        while time.monotonic() < until:
-            rows = self.ask(f"/experiments/{experiment}")["results"]
-            if all(row["ars"] is not None for row in rows):
-                return experiment
-            time.sleep(0.2)
-        raise AssertionError("the experiment did not end in time")
+        wait_until(
+            lambda: all(row["ars"] is not None for row in self.ask(f"/experiments/{experiment}")["results"]),
+            LOADED_LIMIT_S,
+        )
+        return experiment
 
     def _share(self) -> str:
         url: str = self.ask(f"/diffs/{self.session['diff']}/shares", {"expires_in_s": 3600})["url"]

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.demo import Demo
 from tests.langfuse_server import KEYS, langfuse_server
+from tests.patience import patience_ms
 from tests.services.server import Server
 
 SLOWEST_MS = 20_000  # the page of the hooks looks every few seconds
@@ -41,7 +42,7 @@ def _look(browser: Browser, url: str, session: dict[str, str]) -> None:
     page = browser.new_context(reduced_motion="reduce").new_page()
     page.goto(f"{url}/replays/{session['id']}")
     decisions = page.get_by_role("region", name="Hooks")
-    expect(decisions).to_contain_text("refunds denied the call", timeout=SLOWEST_MS)
+    expect(decisions).to_contain_text("refunds denied the call", timeout=patience_ms(SLOWEST_MS))
     expect(decisions).to_contain_text("no money moves in a replay")
     usage = page.get_by_role("region", name="Tokens and cost").first
     expect(usage).to_contain_text("By turn")
@@ -58,4 +59,4 @@ def _look(browser: Browser, url: str, session: dict[str, str]) -> None:
     page.goto(f"{url}/hooks")
     expect(page.get_by_role("region", name="Configured hooks")).to_contain_text("always deny")
     target = page.get_by_role("row", name=re.compile("^file"))
-    expect(target.get_by_role("cell").first).to_have_text(re.compile("^[1-9]"), timeout=SLOWEST_MS)
+    expect(target.get_by_role("cell").first).to_have_text(re.compile("^[1-9]"), timeout=patience_ms(SLOWEST_MS))

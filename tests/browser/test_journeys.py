@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.cockpit import Cockpit
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
+from tests.patience import patience_ms
 from tests.services.server import Server
 
 TRANSCRIPT = Path(__file__).resolve().parent.parent / "fixtures" / "importers" / "openai_messages.json"
@@ -45,7 +46,7 @@ def test_from_a_dropped_file_to_a_shared_report(open_cockpit: OpenCockpit, demo:
 
     _fork_with_another_prompt(cockpit, demo, f"{CENTS} Thank the customer.")
     state = cockpit.page.get_by_label("State of the replay")
-    expect(state.get_by_role("status")).to_contain_text("Done", timeout=30_000)
+    expect(state.get_by_role("status")).to_contain_text("Done", timeout=patience_ms(30_000))
     cockpit.page.get_by_role("link", name="What changed?").click()
     verdict = cockpit.page.get_by_label("Verdict")
     expect(verdict).to_contain_text(re.compile("prompt", re.I))
@@ -121,8 +122,9 @@ def test_a_tool_is_reviewed_by_mouse_by_key_and_by_file(open_cockpit: OpenCockpi
     page = open_cockpit("/").page
     page.get_by_role("link", name="Tools").click()
     rows = page.locator("tbody tr")
-    expect(rows.first).to_contain_text("not reviewed")
-    name = rows.first.get_by_role("rowheader").get_by_role("button").inner_text()
+    harmless = rows.filter(has=page.get_by_text("safe", exact=True)).first
+    expect(harmless.get_by_role("button", name="Not reviewed")).to_have_attribute("aria-pressed", "true")
+    name = harmless.get_by_role("rowheader").get_by_role("button").inner_text()
     decision = page.get_by_role("group", name=f"Decision about {name}")
     decision.get_by_role("button", name="Safe").click()
     expect(decision.get_by_role("button", name="Safe")).to_have_attribute("aria-pressed", "true")
@@ -148,8 +150,34 @@ def test_a_tool_is_reviewed_by_mouse_by_key_and_by_file(open_cockpit: OpenCockpi
         {"name": "side_effects.yaml", "mimeType": "application/yaml", "buffer": changed}
     )
     expect(decision.get_by_role("button", name="Safe")).to_have_attribute("aria-pressed", "true")
-    decision.get_by_role("button", name="Safe").click()
-    expect(decision).to_contain_text("not reviewed")
+    page.get_by_role("button", name="Undo").last.click()
+    expect(decision.get_by_role("button", name="Side effect")).to_have_attribute("aria-pressed", "true")
+    decision.get_by_role("button", name="Not reviewed").click()
+    expect(decision.get_by_role("button", name="Not reviewed")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_second_click_decides_about_no_other_tool(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    page = open_cockpit("/tools").page
+    rows = page.locator("tbody tr")
+    expect(rows.first).to_be_visible()
+    before = rows.get_by_role("rowheader").all_inner_texts()
+    suspected = page.locator("tbody tr").filter(has=page.get_by_text("side effect", exact=True)).first
+    name = suspected.get_by_role("rowheader").get_by_role("button").inner_text()
+    decision = page.get_by_role("group", name=f"Decision about {name}")
+    spot = decision.get_by_role("button", name="Safe").bounding_box()
+    assert spot is not None
+    middle = (spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2)
+    page.mouse.click(*middle)
+    page.get_by_role("dialog", name=f"Mark {name} as safe?").get_by_role("button", name="Mark as safe").click()
+    expect(decision.get_by_role("button", name="Safe")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    decisions = demo.ask("/tools")
+    page.mouse.click(*middle)
+    page.mouse.click(*middle)
+    assert rows.get_by_role("rowheader").all_inner_texts() == before
+    assert demo.ask("/tools") == decisions
+    page.get_by_role("button", name="Undo").click()
+    expect(decision.get_by_role("button", name="Not reviewed")).to_have_attribute("aria-pressed", "true")
 
 
 def test_from_a_fork_to_an_experiment_and_the_diff_of_two_rows(open_cockpit: OpenCockpit, demo: Demo) -> None:
@@ -166,7 +194,7 @@ def test_from_a_fork_to_an_experiment_and_the_diff_of_two_rows(open_cockpit: Ope
     expect(price).to_contain_text("4 combinations")
     expect(price).not_to_contain_text("Planning")
     cockpit.button(re.compile("^Start 4 replays")).click()
-    expect(page.get_by_role("status").first).to_contain_text("Done", timeout=30_000)
+    expect(page.get_by_role("status").first).to_contain_text("Done", timeout=patience_ms(30_000))
 
     results = page.get_by_role("region", name="Results")
     small = results.get_by_role("row").filter(has_text="desk-small-1")
@@ -201,7 +229,7 @@ def test_from_a_failed_run_to_the_step_that_committed_it(open_cockpit: OpenCockp
     expect(dialog).to_contain_text(re.compile(r"about \d+, at most \d+"))
     dialog.get_by_role("button", name="Bisect").click()
     cockpit.page.wait_for_url(re.compile("/bisections/"))
-    expect(cockpit.page.get_by_role("status")).to_contain_text("Done", timeout=60_000)
+    expect(cockpit.page.get_by_role("status")).to_contain_text("Done", timeout=patience_ms(60_000))
     verdict = cockpit.page.get_by_label("Verdict")
     expect(verdict).to_contain_text("The run committed itself at step 7")
 

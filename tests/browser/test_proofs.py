@@ -7,6 +7,7 @@ from playwright.sync_api import ViewportSize, expect
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
+from tests.patience import patience_ms
 
 PROOF_LIMIT_MS = 60_000
 
@@ -31,7 +32,9 @@ def test_prove_the_cause_and_send_the_proof(open_cockpit: OpenCockpit, demo: Dem
     dialog.get_by_role("button", name="Prove it").click()
 
     proof = page.get_by_role("region", name="Proof by replaying")
-    expect(proof.get_by_role("heading", name="One change did it", exact=True)).to_be_visible(timeout=PROOF_LIMIT_MS)
+    expect(proof.get_by_role("heading", name="One change did it", exact=True)).to_be_visible(
+        timeout=patience_ms(PROOF_LIMIT_MS)
+    )
     changes = proof.get_by_role("group", name="Changes that were tested")
     expect(changes.get_by_role("row", name=re.compile("system prompt"))).to_contain_text("yes")
     expect(page.get_by_label("Verdict")).to_contain_text("Replays show it both ways")

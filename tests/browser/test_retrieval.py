@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.demo import Demo
+from tests.patience import patience_ms
 from tests.provider_server import Exchange, provider_server
 from tests.services.server import Server
 
@@ -94,7 +95,7 @@ def _fork(page: Page, url: str, session: dict[str, Any]) -> None:
     fork.get_by_role("button", name=re.compile("^Replay")).click()
     page.wait_for_url(re.compile("/replays/"))
     state = page.get_by_label("State of the replay")
-    expect(state.get_by_role("status")).to_contain_text("Done", timeout=30_000)
+    expect(state.get_by_role("status")).to_contain_text("Done", timeout=patience_ms(30_000))
     replay = json.loads(page.request.get(f"{url}/api/v1{page.url.removeprefix(url)}").text())
     page.goto(f"{url}/runs/{replay['run']}")
     steps.get_by_role("treeitem", name=re.compile("policies")).first.click()

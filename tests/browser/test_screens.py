@@ -93,6 +93,17 @@ def test_an_exported_report_keeps_nobody_out_and_needs_no_network(
     assert set(asked) == {report.as_uri()}
 
 
+def test_every_machine_shows_the_same_fonts(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit(demo.path("run"))
+    expect(cockpit.page.get_by_role("main")).to_be_visible()
+    cockpit.page.wait_for_load_state("networkidle")
+    loaded = cockpit.page.evaluate(
+        "[...document.fonts].filter((face) => face.status === 'loaded').map((face) => face.family.replaceAll('\"', ''))"
+    )
+    assert {"Inter Variable", "JetBrains Mono Variable"} <= set(loaded)
+    assert "Inter Variable" in cockpit.page.evaluate("getComputedStyle(document.querySelector('main')).fontFamily")
+
+
 def test_an_unknown_address_says_so(open_cockpit: OpenCockpit) -> None:
     cockpit = open_cockpit("/no/such/page")
     expect(cockpit.page.get_by_role("main")).to_contain_text("There is no such page")

@@ -136,7 +136,7 @@ def database_on(server_url: str) -> str:
 def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
     """A web process as it is deployed; its address."""
     port = free_port()
-    command = [sys.executable, "-m", "uvicorn", "cockpit.asgi:application", "--port", str(port), "--no-access-log"]
+    command = [sys.executable, "-m", "cockpit.web"]
 
     def answers() -> bool:
         try:
@@ -144,7 +144,13 @@ def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
         except httpx.TransportError:
             return False
 
-    running = start(command, answers=answers, stop_signal=signal.SIGTERM, log=home.with_suffix(".web"), env=env)
+    running = start(
+        command,
+        answers=answers,
+        stop_signal=signal.SIGTERM,
+        log=home.with_suffix(".web"),
+        env={**env, "FORKPOINT_PORT": str(port)},
+    )
     try:
         yield f"http://127.0.0.1:{port}"
     finally:

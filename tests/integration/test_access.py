@@ -1,6 +1,9 @@
 """Who may do what, on a server that others can reach."""
 
+import asyncio
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -8,6 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from cockpit import tokens
+from cockpit.asgi import application
 from cockpit.models import ApiToken
 from cockpit.schemas import Role
 
@@ -166,3 +170,83 @@ def test_a_token_without_a_name_is_refused() -> None:
     refused = Client().post("/api/v1/tokens", {"name": " ", "role": "viewer"}, content_type="application/json")
     assert refused.status_code == 422
     assert refused.json()["where"] == "/name"
+
+
+def test_tokens_in_force_have_different_names() -> None:
+    tokens.create(name="ada", role="viewer")
+    body = {"name": " Ada ", "role": "admin"}
+    refused = Client().post("/api/v1/tokens", body, content_type="application/json")
+    assert (refused.status_code, refused.json()["where"]) == (409, "/name")
+    assert tokens.revoke(ApiToken.objects.get().id)
+    assert Client().post("/api/v1/tokens", body, content_type="application/json").status_code == 201
+
+
+def test_long_queries_are_refused() -> None:
+    searched = Client().get("/api/v1/runs", {"q": "x" * 2_001})
+    assert (searched.status_code, searched.json()["where"]) == (400, "/q")
+    flood = Client().get("/api/v1/runs", {"app": "x" * 60_000})
+    assert (flood.status_code, flood.json()["code"]) == (414, "validation_error")
+
+
+def test_ready_writes_a_probe_file(settings: Settings) -> None:
+    folder = Path(settings.STORAGES["artifacts"]["OPTIONS"]["location"])
+    folder.mkdir(exist_ok=True)
+    (folder / "probes").rmdir() if (folder / "probes").is_dir() else None
+    (folder / "probes").touch()  # where files can be kept, but not this one
+    try:
+        ready = Client().get("/api/v1/ready")
+        assert (ready.status_code, ready.json()["checks"]["database"]) == (503, "ok")
+        assert "artifact storage" in ready.json()["checks"]["storage"]
+    finally:
+        (folder / "probes").unlink()
+    assert Client().get("/api/v1/ready").json()["checks"]["storage"] == "ok"
+    assert list((folder / "probes").iterdir()) == []
+
+
+@pytest.mark.usefixtures("reachable")
+def test_guessed_tokens_are_throttled() -> None:
+    right = {"Authorization": f"Bearer {tokens.create(name='ada', role='viewer')}"}
+    wrong = {"Authorization": "Bearer fp_wrong"}
+    here = Client(REMOTE_ADDR="10.0.0.7")
+    answers = [here.get("/api/v1/runs", headers=wrong) for _ in range(21)]
+    assert [answer.status_code for answer in answers] == [401] * 20 + [429]
+    assert answers[-1]["Retry-After"] == "60"
+    assert here.get("/api/v1/runs", headers=right).status_code == 200
+    assert Client(REMOTE_ADDR="10.0.0.8").get("/api/v1/runs", headers=wrong).status_code == 401
+
+
+@pytest.mark.usefixtures("reachable")
+def test_logins_are_throttled_by_address() -> None:
+    right, wrong = {"token": tokens.create(name="ada", role="viewer")}, {"token": "fp_wrong"}
+    here, elsewhere = Client(REMOTE_ADDR="10.0.0.9"), Client(REMOTE_ADDR="10.0.0.10")
+    codes = [here.post("/api/v1/login", wrong, content_type="application/json").status_code for _ in range(21)]
+    assert codes == [401] * 20 + [429]
+    assert here.post("/api/v1/login", right, content_type="application/json").status_code == 429
+    assert elsewhere.post("/api/v1/login", right, content_type="application/json").status_code == 200
+
+
+@pytest.mark.usefixtures("reachable")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("headers", "status"), [([], 401), ([(b"origin", b"https://elsewhere.example")], 403)])
+def test_a_body_that_nobody_may_send_is_not_read(headers: list[tuple[bytes, bytes]], status: int) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        raise AssertionError("the body was read")
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": "/api/v1/imports",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost"), (b"content-length", b"1000000000"), *headers],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 8700),
+    }
+    asyncio.run(application(scope, receive, send))
+    assert sent[0]["status"] == status
+    assert (b"connection", b"close") in sent[0]["headers"]

@@ -68,6 +68,14 @@ def test_broken_json_is_named() -> None:
     assert "not JSON" in response.json()["detail"]
 
 
+def test_a_key_that_occurs_twice_is_refused() -> None:
+    body = '{"user": {"name": "a", "name": "b"}}'
+    response = Client().post("/api/v1/login", body, content_type="application/json")
+    problem = response.json()
+    assert (response.status_code, problem["code"], problem["where"]) == (422, "validation_error", "/user")
+    assert "the key 'name' occurs twice" in problem["detail"]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "accept", "status"),
     [

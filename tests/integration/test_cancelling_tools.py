@@ -2,7 +2,6 @@
 
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from replay import queries, runner, services, tasks
 from replay.tools import configuration
 from tests.integration.test_local_tools import ROOT, install, mcp_over_http
 from tests.live_tools import OTHER, configure, launch
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HANGING: dict[str, Any] = {
@@ -43,11 +43,8 @@ def cancelled_while_it_hangs(begun: Callable[[], bool]) -> None:
 
     running = threading.Thread(target=work, daemon=True)
     running.start()
-    until = time.monotonic() + 60
-    while not begun():
-        assert running.is_alive(), queries.session_view(session).error
-        assert time.monotonic() < until, "the tool was not called"
-        time.sleep(0.05)
+    wait_until(lambda: begun() or not running.is_alive(), 60)
+    assert running.is_alive(), queries.session_view(session).error
     services.cancel(session)
     running.join(30)
     view = queries.session_view(session)

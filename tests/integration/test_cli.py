@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from cockpit.demo.record import RECORDINGS
 from cockpit.demo.scenarios import REFUND
@@ -78,6 +79,9 @@ def test_show_gives_whole_payloads(forkpoint: Warm, failed: str) -> None:
     refund = next(step for step in shown["steps"] if step["name"] == "issue_refund")
     assert refund["input"]["amount"] == 4200
     assert refund["output"]["status"] == "refused"
+    holding = forkpoint("show", failed, "--find", "issue_refund 4200", "--json").json["steps"]
+    assert refund["sequence_no"] in [step["sequence_no"] for step in holding]
+    assert len(holding) < len(shown["steps"])
 
 
 def test_a_file_stands_for_the_run_in_it(forkpoint: Warm, failed: str) -> None:
@@ -90,6 +94,16 @@ def test_people_see_a_table(forkpoint: Warm, failed: str) -> None:
     assert "✕" in listed.out
     shown = forkpoint("show", failed)
     assert "issue_refund(A-1042, 4200, damaged)" in shown.out
+
+
+def test_judged_runs_are_found_by_outcome(forkpoint: Warm, failed: str) -> None:
+    judged = forkpoint("judge", failed, "fail", "--text", "refused a fair refund")
+    assert judged.out.split() == ["outcome", "failed", "verdict:", "refused", "a", "fair", "refund"]
+    assert failed in [run["id"] for run in forkpoint("runs", "--outcome", "failed", "--json").json["runs"]]
+    assert failed not in forkpoint("runs", "--outcome", "passed,unknown,unverified").out
+    assert "failed  verdict: refused a fair refund" in forkpoint("show", failed).out
+    assert forkpoint("judge", failed, "score").code == 2
+    assert forkpoint("runs", "--outcome", "green").code == 2
 
 
 def test_preview_shows_the_plan_and_runs_nothing(forkpoint: Warm, failed: str, tmp_path: Path) -> None:
@@ -150,6 +164,8 @@ def test_diff_in_every_form(forkpoint: Warm, failed: str, fork: Any, tmp_path: P
     assert {"ars", "output_similarity", "tool_accuracy", "similarity_method"} <= set(report["scores"])
     wanted = {"primary", "supporting", "path", "confidence", "evidence", "alternatives"}
     assert wanted <= set(report["attribution"])
+    assert forkpoint("diff", derived, "--json").json["base"]["id"] == failed  # a replay alone: with what it replayed
+    assert forkpoint("diff", failed).code == 2
     assert "cents" in forkpoint("diff", failed, derived).out
     assert forkpoint("diff", failed, derived, "--format", "md").out.startswith("#")
     assert forkpoint("diff", failed, derived, "--format", "html", "-o", tmp_path / "diff.html").code == 0
@@ -215,6 +231,14 @@ def test_tree_lists_forks_under_their_source(forkpoint: Warm, failed: str, fork:
     assert fork["run"]["id"] in forkpoint("tree", failed).out
 
 
+def test_places_of_a_failed_run(forkpoint: Warm, failed: str) -> None:
+    found = forkpoint("places", failed, "--json").json
+    shown = forkpoint("places", failed).out
+    assert found["places"]
+    assert all(place["title"].split()[0] in shown for place in found["places"])
+    assert "None of them is a proven cause." in shown
+
+
 def test_what_is_not_there_is_not_found(forkpoint: Warm, failed: str) -> None:
     said = forkpoint("show", "nothing", "--json")
     assert said.code == 4
@@ -244,6 +268,27 @@ def test_check_prints_the_configuration_without_secrets(forkpoint: Warm) -> None
     assert said.json["mode"] == "embedded"
     assert said.json["checks"] == {"database": "ok", "broker": "ok", "storage": "ok"}
     assert said.json["providers"][0]["key"] == "MY_KEY is set"
+
+
+def test_check_names_damaged_artifacts(forkpoint: Warm, tmp_path: Path) -> None:
+    words = " ".join(f"{number * 2654435761 % 2**32:08x}" for number in range(40_000))  # hardly compresses
+    said = [{"role": "user", "content": words}, {"role": "assistant", "content": "Quite."}]
+    (tmp_path / "long.json").write_text(json.dumps(said))
+    (run,) = forkpoint("import", tmp_path, "--json").json["runs"]
+    (file,) = (path for path in forkpoint.shell.home.rglob("*.zst") if path.is_file())
+    whole = file.read_bytes()
+    try:
+        file.write_bytes(whole[:-1])
+        damaged = forkpoint("check", "--artifacts", "--json")
+        strict = forkpoint("replay", run["id"], "--strict", "--json")
+    finally:
+        file.write_bytes(whole)
+    (lost,) = damaged.json["artifacts"]["lost"]
+    name = file.name.partition(".")[0]
+    assert (damaged.code, lost["sha256"], lost["loss"], lost["runs"]) == (1, name, "damaged", [run["id"]])
+    assert (strict.code, strict.json["session"]["error_code"]) == (5, "artifact_missing")
+    mended = forkpoint("check", "--artifacts", "--json")
+    assert (mended.code, mended.json["artifacts"]["lost"]) == (0, [])
 
 
 def test_export_sends_a_run_to_langfuse(forkpoint: Warm, failed: str) -> None:
@@ -386,3 +431,21 @@ def test_a_report_is_written_or_printed_as_one_document(forkpoint: Warm, tmp_pat
     assert (written.code, written.json["path"]) == (0, str(page))
     assert "<html" in page.read_text("utf-8")
     assert forkpoint("diff", "last", "last", "--format", "md", "--json").code == 2
+
+
+def _protobuf(trace: int, span: int) -> bytes:
+    """An export of one span."""
+    request = ExportTraceServiceRequest()
+    made = request.resource_spans.add().scope_spans.add().spans.add()
+    made.trace_id, made.span_id = trace.to_bytes(16, "big"), span.to_bytes(8, "big")
+    made.name, made.start_time_unix_nano, made.end_time_unix_nano = "look", 10**18 + span, 10**18 + span + 1
+    return request.SerializeToString()
+
+
+def test_a_run_over_a_folder_of_files_is_one(forkpoint: Warm, tmp_path: Path) -> None:
+    for at in range(1, 121):
+        (tmp_path / f"part-{at}").mkdir()
+        (tmp_path / f"part-{at}" / "spans.pb").write_bytes(_protobuf(98 if at in (99, 100, 101) else at, at))
+    said = forkpoint("import", tmp_path, "--json").json
+    assert said["skipped"] == []
+    assert sorted(run["steps"] for run in said["runs"]) == [1] * 116 + [4]

@@ -1,7 +1,6 @@
 """The demo: what a first visitor finds, made by the real agent, the real replay and the real diff."""
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from replay import providers
 from replay.models import ReplaySession
 from replay.queries import session_view
 from replay.schemas import SessionView
+from tests.patience import wait_until
 from traces.importers import events
 from traces.importers.source import Source
 from traces.models import Run
@@ -35,18 +35,18 @@ def local_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def recording(file: Path) -> RecordedRun:
-    [run] = events.parse(Source(name=file.name, data=file.read_bytes()))
+    [run] = events.parse([Source(name=file.name, data=file.read_bytes())])
     return run
 
 
 def ended(session: ReplaySession) -> SessionView:
     """The session once it has ended and was compared."""
-    deadline = time.monotonic() + 60
-    view = session_view(session.id)
-    while (view.ended_at is None or (view.diff is None and not view.error)) and time.monotonic() < deadline:
-        time.sleep(0.05)
+
+    def look() -> SessionView | None:
         view = session_view(session.id)
-    return view
+        return view if view.ended_at is not None and (view.diff is not None or view.error) else None
+
+    return wait_until(look, 60)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.slug for scenario in SCENARIOS])

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -21,10 +20,12 @@ from replay.models import Experiment, ExperimentRow, ReplaySession
 from replay.problems import Stopped
 from replay.services import requeue_unfinished
 from tests import proofs
+from tests.patience import wait_until
 from tests.provider_server import Exchange, openai_chunk, provider_server
 from tests.replay_runs import Says, order_desk
 from tests.services.sockets import open_socket
 from traces.json_types import JSONObject
+from traces.models import Judgement, RunOutcome
 from traces.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,14 +40,15 @@ def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
 
 def ended(client: Client, experiment: str, *, judged: bool = True) -> dict[str, Any]:
     """The experiment once every row has ended and was judged."""
-    until = time.monotonic() + LIMIT_S
-    while time.monotonic() < until:
-        found: dict[str, Any] = client.get(f"/api/v1/experiments/{experiment}").json()
-        rows = [row for row in found["results"] if row["status"].startswith("completed")]
-        if found["status"] != "running" and (not judged or all(row["checks"] is not None for row in rows)):
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"the experiment is still {found['status']}: {[row['status'] for row in found['results']]}")
+    view: dict[str, Any] = {}
+
+    def look() -> dict[str, Any] | None:
+        view.update(client.get(f"/api/v1/experiments/{experiment}").json())
+        rows = [row for row in view["results"] if row["status"].startswith("completed")]
+        done = view["status"] != "running" and (not judged or all(row["checks"] is not None for row in rows))
+        return view if done else None
+
+    return wait_until(look, LIMIT_S, lambda: f"{view['status']}: {[row['status'] for row in view['results']]}")
 
 
 @pytest.fixture
@@ -123,6 +125,11 @@ def test_models_and_prompts_of_the_demo_are_compared(
         assert 0 <= row["ars"] <= 1
         assert row["live_calls"] > 0
         assert row["latency_ms"] > 0
+        (check,) = Judgement.objects.filter(run=row["run"], source="check")
+        passed = row["checks"][0]["passed"]
+        assert (check.name, check.kind) == (row["checks"][0]["name"], "pass" if passed else "fail")
+        # the demo's validator does not run in a fork: a check that passes alone verifies nothing
+        assert RunOutcome.objects.get(run=row["run"]).outcome == ("unverified" if passed else "failed")
     assert ReplaySession.objects.filter(experiment_row__isnull=False).count() == 8
     one, other = found["results"][0]["run"], found["results"][1]["run"]
     assert post(client, "/diffs", {"base": one, "candidate": other}).status_code in (200, 201)

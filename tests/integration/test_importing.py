@@ -6,7 +6,7 @@ import io
 import os
 import threading
 import zipfile
-from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from django.db import connection
 
 from tests import importing_fixtures as fixtures
 from traces import bundles, importing, queries
+from traces.file_events import NamedFile
 from traces.importers.sample import SIZE
-from traces.importing import NamedFile
 from traces.models import Artifact, Run
 from traces.schemas import ImportReport
 from traces.vocabulary import StepType
@@ -42,12 +42,13 @@ def test_every_example_imports_and_a_second_time_changes_nothing() -> None:
     names = sorted(name for name in fixtures.FORMATS if name != "langsmith_batch.json")
     first = import_named(*names)
     assert first.skipped == []
-    assert len(first.runs) == 34
+    expected = {run.external_id for name in names for run in fixtures.runs(name)}
+    assert sorted(run.external_id for run in first.runs) == sorted(expected)
     assert all(run.created for run in first.runs)
     artifacts = Artifact.objects.count()
     again = import_named(*names)
     assert [(run.id, run.created) for run in again.runs] == [(run.id, False) for run in first.runs]
-    assert (Run.objects.count(), Artifact.objects.count()) == (34, artifacts)
+    assert (Run.objects.count(), Artifact.objects.count()) == (len(expected), artifacts)
 
 
 def test_what_a_step_said_is_read_back_as_it_was() -> None:
@@ -212,13 +213,12 @@ SAMPLES = os.environ.get("FORKPOINT_SAMPLE_DATA", "")
 
 @pytest.mark.skipif(not SAMPLES, reason="FORKPOINT_SAMPLE_DATA names no folder of recordings")
 def test_every_file_of_a_folder_imports_or_is_refused_with_a_place() -> None:
-    def files() -> Iterator[NamedFile]:
-        for path in sorted(Path(SAMPLES).rglob("*")):
-            if path.is_file():
-                with path.open("rb") as file:
-                    yield NamedFile(name=str(path.relative_to(SAMPLES)), file=file)
-
-    report = importing.import_files(files())
+    paths = [path for path in sorted(Path(SAMPLES).rglob("*")) if path.is_file()]
+    with ExitStack() as opened:
+        files = [
+            NamedFile(name=str(path.relative_to(SAMPLES)), file=opened.enter_context(path.open("rb"))) for path in paths
+        ]
+        report = importing.import_files(files)
     assert report.runs
     for run in report.runs:
         assert run.name

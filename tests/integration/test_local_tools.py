@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from replay import tasks, tool_services, tools
 from replay.models import Attempt
 from replay.tools import configuration
 from tests.live_tools import OTHER, configure, order_step, output, replay
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +69,11 @@ def test_a_command_that_is_not_there_ends_the_replay(settings: Settings) -> None
     assert (view.status, view.error_code) == ("failed_execution", "tool_unavailable")
 
 
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.fixture
 def mcp_over_http(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     with socket.socket() as probe:
@@ -77,12 +82,7 @@ def mcp_over_http(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     log = tmp_path / "log"
     process = subprocess.Popen([sys.executable, "-m", "tests.mcp_server", str(port), str(log)], cwd=ROOT)
     try:
-        until = time.monotonic() + 30
-        while time.monotonic() < until:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
+        wait_until(lambda: _listens(port), 30)
         yield f"http://127.0.0.1:{port}/mcp", log
     finally:
         process.kill()  # asked to end, it would wait for a tool that hangs

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from django.test import Client
 
 from diffing import embeddings
 from tests.comparing import failing_refund, fixed_refund
+from tests.patience import wait_until
 from tests.services.workers import running_worker
 from tests.stored_diffs import recorded
 from traces.models import Run
@@ -63,14 +63,13 @@ def compared(client: Client, base: Run, candidate: Run) -> dict[str, Any]:
     """The report, once a worker has made it."""
     asked = {"base": str(base.id), "candidate": str(candidate.id), "options": {"similarity": "auto"}}
     answer = client.post("/api/v1/diffs", asked, content_type="application/json")
-    until = time.monotonic() + 60
-    while answer.status_code in {200, 201, 202} and answer.json().get("status") == "pending":
-        assert time.monotonic() < until, "nobody made the report"
-        time.sleep(0.1)
-        answer = client.get(f"/api/v1/diffs/{answer.json()['id']}")
-    assert answer.status_code in {200, 201}, answer.json()
-    found: dict[str, Any] = answer.json()
-    return found
+    assert answer.status_code in {200, 201, 202}, answer.json()
+
+    def look() -> dict[str, Any] | None:
+        report: dict[str, Any] = client.get(f"/api/v1/diffs/{answer.json()['id']}").json()
+        return None if report.get("status") == "pending" else report
+
+    return wait_until(look, 60)
 
 
 def test_similarity_is_computed_by_workers_that_load_the_model_once(noted: Path, client: Client) -> None:

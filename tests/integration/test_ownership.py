@@ -13,6 +13,7 @@ from pytest_django import Settings
 from replay import ownership, preflight, providers, queries, runner, services, stopping, tasks, tool_services
 from replay.execution import Execution
 from replay.models import Attempt, ReplaySession
+from tests.patience import wait_until
 from tests.provider_server import Exchange, ProviderServer, openai_text, provider_server
 from tests.replay_runs import Asks, Says, order_desk
 from traces.models import Run, Step
@@ -27,6 +28,8 @@ ORDER = "get_order"
 def _no_queue(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
     """The tests run sessions themselves: nothing else may take them."""
     settings.TAKEOVER_S = TAKEOVER_S
+    # Nothing answers there: for replays that are launched and not executed.
+    settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
     for task in (tasks.execute, tasks.compare):
         monkeypatch.setattr(task, "delay", lambda *arguments: None)
     yield
@@ -65,10 +68,7 @@ def in_thread(session: ReplaySession) -> threading.Thread:
 
 
 def wait_for(server: ProviderServer, requests: int = 1) -> None:
-    until = time.monotonic() + 20
-    while len(server.seen) < requests and time.monotonic() < until:
-        time.sleep(0.01)
-    assert len(server.seen) >= requests
+    wait_until(lambda: len(server.seen) >= requests, 20)
 
 
 def status(session: ReplaySession) -> str:
@@ -143,13 +143,13 @@ def test_a_worker_that_loses_its_session_in_the_middle_of_a_step_writes_nothing(
 ) -> None:
     session = launch()
 
-    room_for = Execution._room_for
+    room_for = Execution.room_for
 
     def taken(execution: Execution, count: int) -> int:
         ReplaySession.objects.filter(id=session.id).update(owner="another")
         return room_for(execution, count)
 
-    monkeypatch.setattr(Execution, "_room_for", taken)
+    monkeypatch.setattr(Execution, "room_for", taken)
     runner.execute(session.id)
     assert status(session) == "running"
     assert (session.owner, session.checkpoint_no, Step.objects.filter(run=session.run).count()) == ("another", 0, 0)

@@ -16,6 +16,7 @@ from pytest_django import Settings
 from replay import preflight, providers, queries, runner, services, tasks
 from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.providers import calls
+from tests.patience import wait_until
 from tests.provider_server import (
     Exchange,
     ProviderServer,
@@ -358,10 +359,7 @@ def _in_thread(session: ReplaySession) -> threading.Thread:
 
 
 def _asked(server: ProviderServer) -> None:
-    until = time.monotonic() + 20
-    while not server.seen and time.monotonic() < until:
-        time.sleep(0.01)
-    assert server.seen
+    wait_until(lambda: bool(server.seen), 20)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -1,7 +1,7 @@
 """Proving causes over REST: counterfactual replays of stored runs that ask a real model server where they have to."""
 
-import time
 from itertools import cycle
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -11,6 +11,7 @@ from cockpit.demo import loading
 from diffing.models import Evidence
 from replay.models import Proof, ReplaySession
 from tests import proofs
+from tests.patience import wait_until
 from tests.proofs import (
     HELPFUL,
     MODELS,
@@ -42,19 +43,24 @@ def test_the_mended_prompt_of_the_demo_is_proved_by_a_worker(
     """Price first; then one cause, high, with the steps through which it worked; the report says so everywhere."""
     request.getfixturevalue("worker")
     session = loading.put_in_store()
-    until = time.monotonic() + LIMIT_S
-    while session.diff_id is None and time.monotonic() < until:
-        time.sleep(0.05)
+
+    def is_compared() -> bool:
         session.refresh_from_db()
+        return session.diff_id is not None
+
+    wait_until(is_compared, LIMIT_S)
     plan = post(client, f"/diffs/{session.diff_id}/prove/preview").json()
     assert (plan["sampled"], plan["repeats"], plan["refusals"], plan["missing"]) == (True, 20, [], [])
     assert plan["live_calls"] == 60
     started = post(client, f"/diffs/{session.diff_id}/prove", live(), **{"Idempotency-Key": "once"}).json()
     again = post(client, f"/diffs/{session.diff_id}/prove", live(), **{"Idempotency-Key": "once"}).json()
     assert again["id"] == started["id"]
-    while (proof := client.get(f"/api/v1/proofs/{started['id']}").json())["status"] in {"pending", "running"}:
-        assert time.monotonic() < until, proof["progress"]
-        time.sleep(0.05)
+
+    def look() -> Any:
+        view = client.get(f"/api/v1/proofs/{started['id']}").json()
+        return None if view["status"] in {"pending", "running"} else view
+
+    proof = wait_until(look, LIMIT_S)
     found = proof["findings"]
     assert (found["verdict"], found["confidence"], found["scope"]) == ("single", "high", "over repeats")
     assert found["noise"]["p"] < 0.01
@@ -93,6 +99,17 @@ def test_one_change_among_idle_ones_is_the_cause_and_its_sentence_is_found(ruled
     assert atoms["Adding “Offer a refund.”"] == (True, True)
     assert atoms["Changing “full” to “whole” in the text"] == (False, False)
     assert found["live_calls"] == sum(probe["live_calls"] for probe in found["probes"])
+
+
+def test_models_that_answer_in_place_of_the_recorded_are_named_first(ruled: Ruled) -> None:
+    ruled.rule.append(lambda asked: "Have a refund." if "refund" in asked.system else "It is lost.")
+    diff = ruled.diff(system(HELPFUL))
+    ruled.served.append("m1-mini")
+    found = ruled.prove(diff, **live(parts=False))
+    first = "m1-mini of desk in place of m1 of desk. "
+    assert first in found["conclusion"].partition(" made the difference")[0]
+    report = ruled.client.get(f"/api/v1/diffs/{diff}").json()
+    assert first in report["summary"].partition(" made the difference")[0]
 
 
 def test_two_changes_that_need_each_other_are_one_joint_cause(ruled: Ruled) -> None:
@@ -178,7 +195,7 @@ def looked_up(name: str, order: str, state: str) -> UUID:
 
 
 def test_a_tool_that_code_called_with_other_arguments_is_a_cause(ruled: Ruled) -> None:
-    """The other run recorded what it answers then, so that nobody has to be asked."""
+    """Only the other run recorded what it answers then, with whatever else was different there: that proves one way."""
     ruled.rule.append(lambda asked: "It is " + asked.user.rpartition(": ")[2])
     base = looked_up("one", "A-1", "lost by northern parcels")
     other = looked_up("two", "A-2", "delivered on monday morning")
@@ -186,7 +203,7 @@ def test_a_tool_that_code_called_with_other_arguments_is_a_cause(ruled: Ruled) -
     work_off(ruled.queued)
     found = ruled.prove(diff, parts=False, mediators=False)
     [atom] = found["atoms"]
-    assert (atom["sufficient"], atom["necessary"], atom["category"]) == (True, True, "tool")
+    assert (atom["sufficient"], atom["necessary"], atom["category"]) == (None, True, "tool")
     # Nobody was asked whether it was chance.
     assert (found["verdict"], found["confidence"], found["live_calls"]) == ("single", "low", 0)
     assert any("only one of the runs made is taken to be answered the same" in each for each in found["assumptions"])

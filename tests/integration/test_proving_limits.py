@@ -1,6 +1,6 @@
 """What a proof does not claim: chance, unanswered probes, budgets; and that it goes on where it was left."""
 
-from itertools import cycle
+from itertools import count, cycle
 from typing import Any
 from uuid import UUID
 
@@ -36,10 +36,17 @@ local_model, no_queue, ruled = proofs.local_model, proofs.no_queue, proofs.ruled
 
 def test_what_chance_does_is_noise(ruled: Ruled) -> None:
     """A reworded prompt changes every call after it, and the model answers as it likes."""
-    answers = cycle(["Yes.", "Yes.", "No.", "No.", "Yes.", "No.", "Yes."])
-    ruled.rule.append(lambda asked: next(answers))
+    answers, calls = cycle(["Yes.", "Yes.", "No.", "No.", "Yes.", "No.", "Yes."]), count()
+
+    def draw(asked: Any) -> str:
+        next(calls)
+        return next(answers)
+
+    ruled.rule.append(draw)
     diff = ruled.diff(system("You are the order desk. Answer in whole sentences."))
+    before = next(calls)
     found = ruled.prove(diff, **live())
+    assert found["live_calls"] == next(calls) - before - 1  # repeats begun ahead and not needed are paid for as well
     assert (found["verdict"], found["confidence"], found["primary"]) == ("noise", "noise", [])
     assert found["noise"]["status"] == "not_rejected"
     assert "within what chance makes" in found["conclusion"]
@@ -146,7 +153,7 @@ def test_recorded_answers_are_no_repeats(ruled: Ruled, settings: Settings) -> No
     assert plan["missing"] == ["nothing is configured to ask m1 anew"]
     found = ruled.prove(diff, **live())
     assert (found["confidence"], found["noise"]["status"], found["live_calls"]) == ("low", "not_run", 0)
-    assert "nothing is configured to ask m1" in found["rule"]
+    assert "nothing configured can make that of step 3 (model m1)" in found["rule"]
 
 
 def test_an_answer_that_another_run_drew_is_no_proof_against_chance(ruled: Ruled) -> None:

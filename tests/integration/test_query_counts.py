@@ -41,6 +41,7 @@ LISTS: Final = (
     ("runs/facets", "apps"),
     ("runs/{source}", "derived"),
     ("runs/{source}/tree", "runs"),
+    ("runs/{source}/judgements", "judgements"),
     ("runs/{source}/exports", "exports"),
     ("replays", "sessions"),
     ("replays?run={source}", "sessions"),
@@ -125,6 +126,8 @@ def more(client: Client, source: Run, places: dict[str, str], numbers: range) ->
         BisectionProbe.objects.create(bisection_id=places["bisection"], number=at, sample=at, **place)
         kept = {"experiment_id": experiment, "cell": 1, "session": fork(source, -at)}
         ExperimentRow.objects.create(number=100 + at, sample=at, seq=at, **kept)
+        note = {"kind": "note", "text": f"seen {at}"}
+        client.post(f"/api/v1/runs/{source.id}/judgements", note, content_type="application/json")
         LangfuseExport.objects.create(run=source, target="gone")
         Proof.objects.create(diff_id=places["diff"], request={}, worked_at=timezone.now())
         Trial.objects.create(kind="tool", name="get_order", input={}, executor="http", confirmed=True, by="ada")

@@ -11,10 +11,11 @@ from pytest_django import Settings
 from replay import preflight, providers, queries, runner, services, tasks
 from replay.schemas import SessionView
 from tests.provider_server import ProviderServer, openai_text, provider_server
-from tests.recordings import conversation
+from tests.replay_runs import Says, order_desk
 from traces.models import Run, Step
 from traces.recording import RecordedRun
 from traces.services import record
+from traces.vocabulary import StepType
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ESTIMATED = 10 * Decimal("0.0000025") + 2 * Decimal("0.00001")
@@ -46,9 +47,18 @@ def fork(cap: float | None) -> Any:
 
 
 def _counted() -> RecordedRun:
-    run = conversation(9)
-    said = [step for step in run.steps if step.key.startswith("tell") and int(step.key.split("-")[1]) % 2 == 0]
-    return replace(run, steps=tuple(replace(step, tokens_in=10, tokens_out=2) for step in said))
+    """Five questions and answers, none of which repeats another: each can be asked whatever was answered before."""
+    talk = {
+        "Where is it?": "Lost.",
+        "Since when?": "Monday.",
+        "Who knows?": "Nobody.",
+        "And mine?": "Sent.",
+        "Bye!": "Ciao.",
+    }
+    run = order_desk([(question, (Says(answer),)) for question, answer in talk.items()])
+    counted = {"provider": "openai", "model": "gpt-4o", "name": "gpt-4o", "tokens_in": 10, "tokens_out": 2}
+    steps = [replace(step, **counted) if step.type is StepType.MODEL else step for step in run.steps]  # type: ignore[arg-type]
+    return replace(run, steps=tuple(steps))
 
 
 def replayed(cap: float | None) -> SessionView:
@@ -59,7 +69,7 @@ def replayed(cap: float | None) -> SessionView:
 
 def paid(view: SessionView) -> list[Decimal | None]:
     assert view.run is not None
-    steps = Step.objects.filter(run_id=view.run, reason="live_model_call").order_by("sequence_no")
+    steps = Step.objects.filter(run_id=view.run, reason="live_model_call", type="model").order_by("sequence_no")
     return list(steps.values_list("cost_usd", flat=True))
 
 

@@ -41,6 +41,13 @@ class TestShareLinks:
         listed = Client().get(f"/api/v1/diffs/{diff.id}/shares").json()["shares"]
         assert [(one["id"], one["views"], one["url"]) for one in listed] == [(str(link), 1, None)]
 
+    def test_links_begin_with_the_public_address(self, diff: DiffReport, settings: Settings) -> None:
+        settings.ALLOWED_HOSTS = ["*"]
+        settings.PUBLIC_URL = "https://forkpoint.example.com/tool"
+        client = Client(headers={"Host": "evil.example"})
+        made = client.post(f"/api/v1/diffs/{diff.id}/shares", {}, content_type="application/json")
+        assert made.json()["url"].startswith("https://forkpoint.example.com/tool/share/fps_")
+
     def test_it_opens_as_one_html_file_too(self, diff: DiffReport) -> None:
         token, _ = shared(diff.id)
         assert ACCEPTED.encode() in Client().get(f"/api/v1/share/{token}", {"format": "html"}).content

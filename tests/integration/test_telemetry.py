@@ -112,7 +112,7 @@ def test_a_file_of_a_replay_is_imported_as_one_of_krabs(
     settings.TELEMETRY = {"file": {"jsonl": str(tmp_path / "t.jsonl")}}
     replay()
     assert telemetry.flush(5)
-    (run,) = krabs.parse(Source(name="t.jsonl", data=(tmp_path / "t.jsonl").read_bytes()))
+    (run,) = krabs.parse([Source(name="t.jsonl", data=(tmp_path / "t.jsonl").read_bytes())])
     assert [step.type for step in run.steps].count(StepType.TOOL) == 1
     assert run.status == "completed"
 

@@ -302,6 +302,13 @@ def test_a_bomb_is_refused_before_it_is_unpacked() -> None:
         bundles.import_bundle(_packed(members))
 
 
+def test_many_padded_members_are_refused_together() -> None:
+    members = _members(_exported(_record(order_run())))
+    members |= {f"artifacts/{number:064x}": b" " * 1_000_000 for number in range(40)}
+    with pytest.raises(ProblemError, match="unpacks to more than 100 times its size"):
+        bundles.import_bundle(_packed(members))
+
+
 def test_a_bundle_larger_than_allowed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     file = _exported(_record(order_run()))
     monkeypatch.setattr(bundle_files, "MAX_TOTAL", 100)

@@ -14,6 +14,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from tests.recordings import conversation, order_run
 from traces import live, queries, services, store
 from traces.canonical import MAX_DEPTH
+from traces.full_steps import full_steps
 from traces.json_types import JSONValue
 from traces.models import Artifact, Run, RunTag, Step
 from traces.problems import InvalidRecording, RunConflict
@@ -52,6 +53,20 @@ def test_every_step_carries_what_was_recorded() -> None:
     values = store.payloads(ref for step in steps for ref in (step.input_ref, step.output_ref))
     for step, said in zip(steps, given.steps, strict=True):
         assert (values.get(step.input_ref), values.get(step.output_ref)) == (said.input, said.output)
+
+
+def test_whole_steps_carry_ids_attributes_times_and_tags() -> None:
+    more: dict[str, Any] = {"call_id": "call_" + "x" * 5000, "attributes": {"tags": ["slow"], "shelf": 4}}
+    run = _recorded(_with_step(2, **more))
+    steps, _ = full_steps(run, after=0, limit=10)
+    assert [steps[2][name] for name in ("call_id", "attributes", "tags")] == [
+        more["call_id"],
+        more["attributes"],
+        ["slow"],
+    ]
+    given = order_run().steps[2]
+    assert (steps[2]["started_at"], steps[2]["ended_at"]) == (given.started_at, given.ended_at)
+    assert (steps[1]["attributes"], steps[1]["tags"]) == ({}, [])
 
 
 def test_a_list_shows_each_step_in_one_line() -> None:

@@ -1,7 +1,6 @@
 """Trying a tool or a retriever out, from the page or over REST."""
 
 import json
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -16,6 +15,7 @@ from cockpit.schemas import Role
 from replay import tasks, tool_services
 from replay.models import Trial
 from replay.trials import running
+from tests.patience import wait_until
 from tests.provider_server import ProviderServer, provider_server
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -159,8 +159,10 @@ def test_a_worker_makes_the_call(
     monkeypatch.setenv("FORKPOINT_TOOLS", json.dumps(settings.TOOLS))
     request.getfixturevalue("worker")
     started = post("tools/trials", {"name": "get_order", "confirmed": True}).json()
-    until = time.monotonic() + 30
-    while (seen := get(f"trials/{started['id']}").json())["status"] in {"pending", "running"}:
-        assert time.monotonic() < until
-        time.sleep(0.1)
+
+    def look() -> Any:
+        view = get(f"trials/{started['id']}").json()
+        return None if view["status"] in {"pending", "running"} else view
+
+    seen = wait_until(look, 30)
     assert (seen["status"], seen["output"]) == ("succeeded", FOUND)

@@ -1,7 +1,6 @@
 """The worker that is really there: threads of this process, or distributed a Celery process of its own."""
 
 import logging
-import time
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from kombu import Connection
 from replay import services as replays
 from replay.models import ReplaySession
 from replay.schemas import ReplayRequest
+from tests.patience import wait_until
 from tests.recordings import order_run
 from tests.services.redis import own_server
 from traces import services
@@ -19,13 +19,12 @@ LIMIT_S = 60
 
 
 def _ended(session: ReplaySession) -> ReplaySession:
-    until = time.monotonic() + LIMIT_S
-    while time.monotonic() < until:
+    def is_compared() -> bool:
         session.refresh_from_db()
-        if session.diff_id is not None:
-            return session
-        time.sleep(0.05)
-    raise AssertionError(f"the session is still {session.status}")
+        return session.diff_id is not None
+
+    wait_until(is_compared, LIMIT_S, lambda: session.status)
+    return session
 
 
 @pytest.mark.usefixtures("worker")

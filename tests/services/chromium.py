@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from playwright.sync_api import Browser, Error, Playwright, sync_playwright
+
 from tests.services.processes import CannotStart
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -16,6 +18,12 @@ ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 )  # fmt: skip
+# The only fonts that the browser sees: what a test measures must not depend on what the machine has installed.
+_FONTS = ROOT / "frontend" / "node_modules" / "dejavu-fonts-ttf" / "ttf"
+_FONT_CONFIGURATION = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig><dir>{fonts}</dir><cachedir>{cache}</cachedir></fontconfig>
+"""
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _NPM_FOLDER = ROOT / ".make" / "chromium-npm"
 _UNPACK = 'import("@sparticuz/chromium").then((m) => m.default.executablePath()).then((path) => console.log(path))'
@@ -30,8 +38,6 @@ def _on_path() -> str | None:
 
 
 def _playwrights() -> str | None:
-    from playwright.sync_api import sync_playwright
-
     with sync_playwright() as playwright:
         path = playwright.chromium.executable_path
     if not Path(path).exists():
@@ -75,14 +81,23 @@ _WAYS: tuple[Callable[[], str | None], ...] = (_given, _on_path, _playwrights, _
 
 def _starts(path: str) -> bool:
     """Whether the tests could use it: started as they start it."""
-    from playwright.sync_api import Error, sync_playwright
-
     try:
         with sync_playwright() as playwright:
-            playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS)).close()
+            launch(playwright, path).close()
     except Error:
         return False
     return True
+
+
+def launch(playwright: Playwright, executable: str) -> Browser:
+    """Start the browser with the arguments and the fonts of the tests."""
+    folder = ROOT / ".make" / "fonts"
+    folder.mkdir(parents=True, exist_ok=True)
+    configuration = folder / "fonts.conf"
+    configuration.write_text(_FONT_CONFIGURATION.format(fonts=_FONTS, cache=folder / "cache"))
+    return playwright.chromium.launch(
+        executable_path=executable, args=list(ARGUMENTS), env={**os.environ, "FONTCONFIG_FILE": str(configuration)}
+    )
 
 
 def find() -> str:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.patience import patience_s
+
 START_LIMIT_S = 60
 WORKER_OPTIONS = ("--without-mingle", "--without-gossip", "--without-heartbeat")  # as docker/compose.yml has them
 
@@ -52,9 +54,9 @@ def start(
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=env, **options)
     atexit.register(stop, process, stop_signal)
-    until = time.monotonic() + START_LIMIT_S
+    started = time.monotonic()
     while not answers():
-        if process.poll() is not None or time.monotonic() > until:
+        if process.poll() is not None or time.monotonic() - started > patience_s(START_LIMIT_S):
             stop(process, stop_signal)
             raise CannotStart(f"{command[0]}: {log.read_text(errors='replace')[-2000:]}")
         time.sleep(0.02)
@@ -65,7 +67,7 @@ def stop(process: subprocess.Popen[bytes], stop_signal: int) -> None:
     if process.poll() is None:
         process.send_signal(stop_signal)
         try:
-            process.wait(15)
+            process.wait(patience_s(15))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from queue import Empty, Queue
 
+from tests.patience import patience_s
 from tests.services.processes import CannotStart, stop
 
 START_LIMIT_S = 60
@@ -27,6 +28,12 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
         self.log = home.with_suffix(".log")
 
+    @property
+    def pid(self) -> int:
+        """The process id of the running server."""
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         port = self.url.rpartition(":")[2] or "0"
         command = [sys.executable, "-c", _FORKPOINT, "serve", "--port", port, *self._options]
@@ -35,7 +42,7 @@ class Server:
         announced: Queue[str] = Queue()
         threading.Thread(target=self._read, args=(self._process, announced), daemon=True).start()
         try:
-            self.url = announced.get(timeout=START_LIMIT_S)
+            self.url = announced.get(timeout=patience_s(START_LIMIT_S))
         except Empty:
             self.kill()
         if not self.url:

@@ -9,6 +9,7 @@ from asgiref.testing import ApplicationCommunicator
 
 from cockpit.asgi import application
 from cockpit.schemas import LiveMessage
+from tests.patience import patience_s
 
 PATIENCE_S = 4.0
 
@@ -21,18 +22,18 @@ class Socket:
 
     async def connect(self) -> bool:
         await self._communicator.send_input({"type": "websocket.connect"})
-        answer = await self._communicator.receive_output(PATIENCE_S)
+        answer = await self._communicator.receive_output(patience_s(PATIENCE_S))
         return bool(answer["type"] == "websocket.accept")
 
     async def next(self, timeout: float = PATIENCE_S) -> dict[str, Any]:
-        event = await self._communicator.receive_output(timeout)
+        event = await self._communicator.receive_output(patience_s(timeout))
         assert event["type"] == "websocket.send", event
         LiveMessage.model_validate_json(event["text"])
         message: dict[str, Any] = json.loads(event["text"])
         return message
 
     async def close_code(self) -> int:
-        event = await self._communicator.receive_output(PATIENCE_S)
+        event = await self._communicator.receive_output(patience_s(PATIENCE_S))
         assert event["type"] == "websocket.close", event
         return int(event["code"])
 

@@ -17,7 +17,14 @@ GONE = {"type": "http.disconnect"}
 class Exchange:
     """One request of a client that sends some messages and then nothing; and what the application got and said."""
 
-    def __init__(self, *messages: clients.Message, answer: bytes = b"fine", reads: bool = True) -> None:
+    def __init__(
+        self,
+        *messages: clients.Message,
+        answer: bytes = b"fine",
+        reads: bool = True,
+        refused: clients.Refusal | None = None,
+    ) -> None:
+        self.refused = refused
         self.sent: Iterator[clients.Message] = iter(messages)
         self.answer, self.reads = answer, reads
         self.read: bytes | None = None
@@ -48,8 +55,12 @@ class Exchange:
             await send({"type": "http.response.body", "body": self.answer})
 
     def run(self) -> "Exchange":
-        asyncio.run(clients.Patient(self.application)({"type": "http"}, self.receive, self.send))
+        scope = {"type": "http", "headers": [(b"content-length", b"100")]}
+        asyncio.run(clients.Patient(self.application, self.refusal)(scope, self.receive, self.send))
         return self
+
+    def refusal(self, scope: clients.Scope) -> clients.Refusal | None:
+        return self.refused
 
 
 @pytest.fixture(autouse=True)
@@ -87,3 +98,25 @@ def test_of_a_long_body_that_does_not_end_the_application_hears_an_error(
 def test_a_client_that_reads_nothing_holds_nobody_up() -> None:
     served = Exchange(END, reads=False).run()
     assert (served.read, len(served.heard)) == (END["body"], 1)
+
+
+def test_refused_requests_are_not_read() -> None:
+    served = Exchange(refused=(401, [(b"www-authenticate", b"Bearer")], b"{}")).run()
+    start, body = served.heard
+    assert (served.read, start["status"], body["body"]) == (None, 401, b"{}")
+    assert (b"connection", b"close") in start["headers"]
+
+
+def test_slow_bodies_have_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece comes in time, and all of them together do not."""
+    monkeypatch.setattr(clients, "_PATIENCE_S", 0.2)
+    exchange = Exchange(*[BEGIN] * 1_000)
+    receive = exchange.receive
+
+    async def slowly() -> clients.Message:
+        await asyncio.sleep(0.02)
+        return await receive()
+
+    monkeypatch.setattr(exchange, "receive", slowly)
+    assert exchange.run().heard[0]["status"] == 408
+    assert exchange.read is None

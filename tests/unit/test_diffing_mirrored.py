@@ -169,3 +169,17 @@ def test_recordings_of_every_format_do_not_differ_from_themselves_and_mirror(nam
         assert is_empty(compared(side, side, store))
     for left, right in pairwise(sides):
         assert essence(compared(left, right, store)) == essence(compared(right, left, store), swapped=True)
+
+
+def test_missing_inputs_of_both_runs_are_named_alike() -> None:
+    store = Store()
+    base, candidate = (
+        side_of([Given(type=StepType.TOOL, name="get_order", input={"id": id}, output=str(id))], store) for id in (1, 2)
+    )
+    lost = [side.steps[0].input_ref for side in (base, candidate)]
+    for ref in lost:
+        del store.values[ref]
+    report = compared(base, candidate, store)
+    [gap] = report.sections.tool.unavailable
+    assert all(ref in gap.reason for ref in lost)
+    assert essence(report) == essence(compared(candidate, base, store), swapped=True)

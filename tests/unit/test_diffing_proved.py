@@ -12,7 +12,7 @@ from diffing.evidence_schemas import (
     NoiseGate,
     ProbeEvidence,
 )
-from diffing.proved import decides, question_key, with_evidence
+from diffing.proved import OTHER_MODELS, decides, question_key, with_evidence
 from diffing.render.html import as_html
 from diffing.render.markdown import as_markdown
 from diffing.schemas import DiffReport
@@ -76,6 +76,16 @@ def test_the_observed_cause_says_whether_these_two_recordings_alone_show_it() ->
     alone = repeated.model_copy(update={"noise": free})
     assert " Replays show it both ways: with this change alone" in with_evidence(before, [repeated]).summary
     assert " Replays of these two recordings show it both ways" in with_evidence(before, [alone]).summary
+
+
+def test_other_models_are_named_before_the_cause() -> None:
+    before = report()
+    assert before.attribution.primary is not None
+    seen = atom("a", title=before.attribution.primary.title)
+    said = f"{OTHER_MODELS}m2 in place of m1. {seen.title} made the difference."
+    shown = with_evidence(before, [evidence(before, atoms=[seen], conclusion=said)])
+    assert shown.summary == shown.attribution.sentence == said
+    assert as_markdown(shown).index("m2 in place of m1") < as_markdown(shown).index("made the difference")
 
 
 def test_observation_does_not_win_over_observation() -> None:

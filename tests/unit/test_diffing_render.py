@@ -1,6 +1,8 @@
 """Reports as Markdown and as one HTML file."""
 
+from base64 import b64encode
 from dataclasses import replace
+from hashlib import sha256
 from html.parser import HTMLParser
 
 import pytest
@@ -55,6 +57,16 @@ def hostile() -> DiffReport:
         output(HOSTILE),
     ]
     return diff_of(base, candidate)
+
+
+def test_the_html_carries_its_policy(refund: DiffReport) -> None:
+    html = as_html(refund)
+    [policy] = [given["content"] or "" for tag, given in tags(html) if given.get("http-equiv")]
+    style = html.partition("<style>")[2].partition("</style>")[0]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert b64encode(sha256(style.encode()).digest()).decode() in policy
+    assert not [given for _, given in tags(html) if "style" in given]
 
 
 def test_the_html_opens_offline_and_runs_nothing(refund: DiffReport) -> None:

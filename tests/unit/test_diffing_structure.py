@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffing.structure import Change, opened, value_changes
+from traces.json_types import JSONValue
 
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "a", "b/c", "d~e"])
 VALUES = st.recursive(
@@ -63,3 +64,13 @@ def test_swapping_the_sides_swaps_additions_and_removals(base: Any, candidate: A
     there, back = value_changes(base, candidate), value_changes(candidate, base)
     assert sum(c.op == "added" for c in there) == sum(c.op == "removed" for c in back)
     assert sum(c.op == "changed" for c in there) == sum(c.op == "changed" for c in back)
+
+
+def test_sets_have_no_order() -> None:
+    base: JSONValue = {"citations": ["returns", "shipping"], "stop": ["END", "STOP"]}
+    assert value_changes(base, {"citations": ["shipping", "returns", "returns"], "stop": ["STOP", "END"]}) == []
+    assert value_changes(base, {"citations": ["warranty", "returns"], "stop": ["END", "STOP"]}) == [
+        Change("/citations/1", "removed", "shipping", None),
+        Change("/citations/0", "added", None, "warranty"),
+    ]
+    assert value_changes({"steps": [1, 2]}, {"steps": [2, 1]}) != []

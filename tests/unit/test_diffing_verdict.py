@@ -273,7 +273,8 @@ def test_what_a_user_says_after_another_answer_is_no_cause_and_not_ruled_out() -
     ).attribution
     assert (found.verdict, found.confidence) == ("inconclusive", "low")
     assert [cause.title.partition(" at ")[0] for cause in found.alternatives] == [
-        "Another answer of the model to the same request"
+        "Another answer of the model to the same request",
+        "Changing “Why not?” to “Thank you!” in the user's message",
     ]
     assert "what the user says otherwise before step 3" in found.sentence
 

@@ -157,6 +157,115 @@ def test_a_codex_rollout_counts_each_answer_by_the_difference() -> None:
     assert fixtures.steps(run, StepType.TOOL)[0].input == {"title": "Dune"}
 
 
+def session(count: int) -> list[bytes]:
+    """A conversation of which every line hangs at the one before."""
+    said = [("assistant", says(f"text {at}")) if at % 2 else ("user", f"text {at}") for at in range(count)]
+    lines = [line(f"u{at}", f"u{at - 1}" if at else None, *each) for at, each in enumerate(said)]
+    return [orjson.dumps(each) for each in lines]
+
+
+def parsed(format: str, lines: list[bytes], name: str = "log.jsonl") -> tuple[list[RecordedRun], list[str]]:
+    data = b"\n".join(lines)
+    importer = registry.detect(fixtures.sample(name, data))
+    assert importer.name == format
+    source = Source(name=name, data=data)
+    return list(importer.runs([source])), [str(problem) for problem in source.skipped]
+
+
+def test_a_broken_chain_loses_no_message() -> None:
+    lines = session(14)
+    lines[5] = b'{"type":"user","mess'
+    (run,), (problem,) = parsed("claude-code", lines)
+    assert "line 6" in problem
+    last = fixtures.steps(run, StepType.MODEL)[-1]
+    shown = [content if isinstance(content, str) else content[0]["text"] for content in contents(last)]
+    assert shown == [f"text {at}" for at in range(13) if at != 5]
+
+
+@pytest.mark.parametrize("broken", [0, 7, 13])
+def test_a_damaged_session_is_recognised(broken: int) -> None:
+    lines = session(14)
+    lines[broken] = lines[broken][:40]
+    runs, problems = parsed("claude-code", lines)
+    assert len(runs) == 1
+    assert [f"line {broken + 1}" in problem for problem in problems] == [True]
+
+
+def test_a_line_without_an_id_keeps_its_place() -> None:
+    lines = [orjson.loads(each) for each in session(6)]
+    del lines[2]["uuid"]
+    lines[3]["parentUuid"] = "u1"
+    (run,), _ = parsed("claude-code", [orjson.dumps(each) for each in lines])
+    assert len(contents(fixtures.steps(run, StepType.MODEL)[-1])) == 5
+
+
+def test_a_time_that_is_none_costs_no_message() -> None:
+    lines = [orjson.loads(each) for each in session(4)]
+    lines[1]["timestamp"] = "soon"
+    lines[3]["message"]["usage"] = {"input_tokens": "many"}
+    (run,), problems = parsed("claude-code", [orjson.dumps(each) for each in lines])
+    assert answers(run) == ["text 1", "text 3"]
+    assert ["line 2" in problems[0], "line 4" in problems[1]] == [True, True]
+
+
+def test_a_question_that_was_taken_back_is_kept() -> None:
+    lines = [
+        line("u", None, said="Count the red."),
+        line("v", None, said="Count the blue."),
+        line("a", "v", "assistant", says("5")),
+    ]
+    (run,) = read("claude-code", lines)
+    assert run.metadata["unanswered_messages"] == [lines[0]["message"]]
+
+
+@given(st.data())
+def test_no_surviving_line_is_lost(data: st.DataObject) -> None:
+    lines = session(12)
+    gone = data.draw(st.sets(st.integers(0, 11), max_size=8))
+    cut = data.draw(st.sets(st.integers(0, 11), max_size=3)) - gone
+    damaged = [each[: len(each) // 2] if at in cut else each for at, each in enumerate(lines) if at not in gone]
+    source = Source(name="log.jsonl", data=b"\n".join(damaged))
+    told = str([(run.steps, run.metadata) for run in registry.named("claude-code").runs([source])])
+    assert all(f"text {at}'" in told for at in range(12) if at not in gone | cut)
+    assert len(source.skipped) == len(cut)
+
+
+def test_a_sub_agent_goes_on_after_a_lost_line() -> None:
+    more: dict[str, Any] = {"isSidechain": True, "agentId": "ab12"}
+    lines = [
+        line("s1", None, said="count", **more),
+        line("s3", "lost", said="go on", **more),
+        line("s4", "s3", "assistant", says("three"), **more),
+    ]
+    (run,) = read("claude-code", lines)
+    assert contents(fixtures.steps(run, StepType.MODEL)[0]) == ["count", "go on"]
+
+
+@pytest.mark.parametrize("broken", [0, 1, 9])
+def test_a_damaged_rollout_is_read(broken: int) -> None:
+    lines = [orjson.dumps(each) for each in _rollout({"message": "three red books"})]
+    lines[broken] = lines[broken][:-9]
+    name = "rollout-2026-03-01T10-00-00-0198c1de-0000-7000-8000-0123456789ab.jsonl"
+    (run,), (problem,) = parsed("codex", lines, name)
+    assert f"line {broken + 1}" in problem
+    assert answers(run) == ["Three.", "Five."]
+    assert run.external_id == ("cx" if broken else "0198c1de-0000-7000-8000-0123456789ab")
+
+
+def test_a_time_that_is_none_costs_no_rollout() -> None:
+    lines = _rollout({"message": "three red books"})
+    lines[1]["timestamp"] = "soon"
+    (run,), (problem,) = parsed("codex", [orjson.dumps(each) for each in lines])
+    assert (answers(run), "line 2" in problem) == (["Three.", "Five."], True)
+
+
+def test_a_damaged_line_costs_no_conversation() -> None:
+    talk: list[Any] = [fixtures.REQUEST, fixtures.ANSWER, {**fixtures.REQUEST, "ts": "soon"}, {"kind": "header"}]
+    (run,), problems = parsed("chat", [*map(orjson.dumps, talk), b'{"role": "assi'])
+    assert len(fixtures.steps(run, StepType.TURN)) == 2
+    assert [place in " ".join(problems) for place in ("line 3", "line 4", "line 5")] == [True] * 3
+
+
 def _rollout(compacted: dict[str, Any]) -> list[dict[str, Any]]:
     def said(role: str, words: str) -> dict[str, Any]:
         return {"type": "response_item", "payload": {"type": "message", "role": role, "content": words}}

@@ -214,7 +214,7 @@ def test_langfuse_events_in_any_order_are_merged() -> None:
     assert (tool.type, tool.call_id, tool.status, tool.error) == (
         StepType.TOOL, "call_1", StepStatus.ERROR, "no such shelf",
     )  # fmt: skip
-    assert body(run.metadata)["imported_scores"]["scores"][0]["name"] == "helpful"
+    assert [(score.name, score.value, score.step) for score in run.judgements] == [("helpful", 0.5, None)]
 
 
 def test_scores_without_their_trace_are_refused() -> None:

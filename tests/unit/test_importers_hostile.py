@@ -6,6 +6,7 @@ import io
 import json
 import random
 import sqlite3
+import zipfile
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
@@ -20,7 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests import importing_fixtures as fixtures
 from traces.canonical import digest
-from traces.importers import opening, registry
+from traces.importers import archives, opening, registry
 from traces.importers.problems import BadFile
 from traces.importers.reading import json_value
 from traces.importers.source import Source
@@ -98,7 +99,9 @@ def parsed(importer: registry.Importer, data: bytes) -> int:
     return count
 
 
-JSON_FILES = [name for name in fixtures.FORMATS if not name.endswith((".body", "western.kurral"))]
+JSON_FILES = [
+    name for name in fixtures.FORMATS if not name.endswith((".body", ".csv", ".eval", ".txt", "western.kurral"))
+]
 
 
 @pytest.mark.parametrize("name", JSON_FILES)
@@ -267,8 +270,9 @@ def test_a_database_whose_tables_are_endless_queries_is_refused() -> None:
         "CREATE VIEW sessions AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
         "SELECT id, id AS created_at FROM n"
     )
-    with pytest.raises(BadFile, match="no `sessions` and `messages`"):
-        parsed(registry.named("krabs"), connection.serialize())
+    source = Source(name="krabs.db", data=connection.serialize())
+    assert list(registry.named("krabs").runs([source])) == []
+    assert "no `sessions` and `messages`" in str(source.skipped[0])
 
 
 def test_importing_the_same_bytes_gives_the_same_run() -> None:
@@ -276,3 +280,27 @@ def test_importing_the_same_bytes_gives_the_same_run() -> None:
         first, second = fixtures.runs(name), fixtures.runs(name)
         assert first == second
         assert digest([run.external_id for run in first]) == digest([run.external_id for run in second])
+
+
+def test_padding_is_not_unpacked() -> None:
+    packed = gzip.compress(b'{"a": 1}\n' * 7_000_000, 9)
+    assert len(packed) < 2_000_000
+    with pytest.raises(BadFile, match="200 times"):
+        for _ in opening.lines(opening.opened(io.BytesIO(packed))):
+            pass
+
+
+@pytest.mark.parametrize("values", [b"[" + b"[]," * 2_000_000 + b"0]", b"[" + b'{"":0},' * 1_000_000 + b"0]"])
+def test_files_with_too_many_values_are_not_parsed(values: bytes) -> None:
+    with pytest.raises(BadFile, match="too many values"):
+        opening.check_weight(values, 250_000)
+    opening.check_weight(values[:300_000], 250_000)
+
+
+def test_archives_in_proportion_are_opened() -> None:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(2):
+            archive.writestr(f"{number}.json", b" " * 30_000_000)
+    with pytest.raises(BadFile, match="200 times"):
+        archives.Archive(target.getvalue())

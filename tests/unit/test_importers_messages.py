@@ -20,6 +20,8 @@ CONVERSATION = [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESUL
 WHOLE_CONVERSATIONS = [
     "langsmith_batch.json", "langsmith_multipart.body", "openai_messages.json", "otlp_genai.json",
     "otlp_langfuse.json", "otlp_openinference.json", "otlp_traceloop.json", "otlp_vercel.json",
+    "langfuse_blob.jsonl", "langfuse_table.csv", "langfuse_trace.json",
+    "otel_console.log", "phoenix_spans.jsonl", "phoenix_table.json",
 ]  # fmt: skip
 
 

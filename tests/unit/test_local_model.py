@@ -1,6 +1,7 @@
 """The local model follows what it is told: one changed sentence changes the answer, for a reason."""
 
 import json
+import textwrap
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from cockpit.demo import shop
 from cockpit.demo.local_model import LARGE, SMALL, decide, reply
-from cockpit.demo.policies import POLICIES, search
+from cockpit.demo.policies import search
+from cockpit.demo.policy_texts import POLICIES
 from cockpit.demo.reading import Tool, read
 
 SYSTEM = "You are the order desk. Today is 2026-11-20."
@@ -74,6 +76,52 @@ def test_the_small_model_overlooks_the_unit_that_only_the_tool_tells() -> None:
 
 def test_a_sentence_in_the_system_prompt_puts_the_unit_right() -> None:
     assert refund_asked(conversation(IN_CENTS, LOOKED_UP)) == 42
+
+
+FIRST_FORK = "Order totals are in cents, refunds are in euros: convert before you refund."
+POLICY_LINES = "\n".join(f"[{name}] {text}" for name, text in POLICIES.items())
+PROMPT = f"{SYSTEM} Keep to the policies below.\n\nPolicies:\n{POLICY_LINES}"
+_WRAPPED = "\n".join(textwrap.wrap(FIRST_FORK, 20))
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"{PROMPT} {FIRST_FORK}",
+        f"{PROMPT}{FIRST_FORK}",
+        f"{PROMPT}\n{FIRST_FORK}",
+        f"{PROMPT}\n\n{FIRST_FORK}\n",
+        f"{PROMPT}\r\n{FIRST_FORK}",
+        f"{FIRST_FORK} {PROMPT}",
+        f"{FIRST_FORK}{PROMPT}",
+        f"{FIRST_FORK}\n{PROMPT}",
+        f"{PROMPT}\n{_WRAPPED}",
+        f"{PROMPT} {_WRAPPED}",
+        f"{PROMPT}\t{FIRST_FORK.replace(' ', '  ')}",
+        PROMPT.replace("[shipping]", f"{FIRST_FORK}\n[shipping]"),
+        PROMPT.replace("\n[shipping]", f" {FIRST_FORK}\n[shipping]"),
+        f"{PROMPT} {FIRST_FORK}".replace("\n", " "),
+        "\n".join(textwrap.wrap(f"{PROMPT} {FIRST_FORK}", 60)),
+        "\n".join(textwrap.wrap(f"{PROMPT} {FIRST_FORK}", 33, break_on_hyphens=False)),
+        f"{PROMPT} {FIRST_FORK}".replace(" ", "\u00a0"),
+    ],
+)
+def test_a_sentence_counts_wherever_it_is_typed(prompt: str) -> None:
+    messages = conversation("", ("get_order", {"order_id": "A-1042"}, ORDER))
+    messages[0]["content"] = prompt
+    assert refund_asked(messages) == 42
+    request = read(model=SMALL, messages=messages, tools=tools(), wants_json=False)
+    assert {document.id: document.text for document in request.documents} == POLICIES
+    assert "30 days" not in request.system
+
+
+def test_an_edited_policy_stays_one() -> None:
+    edited = PROMPT.replace("within 30 days", "within 14 days").replace(" The customer can keep the damaged item.", "")
+    request = read(
+        model=SMALL, messages=[{"role": "system", "content": f"{edited}\n{IN_CENTS}"}], tools=[], wants_json=False
+    )
+    assert request.documents[0].text == "Damaged goods are refunded in full within 14 days of delivery."
+    assert IN_CENTS in request.system
 
 
 def test_a_tool_result_that_names_its_unit_puts_it_right() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from diffing.evidence_schemas import Certificate, EvidenceQuestion, Findings, ProbeOutcome
 from replay.proving.findings import findings, prove
-from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
+from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Spending, Stage
 from replay.proving.ladder import Ladder
 
 Truth = Callable[[Atoms], ProbeOutcome]
@@ -361,3 +361,18 @@ def test_the_cause_is_divided_until_it_is_one_thing() -> None:
     assert marked["a.1"] == marked["a.1.0"] == (True, True)
     assert marked["a.0"] == marked["a.1.1"] == (False, False)
     assert [atom.id for atom in found.atoms] == ["a", "a.0", "a.1", "a.1.0", "a.1.1", "a.2", "b"]
+
+
+class Eager(TrueLab):
+    """Begins probes ahead, some of which nobody will ask for."""
+
+    def expect(self, asks: Sequence[Ask]) -> None:
+        """Nothing to do: what it began is told by `ahead`."""
+
+    def ahead(self) -> Spending:
+        return Spending(live_calls=3, cost_usd=0.5)
+
+
+def test_probes_begun_in_vain_are_paid_for() -> None:
+    found = prove(case(2), Eager(needs("a")), Budget())
+    assert (found.live_calls, found.cost_usd) == (3, 0.5)

@@ -14,7 +14,7 @@ from replay.proving.coupling import Coupling, Recorded
 from replay.proving.outcomes import Result, classify, question, said, value
 from replay.proving.watching import Missed, Watch
 from replay.walk import Walk
-from replay.world import Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from replay.world import Answer, Call, Hit, Kept, OperatorAnswer, Serving, Standing
 from tests.replay_runs import POLICY, Asks, Says, graph_of, order_desk
 from traces.json_types import JSONValue
 from traces.recording import RecordedRun, RecordedStep
@@ -90,6 +90,14 @@ def probe(run: RecordedRun, *entries: Any, others: Sequence[RecordedRun] = ()) -
     for event in Walk(graph, profile, Policy(allow=["model"], semantic_threshold=1.0), world).run():
         watch.see(event, payloads.__getitem__)
     return watch.result(payloads.__getitem__)
+
+
+def test_steps_assumed_unaffected_are_counted() -> None:
+    graph, payloads = graph_of(talk(LOST, answer="You get a refund."))
+    watch = Watch(graph=graph, coupling=Coupling(recordings=[]))
+    kept = Kept(first=1, last=len(graph.nodes), offset=0, assumed={3: {}, 5: {}})
+    watch.see(kept, payloads.__getitem__)
+    assert watch.assumed == 2
 
 
 LOST: JSONValue = {"id": "A-1", "status": "lost in transit", "carrier": "northern parcels"}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replay import conflicts
 from replay.edits import apply_profile
 from replay.graph import Graph
 from replay.overrides import OverrideProfile
@@ -127,6 +128,7 @@ def labels(events: list[Event]) -> dict[int, str]:
         match event:
             case Kept():
                 found.update(dict.fromkeys(range(event.first, event.last + 1), "exact source_output_reused"))
+                found.update(dict.fromkeys(event.assumed, "simulated assumed_unaffected"))
             case Resolved() if (node := event.call.node or event.answer.source) is not None:
                 found[node.no] = f"{event.answer.label} {event.answer.reason or ''}"
             case Gone():
@@ -254,6 +256,32 @@ def test_reexecute_resolves_every_model_step_anew() -> None:
     assert found[9] == "simulated live_model_call"
 
 
+def test_reexecution_needs_something_that_executes() -> None:
+    policy = Policy(order="reexecute")
+    (refusal,) = replay(policy=policy).plan().refusals
+    assert (refusal.code, refusal.where, refusal.step) == ("policy_conflict", "/policy/order", 3)
+    assert replay(policy=policy).plan(live=True).refusals == []
+    partly = replay(policy=Policy(order="reexecute", allow=["model", "tool"])).plan(live=True)
+    assert "Steps 4 and 6 cannot be executed again, and recorded output is reused there." in partly.warnings
+
+
+def test_strict_plans_name_the_failing_step() -> None:
+    given: JSONValue = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
+    for fallback in ("simulate", "fail"):
+        policy = Policy(strict=True, allow=[], fallback=fallback)
+        (refusal,) = [each for each in replay(given, policy=policy).plan().refusals if each.where == "/policy/strict"]
+        assert refusal.step == 4
+
+
+def test_strict_plans_see_new_calls() -> None:
+    call = Call(no=8, parent=None, type=StepType.TOOL, name="refund", input={})
+    answer = Answer(action="simulate", label=Label.SIMULATED, reason=Reason.SIDE_EFFECT_BLOCKED)
+    event = Resolved(call=call, answer=answer)
+    (refusal,) = conflicts.strict(Policy(strict=True), [], [event])
+    assert (refusal.where, refusal.step, "refund" in refusal.detail) == ("/policy/strict", 8, True)
+    assert list(conflicts.strict(Policy(), [], [event])) == []
+
+
 words = st.sampled_from(["lost", "parcel", "refund", "monday", "carrier", "northern", "policy", "order"])
 texts = st.lists(words, min_size=3, max_size=12).map(" ".join)
 results = st.one_of(texts, st.sampled_from(list(ORDERS.values())), st.none(), st.integers(-9, 99999))
@@ -343,7 +371,7 @@ def test_what_no_change_can_reach_is_exact(fork: Replay) -> None:
     ended = any(label == "unreached" for label in found.values())
     for node in graph.nodes:
         if node.no not in changed | containers and not ended:
-            assert found[node.no] == "exact source_output_reused"
+            assert found[node.no] in {"exact source_output_reused", "simulated assumed_unaffected"}
 
 
 @pytest.mark.parametrize(("name", "now"), [("desk", "desk"), ("m1", "m2")])

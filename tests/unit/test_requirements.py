@@ -1,9 +1,12 @@
 """What is deployed finds all that it imports in its own lock; the packages of the tests do not stand in for any."""
 
+import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import django
 
 ROOT = Path(__file__).resolve().parents[2]
 # Run in a process that can import nothing of the environment but what the lock names.
@@ -45,3 +48,10 @@ def test_every_module_of_the_product_loads_with_the_locked_packages_alone(tmp_pa
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_packages_are_installed_with_bytecode() -> None:
+    """Also modules that nothing imports: no import can have compiled these."""
+    folder = Path(django.__file__).parent / "contrib" / "gis"
+    missing = [path for path in folder.rglob("*.py") if not Path(importlib.util.cache_from_source(path)).exists()]
+    assert missing == []

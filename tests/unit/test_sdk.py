@@ -31,7 +31,7 @@ def recorder(tmp_path: Path) -> Recorder:
 def recorded(recorder: Recorder, tmp_path: Path) -> RecordedRun:
     assert recorder.flush()
     source = Source(name="run.jsonl", data=(tmp_path / "run.jsonl").read_bytes())
-    [run] = events.parse(source)
+    [run] = events.parse([source])
     assert source.skipped == []
     return run
 
@@ -69,7 +69,7 @@ def order_7(recorder: Recorder, tmp_path: Path) -> RecordedRun:
 
 
 def test_a_run_is_read_back_with_its_steps_in_order(order_7: RecordedRun) -> None:
-    assert (order_7.name, order_7.app, order_7.environment) == ("Where is order 7?", "desk", "test")
+    assert (order_7.name, order_7.app, order_7.environment) == ("Order 7", "desk", "test")
     assert (order_7.status, order_7.tags) == (RunStatus.COMPLETED, ("demo",))
     assert order_7.metadata == {"team": "desk", "input": {"customer": "Mira"}}
     assert [(step.type, step.name) for step in order_7.steps] == [
@@ -148,7 +148,7 @@ def test_each_call_of_a_decorated_run_is_a_run_of_its_own(recorder: Recorder, tm
     main()
     main()
     assert recorder.flush()
-    runs = list(events.parse(Source(name="f", data=(tmp_path / "run.jsonl").read_bytes())))
+    runs = list(events.parse([Source(name="f", data=(tmp_path / "run.jsonl").read_bytes())]))
     assert len({run.external_id for run in runs}) == 2
 
 
@@ -202,6 +202,31 @@ def test_a_run_that_was_cut_off_is_read_as_far_as_it_went(recorder: Recorder, tm
     assert run.status is RunStatus.FAILED
     assert "ends before" in str(run.metadata["error"])
     assert named(run, "get_order").status is StepStatus.PARTIAL
+
+
+def test_nothing_is_recorded_after_the_end(recorder: Recorder, tmp_path: Path) -> None:
+    with recorder.run("r"):
+        recorder.output("done").record()
+        slow = recorder.tool("slow", {}).__enter__()
+        late = recorder.carry(lambda: recorder.tool("late", {}).record())
+    slow.__exit__(None, None, None)
+    late()
+    run = recorded(recorder, tmp_path)
+    assert [(step.name, step.status) for step in run.steps] == [
+        ("output", StepStatus.OK),
+        ("slow", StepStatus.PARTIAL),
+    ]
+    assert recorder.dropped == 2
+
+
+def test_a_decorated_run_without_a_name_is_named_after_its_request(recorder: Recorder, tmp_path: Path) -> None:
+    @recorder.run()
+    def main() -> None:
+        with recorder.model("m", messages=QUESTION) as model:
+            model.answered("ok")
+
+    main()
+    assert recorded(recorder, tmp_path).name == "Where is order 7?"
 
 
 def test_what_the_agent_changes_later_is_recorded_as_it_was(recorder: Recorder, tmp_path: Path) -> None:

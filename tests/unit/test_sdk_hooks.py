@@ -49,7 +49,7 @@ def about(payload: dict[str, Any]) -> Any:
 
 def steps(recorder: Recorder, tmp_path: Path) -> dict[str, RecordedStep]:
     assert recorder.flush()
-    [run] = events.parse(Source(name="run.jsonl", data=(tmp_path / "run.jsonl").read_bytes()))
+    [run] = events.parse([Source(name="run.jsonl", data=(tmp_path / "run.jsonl").read_bytes())])
     return {step.name: step for step in run.steps}
 
 
@@ -347,7 +347,7 @@ def test_what_hooks_hear_of_any_agent_is_a_session_of_krabs(program: Program) ->
     assert kinds[HookEvent.TURN_START] == kinds[HookEvent.TURN_END] == counted(program, "model")
     assert kinds[HookEvent.POST_TOOL_USE_FAILURE] == counted(program, "fails")
     lines = "".join(json.dumps(event) + "\n" for event in heard)
-    [session] = krabs.parse(Source(name="krabs.jsonl", data=lines.encode()))
+    [session] = krabs.parse([Source(name="krabs.jsonl", data=lines.encode())])
     found = Counter(step.type for step in session.steps)
     assert found[StepType.TOOL] == counted(program, "tool", "fails")
     assert found[StepType.TURN] == counted(program, "model")

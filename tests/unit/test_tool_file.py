@@ -1,5 +1,7 @@
 """Kurral's side_effects.yaml, in and out."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,9 @@ from replay import tool_file
 from replay.problems import InvalidReplay
 from replay.tool_file import ToolFile
 
+BOMB = "a: &a [0,0,0,0,0,0,0,0]\n" + "".join(
+    f"{b}: &{b} [{f'*{a},' * 8}]\n" for a, b in itertools.pairwise("abcdefghi")
+)
 KURRAL = b"""
 tools:
   send_email: false    # false = side effect (blocked), true = safe (allowed)
@@ -50,7 +55,10 @@ def test_a_file_says_why_it_suggests_and_no_name_leaves_its_line() -> None:
         ("a: [", "", "not YAML"),
         ("!!python/object/apply:os.system [id]", "", "not YAML"),
         ("[" * 5000, "", "not YAML"),
-        ("tools: &a {b: *a}\ndone: true", "/tools/b", "true or false"),
+        ("tools: &a {b: *a}\ndone: true", "", "aliases are not allowed"),
+        ("a: &a {b: true}\ntools: {<<: *a}\ndone: true", "", "aliases are not allowed"),
+        ("tools: {<<: {b: true}}\ndone: true", "", "merge keys are not allowed"),
+        (BOMB, "", "aliases are not allowed"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(text: str, where: str, says: str) -> None:

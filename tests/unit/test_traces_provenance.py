@@ -10,7 +10,8 @@ from tests.recordings import SYSTEM, answers, asks, conversation, order_run, say
 from tests.unit.test_traces_parts import VALUES
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import Splitter
-from traces.provenance import EdgeFact, StepFacts, find_edges
+from traces.produced import StepFacts
+from traces.provenance import EdgeFact, find_provenance
 from traces.recording import RecordedRun
 from traces.vocabulary import EdgeKind, StepType
 
@@ -28,7 +29,7 @@ def _facts(run: RecordedRun) -> list[StepFacts]:
 
 
 def _edges(*steps: StepFacts) -> list[EdgeFact]:
-    return find_edges(steps, Splitter())
+    return find_provenance(steps, Splitter()).edges
 
 
 def _model(no: int, messages: list[JSONValue], message: JSONObject) -> StepFacts:
@@ -40,7 +41,7 @@ def _ends(edges: list[EdgeFact]) -> set[tuple[int, int, str, str, str]]:
 
 
 def test_the_order_desk_run_has_the_edges_that_a_person_would_draw() -> None:
-    assert _ends(find_edges(_facts(order_run()), Splitter())) == {
+    assert _ends(find_provenance(_facts(order_run()), Splitter()).edges) == {
         (2, 3, "tool_call_id", "", "/message/tool_calls/0/arguments"),
         (2, 4, "history", "/messages/2", "/message"),
         (3, 4, "tool_call_id", "/messages/3/content", ""),
@@ -49,14 +50,18 @@ def test_the_order_desk_run_has_the_edges_that_a_person_would_draw() -> None:
 
 
 def test_the_edges_of_a_conversation_grow_with_its_length() -> None:
-    counts = [len(find_edges(_facts(conversation(turns)), Splitter())) for turns in (10, 20, 40)]
+    counts = [len(find_provenance(_facts(conversation(turns)), Splitter()).edges) for turns in (10, 20, 40)]
     assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
 
 
 def test_every_request_of_a_conversation_continues_the_one_before() -> None:
     facts = _facts(conversation(30))
     models = [step.no for step in facts if step.type is StepType.MODEL]
-    found = {edge.consumer: edge.producer for edge in find_edges(facts, Splitter()) if edge.kind is EdgeKind.HISTORY}
+    found = {
+        edge.consumer: edge.producer
+        for edge in find_provenance(facts, Splitter()).edges
+        if edge.kind is EdgeKind.HISTORY
+    }
     assert found == dict(zip(models[1:], models, strict=False))
 
 
@@ -113,9 +118,7 @@ def test_an_equal_value_links_steps_without_call_ids_and_common_words_do_not() -
     assert _ends(_edges(*steps)) == {(1, 2, "text", "/id", "/order_id")}
 
 
-@pytest.mark.parametrize(
-    ("said", "linked"), [("Yes.", True), (" Yes. ", True), ("No.", False), ("", False), ({"text": "Yes."}, False)]
-)
+@pytest.mark.parametrize(("said", "linked"), [("Yes.", True), (" Yes. ", True), ("No.", False), ("", False)])
 def test_a_short_answer_is_what_the_run_says_in_the_end_where_it_is_all_of_it(said: JSONValue, linked: bool) -> None:
     """Else a replay would keep the old answer of the run although the model now says something else."""
     model = _model(1, [user("Is it late?")], says("Yes."))
@@ -168,7 +171,7 @@ def test_any_recording_gives_edges_forward_and_each_only_once(
         StepFacts(no=no, type=type, input=input, output=output, call_id=call)
         for no, (type, input, output, call) in enumerate(steps, 1)
     ]
-    edges = find_edges(facts, Splitter())
+    edges = find_provenance(facts, Splitter()).edges
     assert all(1 <= edge.producer < edge.consumer <= len(facts) for edge in edges)
     identities = Counter((edge.producer, edge.consumer, edge.kind, edge.consumer_path) for edge in edges)
     assert not identities or max(identities.values()) == 1
@@ -178,7 +181,7 @@ def test_any_recording_gives_edges_forward_and_each_only_once(
 def test_an_input_can_be_rebuilt_along_its_edges(turns: int) -> None:
     """What the edges say came from a producer is what that producer made."""
     facts = {step.no: step for step in _facts(conversation(turns))}
-    for edge in find_edges(list(facts.values()), Splitter()):
+    for edge in find_provenance(list(facts.values()), Splitter()).edges:
         if edge.kind is not EdgeKind.HISTORY:
             continue
         given_input, made = facts[edge.consumer].input, facts[edge.producer]

@@ -39,7 +39,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.attribution", description=__doc__)
     parser.add_argument("--size", choices=tuple(SIZES), default="slice")
-    parser.add_argument("--tracks", default="aubcde", help="letters of the tracks to run")
+    parser.add_argument("--tracks", default="aupbcde", help="letters of the tracks to run")
     parser.add_argument(
         "--data", type=Path, default=os.environ.get(DATA), help=f"folder of real recordings (or {DATA})"
     )

@@ -34,6 +34,17 @@ makes its own overrides of them and probes with what the two recordings hold. So
 table says how often. No cause may be called chance, which the product says where it finds that nobody changed
 anything.
 
+**Track P, programs.** Agents whose own code stands between their calls, and is not recorded: a classifier's word, id,
+field or first letters in a specialist's request; figures of several answers in one table; a planner's lines as tasks
+of other agents. Talks with later user turns, some of users who react to an answer; context windows that drop early
+messages; tools under other names, with the same or other data; models that give the same decision in new words each
+time. Nobody says what was changed, no tool is at hand, and each case is proved twice: with models that can be asked,
+and from the recordings alone. The truth comes from running the whole program, code included, with every combination of
+the changes. *Top-1*: the first change that is named, or listed where none is named, belongs to a cause. *Decided*: a
+change is named. *The diff alone*: the first change that the diff lists. *Not recorded*: cases in which a change that
+matters acts on a step that only one of the runs has; they count for the precision, and not for top-1. The programs
+*held out* have other structures and words, and nobody looks into them while the product is developed.
+
 **Track B, chance.** The same with a model that breaks a rule of its prompt with the probability eps. A/A pairs are
 two recordings that differ although only words were changed that mean nothing.
 

@@ -9,7 +9,7 @@ from os import cpu_count
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tests.bench.attribution import scoring, targets, track_a, track_b, track_c, track_d, track_e, track_u
+from tests.bench.attribution import scoring, targets, track_a, track_b, track_c, track_d, track_e, track_p, track_u
 from tests.bench.attribution.targets import Target
 from traces.json_types import JSONObject, JSONValue
 
@@ -23,6 +23,7 @@ class Size:
 
     a: int
     u: int
+    p: int
     alike: int
     caused: int
     e: int
@@ -32,8 +33,8 @@ class Size:
 
 
 SIZES: Final = {
-    "slice": Size(a=200, u=40, alike=50, caused=50, e=50, real=20, sampled=10, draws=5),
-    "full": Size(a=2000, u=600, alike=1000, caused=400, e=300, real=200, sampled=200, draws=40),
+    "slice": Size(a=200, u=40, p=3, alike=50, caused=50, e=50, real=20, sampled=10, draws=5),
+    "full": Size(a=2000, u=600, p=32, alike=1000, caused=400, e=300, real=200, sampled=200, draws=40),
 }
 
 
@@ -42,6 +43,7 @@ class Results:
     size: str
     a: Sequence[scoring.Row] = ()
     u: Sequence[track_u.UnaidedRow] = ()
+    p: Sequence[track_p.ProgramRow] = ()
     b: Sequence[track_b.ChanceRow] = ()
     c: Sequence[track_c.RealRow] = ()
     d: Sequence[track_d.LabelledRow] = ()
@@ -53,6 +55,7 @@ class Results:
     def targets(self) -> Iterator[Target]:
         yield from targets.of_causes(self.a) if self.a else ()
         yield from (*targets.unaided(self.u), targets.unrecorded(self.u)) if self.u else ()
+        yield from targets.of_programs(self.p) if self.p else ()
         yield from targets.of_chance(self.b) if self.b else ()
         yield from targets.of_edits(self.e, self.speed) if self.e else ()
         if self.c:
@@ -76,12 +79,14 @@ class Results:
             "speed": dict(self.speed), "repeated": self.repeated,
             "summary": {
                 "a": scoring.summary(self.a) if self.a else None, "u": track_u.summary(self.u) if self.u else None,
+                "p": track_p.summary(self.p) if self.p else None,
                 "b": track_b.summary(self.b) if self.b else None,
                 "c": track_c.summary(self.c) if self.c else None, "d": track_d.summary(self.d) if self.d else None,
                 "e": track_e.summary(self.e) if self.e else None,
             },
             "rows": {
                 "a": [scoring.as_json(row) for row in self.a], "u": [track_u.as_json(row) for row in self.u],
+                "p": [track_p.as_json(row) for row in self.p],
                 "b": [track_b.as_json(row) for row in self.b],
                 "c": [track_c.as_json(row) for row in self.c], "d": [track_d.as_json(row) for row in self.d],
                 "e": [track_e.as_json(row) for row in self.e],
@@ -96,6 +101,8 @@ def measure(size: str, tracks: str, *, data: Path | None, jobs: int) -> Results:
         results.a = spread(track_a.rows, track_a.plan(wanted.a), jobs)
     if "u" in tracks:
         results.u = spread(track_u.rows, track_a.plan(wanted.u), jobs)
+    if "p" in tracks:
+        results.p = spread(track_p.rows, track_p.plan(wanted.p, held_out=size == "full"), jobs)
     if "b" in tracks:
         results.b = spread(track_b.rows, track_b.plan(wanted.alike, wanted.caused), jobs)
     if "e" in tracks:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.bench.attribution import scoring, track_b, track_c, track_d, track_e, track_u
+from tests.bench.attribution import scoring, track_b, track_c, track_d, track_e, track_p, track_u
 from tests.bench.attribution.results import Results
 from tests.bench.attribution.scoring import Row
 from tests.bench.attribution.targets import Target
@@ -32,6 +32,8 @@ def tables(results: Results) -> Iterator[Table]:
         yield _baselines(results.a)
     if results.u:
         yield _unaided(track_u.summary(results.u))
+    if results.p:
+        yield _programs(track_p.summary(results.p))
     if results.b:
         yield _chance(track_b.summary(results.b))
     if results.c:
@@ -109,6 +111,19 @@ def _unaided(found: JSONObject) -> Table:
         )  # fmt: skip
     head = ("", "cases", "all of it true", "top-1", "undecided", "false blame", *scoring.LEVELS, "replays")
     return Table(title="Unaided: nobody says what changed", head=head, rows=lines)
+
+
+def _programs(cells: JSONObject) -> Table:
+    lines = []
+    for name, cell in cells.items():
+        assert isinstance(cell, dict)
+        levels = cell["levels"]
+        assert isinstance(levels, dict)
+        shares = [percent(cell[key]) for key in ("top1", "named", "diff", "excused", "false_blame")]
+        precisions = [f"{percent(of['precision'])} of {of['cases']}" for of in levels.values() if isinstance(of, dict)]
+        lines.append([name, str(cell["cases"]), str(cell["hidden"]), *shares, *precisions])
+    head = ("", "cases", "not recorded", "top-1", "decided", "the diff alone", "causes called chance", "false blame")
+    return Table(title="Programs with code between their calls", head=(*head, *scoring.LEVELS), rows=lines)
 
 
 def _chance(found: JSONObject) -> Table:

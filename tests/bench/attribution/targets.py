@@ -8,6 +8,7 @@ from tests.bench.attribution import scoring, track_b
 from tests.bench.attribution.scoring import Row
 from tests.bench.attribution.track_b import ChanceRow
 from tests.bench.attribution.track_e import EditRow
+from tests.bench.attribution.track_p import ProgramRow
 from tests.bench.attribution.track_u import UnaidedRow
 
 HIGH: Final = 0.95  # below this the slice fails; the target is higher
@@ -70,6 +71,18 @@ def unrecorded(rows: Sequence[UnaidedRow]) -> Target:
     return _at_least(what, 100 * HIGH, scoring.share(high))
 
 
+def of_programs(rows: Sequence[ProgramRow]) -> Iterator[Target]:
+    """Track P, each set of programs for itself. What the recordings alone name is held to the same precision."""
+    for name, of in scoring.by(rows, lambda row: row.set).items():
+        top = scoring.share(row.top for row in of if row.live and not row.hidden)
+        yield _at_least(f"P, {name}: a named change belongs to a true cause", 97, top)
+        high = scoring.share(row.right for row in of if row.confidence == "high")
+        yield _at_least(f"P, {name}: precision of `high`", 98, high)
+        blamed = scoring.share(row.blamed for row in of if row.top is None)
+        yield _none(f"P, {name}: blame above `low` where nothing had an effect", blamed)
+        yield _none(f"P, {name}: causes called chance", scoring.share(row.excused for row in of))
+
+
 def of_chance(rows: Sequence[ChanceRow]) -> Iterator[Target]:
     """Track B."""
     for budget in track_b.REPEATS:
@@ -114,6 +127,10 @@ def edit_f1(rows: Sequence[EditRow]) -> float | None:
 
 def _at_least(what: str, bar: float, share: float | None) -> Target:
     return Target(what=what, bar=bar, kind="at_least", measured=_percent(share))
+
+
+def _none(what: str, share: float | None) -> Target:
+    return Target(what=what, bar=0, kind="at_most", measured=_percent(share))
 
 
 def _percent(share: float | None) -> float | None:

@@ -16,7 +16,8 @@ from traces.importers import chat
 from traces.importers.source import Source
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import Splitter
-from traces.provenance import StepFacts, find_edges
+from traces.produced import StepFacts
+from traces.provenance import find_provenance
 from traces.recording import RecordedRun, RecordedStep
 from traces.signatures import signature
 from traces.summaries import summarize
@@ -138,7 +139,7 @@ def _links(run: RecordedRun, numbers: dict[str, int]) -> list[SideLink]:
         StepFacts(no=numbers[step.key], type=step.type, input=step.input, output=step.output, call_id=step.call_id)
         for step in run.steps
     ]
-    edges = find_edges(facts, Splitter())
+    edges = find_provenance(facts, Splitter()).edges
     return [SideLink(edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.evidence) for edge in edges]
 
 

@@ -58,7 +58,7 @@ class Truth:
     def outcome(self, applied: Iterable[str]) -> str:
         made = frozenset(name for name in applied if name in self.acting)
         if made not in self.known:
-            self.known[made] = self.pipeline.program(Answering(self.settings(made)))
+            self.known[made] = self.pipeline.program(Answering(self.settings(made), ask=self.pipeline.model))
         return self.known[made]
 
     def enough(self, applied: Iterable[str]) -> bool:

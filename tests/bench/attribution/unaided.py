@@ -1,7 +1,7 @@
 """Track A again, unaided: what changed is not told, the product has to find it in the two recordings."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Final
@@ -13,7 +13,8 @@ from replay.overrides import Match, Override, OverrideProfile, ToolOverride
 from replay.proving.atoms import Change, Changes, Slot
 from replay.proving.certificates import chance
 from replay.proving.coupling import Coupling, Recorded
-from replay.proving.lab import Allowance, Ask, Atom, Atoms, Case, Seen, Stage
+from replay.proving.derivations import UNSETTLED, Derivations, OtherState, derivations
+from replay.proving.lab import Allowance, Ask, Atom, Atoms, Case, Seen, Stage, other
 from replay.proving.roots import roots
 from replay.proving.stages import clamped, stages
 from replay.proving.watching import Lost, Missed, Watch
@@ -86,6 +87,19 @@ class UnaidedLab:
         return SimpleNamespace(seen=self.seen, atoms=atoms)
 
     def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        """Where the probe reaches the other run's state, it is replayed from that one, as the product's own does."""
+        try:
+            return self._probe(ask, allowance)
+        except OtherState as state:
+            if ask.clamp is not None:
+                return Seen(outcome="needs_live", missing=UNSETTLED)
+            traced = state.traced
+        try:
+            return replace(self._probe(replace(ask, side=other(ask.side)), allowance), derived=not traced)
+        except OtherState:
+            return Seen(outcome="needs_live", missing=UNSETTLED)
+
+    def _probe(self, ask: Ask, allowance: Allowance) -> Seen:
         source = self.bench.base if ask.side == "base" else self.bench.candidate
         profile = self._clamped(ask.clamp) if ask.clamp else self.changes.profile(ask.applied, ask.side)
         self.replays += 1
@@ -95,7 +109,7 @@ class UnaidedLab:
         engine = CoupledEngine(
             source, source.settings, self.bench.ask_model, coupling=self._coupling(source), outputs=self._outputs
         )
-        watch = Watch(graph=source.graph, coupling=engine.coupling)
+        watch = Watch(graph=source.graph, coupling=engine.coupling, state=self._derivations.state(ask.side))
         try:
             for event in Walk(source.graph, applied, POLICY, engine).run():
                 watch.see(event, source.payloads.__getitem__)
@@ -105,7 +119,12 @@ class UnaidedLab:
         return Seen(
             outcome=self._outcome(answer), said=answer, executed_steps=watch.executed, cached_calls=watch.cached,
             borrowed=watch.borrowed,
+            assumed=watch.assumed,
         )  # fmt: skip
+
+    @cached_property
+    def _derivations(self) -> Derivations:
+        return derivations(self.seen.comparison, self.seen.flow, self.seen.found.atoms)
 
     def _outcome(self, answer: str) -> Any:
         if answer == self.bench.candidate.answer:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tests.bench.attribution.mechanisms.running import Program, Runtime, result_text
+from tests.bench.attribution.mechanisms.running import Model, Program, Runtime, answered, result_text
 from tests.bench.attribution.mechanisms.settings import prompts, rows, system, user
 from traces.json_types import JSONObject, JSONValue
 
@@ -29,6 +29,7 @@ class Pipeline:
     settings: Mapping[str, JSONValue]
     menu: tuple[Choice, ...]
     final: str  # the node that gives the answer
+    model: Model = answered
 
 
 def _chat(runtime: Runtime, node: str, tools: list[JSONValue], turns: int = 9) -> str:

@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
@@ -33,6 +33,8 @@ class Runtime(Protocol):
     def retrieve(self, name: str, query: str, top_k: int) -> list[str]: ...
 
     def prompt(self, name: str, template: str, variables: JSONObject) -> str: ...
+
+    def agent(self, name: str, task: str, work: Callable[[], str]) -> str: ...
 
 
 def answered(request: JSONObject, model: str) -> JSONObject:
@@ -104,12 +106,13 @@ class Answering:
     settings: Settings
     clamped: Mapping[Place, JSONValue] = field(default_factory=dict)
     seen: Counter[str] = field(default_factory=Counter)
+    ask: Model = answered
 
     def model(self, node: str, messages: list[JSONValue], tools: JSONValue = None) -> JSONObject:
         kept = self._clamped(node)
         if isinstance(kept, dict):
             return kept
-        return respond(messages, given.model(self.settings, node), given.parameters(self.settings, node))
+        return self.ask(request_of(self.settings, node, messages, tools), given.model(self.settings, node))
 
     def tool(self, name: str, arguments: JSONObject, call_id: str = "") -> JSONValue:
         kept = self._clamped(name)
@@ -127,6 +130,9 @@ class Answering:
         kept = self._clamped(name)
         return str(kept["text"]) if isinstance(kept, dict) else filled(template, variables)
 
+    def agent(self, name: str, task: str, work: Callable[[], str]) -> str:
+        return work()
+
     def _clamped(self, name: str) -> JSONValue:
         if not self.clamped:
             return None
@@ -141,6 +147,7 @@ class Recording:
     settings: Settings
     ask: Model = answered
     steps: list[RecordedStep] = field(default_factory=list)
+    container: str = "agent"
 
     def model(self, node: str, messages: list[JSONValue], tools: JSONValue = None) -> JSONObject:
         request, model = request_of(self.settings, node, messages, tools), given.model(self.settings, node)
@@ -165,13 +172,28 @@ class Recording:
         self._add(StepType.PROMPT, name, {"template": template, "variables": variables}, {"text": text})
         return text
 
+    def agent(self, name: str, task: str, work: Callable[[], str]) -> str:
+        """Record an agent within the agent: its steps are its children, and their last text is its output."""
+        at, outer = len(self.steps), self.container
+        self._add(StepType.AGENT, name, {"task": task}, None)
+        self.container = self.steps[at].key
+        text = work()
+        self.container = outer
+        self.steps[at] = replace(self.steps[at], output={"text": text})
+        return text
+
     def _add(self, type: StepType, name: str, input: JSONValue, output: JSONValue, **columns: Any) -> None:
         self.steps.append(
             RecordedStep(
-                key=f"step-{len(self.steps) + 1}", type=type, name=name, parent="agent", input=input, output=output,
+                key=f"step-{len(self.steps) + 1}",
+                type=type,
+                name=name,
+                parent=self.container,
+                input=input,
+                output=output,
                 **columns,
             )
-        )  # fmt: skip
+        )
 
 
 Program = Callable[[Runtime], str]

@@ -1,0 +1,251 @@
+"""Probes of two recordings of a program. Its tools are not at hand, its models are asked where that is allowed."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from diffing.evidence_schemas import EvidenceQuestion, ProbeOutcome
+from replay.edits import apply_profile
+from replay.graph import Node
+from replay.policy import Policy
+from replay.proving import outcomes
+from replay.proving.atoms import Absent, Change
+from replay.proving.lab import Allowance, Ask, Case, Seen
+from replay.proving.outcomes import Result
+from replay.proving.watching import Lost, Missed, Watch
+from replay.walk import Walk
+from replay.world import Answer, Call, Standing
+from tests.bench.attribution.lab import Bench
+from tests.bench.attribution.mechanisms import settings as given
+from tests.bench.attribution.mechanisms.running import Model
+from tests.bench.attribution.mechanisms.settings import Settings
+from tests.bench.attribution.programs.rewording import reworded
+from tests.bench.attribution.programs.shapes import Program
+from tests.bench.attribution.replays import Source
+from tests.bench.attribution.truth import Injection, Truth
+from tests.bench.attribution.unaided import CoupledEngine, UnaidedLab
+from traces.json_types import JSONObject
+from traces.vocabulary import StepType
+
+RECORDED: Final = Policy(allow=["model"], semantic_threshold=1.0)
+AGAIN: Final = Policy(allow=["model"], semantic_threshold=1.0, order="reexecute")
+Sited = tuple[Source, JSONObject]  # an override, and the recording in which its step number is meant
+
+
+@dataclass
+class ProgramBench(Bench):
+    """Both recordings of a case; where the model rewords, each is in words of its own."""
+
+    def __post_init__(self) -> None:
+        program, before, after = self.program, self.settings(()), self.settings(self.case.by_id)
+        self.base = Source.of(program.program, before, self.model("base"))
+        self.candidate = Source.of(program.program, after, self.model("candidate"))
+
+    @property
+    def program(self) -> Program:
+        assert isinstance(self.case.pipeline, Program)
+        return self.case.pipeline
+
+    def model(self, throw: str) -> Model:
+        number = f"{self.case.number} {throw}"
+        return reworded(self.program.model, number) if self.program.rewords else self.program.model
+
+
+@dataclass
+class ProgramEngine(CoupledEngine):
+    """What neither recording answers is asked of the models, if they may be asked; of the tools it never is."""
+
+    allowed: int | None = None
+
+    def tool(self, name: str) -> Standing:
+        return Standing(safe=True)  # so that the chain of resolvers comes to its end, where a missing answer shows
+
+    def live(self, call: Call, provider: str) -> Answer:
+        if self.allowed is not None and self.live_models >= self.allowed:
+            raise Missed("no live call is left", call)
+        return super().live(call, provider)
+
+    def live_tool(self, call: Call, executor: str) -> Answer | None:
+        raise Missed("nothing runs the tool", call)
+
+
+@dataclass
+class ProgramLab(UnaidedLab):
+    """The product's changes between the two recordings, and what they are in truth."""
+
+    bench: ProgramBench
+    question: EvidenceQuestion = field(default_factory=lambda: outcomes.question("answer", []))
+    _known: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def case(self) -> Case:
+        values = [self._value(side.answer) for side in (self.bench.base, self.bench.candidate)]
+        kind = self.question.kind
+        return replace(
+            super().case(), question=self.question, differs=values[0] != values[1], sampled=self.bench.program.rewords,
+            coarser=outcomes.coarser(kind), values={
+                "base": outcomes.values(kind, Result(answer=self.bench.base.answer)),
+                "candidate": outcomes.values(kind, Result(answer=self.bench.candidate.answer)),
+            },
+        )  # fmt: skip
+
+    def _probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        source = self.bench.base if ask.side == "base" else self.bench.candidate
+        profile = self._clamped(ask.clamp) if ask.clamp else self.changes.profile(ask.applied, ask.side)
+        self.replays += 1
+        applied = apply_profile(profile, source.graph)
+        if applied.refusals:
+            return Seen(outcome="failed", missing=applied.refusals[0].detail)
+        model = self.bench.model(f"{ask.side} {sorted(ask.applied)} {ask.repeat}" if ask.repeat else "probe")
+        engine = ProgramEngine(
+            source,
+            source.settings,
+            model,
+            coupling=self._coupling(source),
+            outputs=self._outputs,
+            allowed=allowance.live_calls,
+        )
+        state = self._derivations.state(ask.side)
+        watch = Watch(graph=source.graph, coupling=engine.coupling, fresh=bool(ask.repeat), state=state)
+        try:
+            for event in Walk(source.graph, applied, AGAIN if ask.repeat else RECORDED, engine).run():
+                watch.see(event, source.payloads.__getitem__)
+            answer = watch.result(source.payloads.__getitem__).answer
+        except (Missed, Lost) as missed:
+            return Seen(outcome="needs_live", missing=str(missed), live_calls=engine.live_models)
+        return Seen(
+            outcome=self._outcome(answer),
+            value=self._value(answer),
+            values=outcomes.values(self.question.kind, Result(answer=answer)),
+            said=answer,
+            executed_steps=watch.executed,
+            cached_calls=watch.cached,
+            borrowed=watch.borrowed,
+            assumed=watch.assumed,
+            live_calls=engine.live_models,
+        )
+
+    def _outcome(self, answer: str) -> ProbeOutcome:
+        base, candidate = (self._value(side.answer) for side in (self.bench.base, self.bench.candidate))
+        return outcomes.classify(self._value(answer), base=base, candidate=candidate)
+
+    def _value(self, answer: str) -> str:
+        return outcomes.value(self.question, Result(answer=answer))
+
+    # What the changes are in truth
+
+    @cached_property
+    def edits_of(self) -> Mapping[str, str]:
+        """The true change behind each change that the product found, by its id; an effect has none behind it."""
+        return {id: min(paths) for paths in self._together for path in paths for id in self._changes_of(path)}
+
+    @cached_property
+    def true_changes(self) -> Truth:
+        """What every combination of the true changes comes to."""
+        hunks = {path: value for injection in self.bench.case.injections for path, value in injection.hunks}
+        acting = {
+            min(paths): Injection(
+                id=min(paths), category="prompt", hunks=tuple((path, hunks[path]) for path in sorted(paths)), main=0
+            )
+            for paths in self._together
+        }
+        return Truth(pipeline=self.bench.program, acting=acting)
+
+    def is_recorded(self, name: str) -> bool:
+        """Whether a true change shows in the recordings: something that it acts on was called on both sides."""
+        paths = next(paths for paths in self._together if name in paths)
+        sides = (self.bench.base, self.bench.candidate)
+        return any(all(_acts_on(path, side) for side in sides) for path in paths)
+
+    @cached_property
+    def _together(self) -> list[set[str]]:
+        """Paths of edits in groups: of one injection, or made by the same found change."""
+        groups: list[set[str]] = []
+        for injection in self.bench.case.injections:
+            paths = {path for path, _ in injection.hunks}
+            ids = {id for path in paths for id in self._changes_of(path)}
+            for other in [each for each in groups if any(self._changes_of(path) & ids for path in each)]:
+                groups.remove(other)
+                paths |= other
+            groups.append(paths)
+        return groups
+
+    def _changes_of(self, path: str) -> frozenset[str]:
+        """The found changes that set what a setting says."""
+        if path not in self._known:
+            changes = self.changes.changes.items()
+            self._known[path] = frozenset(id for id, change in changes if self._makes(change, path))
+        return self._known[path]
+
+    def _makes(self, change: Change, path: str) -> bool:
+        return any(self._sets(source, entry, path) for source, entry in self._entries(change))
+
+    def _entries(self, change: Change) -> Iterator[Sited]:
+        """The overrides that make a change, and those that take it back."""
+        for source, slots, value, whole in (
+            (self.bench.base, change.on_base, change.candidate, change.made),
+            (self.bench.candidate, change.on_candidate, change.base, change.undone),
+        ):
+            yield from ((source, entry) for entry in whole)
+            if not isinstance(value, Absent):
+                yield from ((source, slot.entry(value)) for slot in slots)
+
+    def _sets(self, source: Source, entry: JSONObject, path: str) -> bool:
+        """Whether an override sets what a setting says."""
+        kind, name, *rest = path.split(".")
+        match = entry["match"]
+        number = match.get("step") if isinstance(match, dict) else None
+        node = source.graph.by_no[number] if isinstance(number, int) else None
+        if kind == "tool":
+            return _has(entry, "model", "tools")
+        if kind == "code":
+            return any(edit.get("op") in {"insert", "delete"} for edit in _edits(entry))
+        if kind in {"user", "turn"}:
+            return self._edits_text(entry, lambda settings: str(settings.get(path) or ""))
+        if kind == "doc":
+            return _has(entry, "retrieval", "documents") or (_is(node, StepType.RETRIEVAL) and "output" in entry)
+        if node is not None and node.name != name:
+            return False
+        if kind == "prompt":
+            system = _has(entry, "prompt", "system")
+            return system or self._edits_text(entry, lambda settings: given.system(settings, name))
+        if kind == "model":
+            field = "model" if rest[-1] == "name" else rest[-1]
+            return _has(entry, "model", field) or field in str(entry.get("model"))
+        return _is(node, StepType.TOOL) and bool(entry.keys() & {"tool", "output"})
+
+    def _edits_text(self, entry: JSONObject, text_of: Callable[[Settings], str]) -> bool:
+        """Whether messages are edited that hold a text of the settings, as it is on either side."""
+        texts = {text_of(side.settings) for side in (self.bench.base, self.bench.candidate)} - {""}
+        edited = [str(each.get("content") or each.get("message") or "") for each in _edits(entry)]
+        return any(text in content for text in texts for content in edited)
+
+
+def _acts_on(path: str, source: Source) -> bool:
+    """Whether a recording has a step that a setting acts on; what users say shows wherever a model is asked."""
+    kind, name, *rest = path.split(".")
+    match kind:
+        case "doc":
+            return any(node.type is StepType.RETRIEVAL for node in source.graph.nodes)
+        case "prompt" | "model":
+            return any(node.name == name for node in source.graph.nodes)
+        case "row":
+            called = (source.payloads[node.input_ref] for node in source.graph.nodes if node.name == name)
+            return any(isinstance(each, dict) and next(iter(each.values()), "") == rest[0] for each in called)
+        case _:
+            return True
+
+
+def _has(entry: JSONObject, category: str, field: str) -> bool:
+    """Whether an override sets a field, or all of a category at once."""
+    value = entry.get(category)
+    return isinstance(value, dict) and field in value
+
+
+def _is(node: Node | None, type: StepType) -> bool:
+    return node is not None and node.type is type
+
+
+def _edits(entry: JSONObject) -> list[JSONObject]:
+    edits = entry.get("messages")
+    return [each for each in edits if isinstance(each, dict)] if isinstance(edits, list) else []

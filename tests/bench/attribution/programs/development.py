@@ -1,0 +1,23 @@
+"""The programs that the product is developed with."""
+
+from dataclasses import replace
+from typing import Final
+
+from tests.bench.attribution.programs.crews import CREWS
+from tests.bench.attribution.programs.merging import MERGERS
+from tests.bench.attribution.programs.renaming import RENAMED
+from tests.bench.attribution.programs.routing import ROUTERS
+from tests.bench.attribution.programs.shapes import Program
+from tests.bench.attribution.programs.talks import TALKS
+
+_REWORDED: Final = frozenset({"router, one word", "merger, lines", "talk, scripted turns", "crew, flat"})
+_PLAIN: Final = (*ROUTERS, *MERGERS, *TALKS, *RENAMED, *CREWS)
+
+PROGRAMS: Final[tuple[Program, ...]] = (
+    *_PLAIN,
+    *(
+        replace(each, name=f"reworded {each.name}", group="reworded", rewords=True)
+        for each in _PLAIN
+        if each.name in _REWORDED
+    ),
+)

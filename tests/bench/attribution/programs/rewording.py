@@ -1,0 +1,35 @@
+"""Models that say the same in other words each time they are asked."""
+
+import random
+from typing import Final
+
+from tests.bench.attribution.mechanisms.dice import key_of
+from tests.bench.attribution.mechanisms.running import Model
+from tests.bench.attribution.programs.shapes import text_of
+from traces.json_types import JSONObject
+
+_BEFORE: Final = ("", "Sure. ", "Of course. ", "Let me see. ", "Right, here you are. ", "Thanks for waiting. ")
+_AFTER: Final = ("", " I hope this helps.", " Just ask if there is more.", " Have a nice day.", " That is all I know.")
+_SYNONYMS: Final = (
+    ("We look at", "We will check"),
+    ("is moved to", "is now booked for"),
+    ("and it costs", "at a cost of"),
+    ("come back to you", "go back to your account"),
+    ("leads with", "is first with"),
+    ("I can", "If you like, I can"),
+)
+
+
+def reworded(model: Model, throw: str) -> Model:
+    """The model with words of its own for each throw; the same throw answers the same request alike."""
+
+    def answer(request: JSONObject, name: str) -> JSONObject:
+        message = model(request, name)
+        if not (text := text_of(message)):
+            return message
+        rng = random.Random(f"{throw} {key_of(request, name)}")
+        for plain, other in _SYNONYMS:
+            text = text.replace(plain, rng.choice((plain, other)))
+        return {**message, "content": f"{rng.choice(_BEFORE)}{text}{rng.choice(_AFTER)}"}
+
+    return answer

@@ -1,0 +1,186 @@
+"""Hostile uploads against a real server: `python -m tests.bench.hostile [part of a name]`.
+
+Each file has less than 2 MB. The bar: no more than 512 MB of memory above what the server had before, and 20 s, while
+95 of 100 readers are answered within a second.
+"""
+
+import os
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import httpx
+from rich.console import Console
+from rich.table import Table
+
+from tests.bench.hostile_files import FILES
+from tests.services.processes import scratch_folder
+from tests.services.server import Server
+
+MOST_MB: Final = 512
+MOST_S: Final = 20
+MOST_P95_S: Final = 1
+_PAUSE_S: Final = 0.05
+_PROC: Final = Path("/proc")
+
+
+@dataclass(kw_only=True)
+class Watch:
+    """Samples that are taken in threads while a file is uploaded."""
+
+    memory: list[int] = field(default_factory=list)
+    answers: list[float] = field(default_factory=list)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def p95(self) -> float:
+        return statistics.quantiles(self.answers, n=20)[-1] if len(self.answers) > 1 else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What an upload cost and how it was answered."""
+
+    size: int
+    memory: int
+    seconds: float
+    processor_s: float
+    p95: float
+    answer: str
+
+    @property
+    def holds(self) -> bool:
+        return self.memory <= MOST_MB and self.seconds <= MOST_S and self.p95 <= MOST_P95_S
+
+
+def main(chosen: str) -> int:
+    folder = scratch_folder("fp-hostile-")
+    outcomes = {name: measured(folder, name, make()) for name, make in FILES.items() if chosen in name}
+    Console(width=150).print(table(outcomes))
+    return int(not all(outcome.holds for outcome in outcomes.values()))
+
+
+def measured(folder: Path, name: str, data: bytes) -> Outcome:
+    """Upload a file to a server that has done nothing else."""
+    server = Server(folder / f"home-{len(list(folder.iterdir()))}")
+    server.start()
+    try:
+        httpx.get(f"{server.url}/api/v1/runs")
+        before = memory_mb(server.pid)
+        used = processor_s(server.pid)
+        watch = Watch()
+        began = time.monotonic()
+        with watching(watch, server):
+            answer = uploaded(server.url, data)
+        seconds = time.monotonic() - began
+        outcome = Outcome(
+            processor_s=processor_s(server.pid) - used,
+            size=len(data),
+            memory=max(watch.memory, default=0) - before,
+            seconds=seconds,
+            p95=watch.p95,
+            answer=answer,
+        )
+    finally:
+        server.kill()
+    print(f"{name}: {outcome}", file=sys.stderr)
+    return outcome
+
+
+def uploaded(url: str, data: bytes) -> str:
+    """The answer in a few words."""
+    report = httpx.post(f"{url}/api/v1/runs/import", files={"file": ("upload", data)}, timeout=300).json()
+    if "runs" not in report:
+        return str(report.get("detail"))[:80]
+    reason = f", {report['skipped'][-1]['reason']}" if report["skipped"] else ""
+    return f"{len(report['runs'])} runs, {len(report['skipped'])} notes{reason}"[:110]
+
+
+@contextmanager
+def watching(watch: Watch, server: Server) -> Iterator[None]:
+    samplers = [
+        threading.Thread(target=repeat, args=(watch, lambda: watch.memory.append(memory_mb(server.pid)))),
+        threading.Thread(target=repeat, args=(watch, lambda: watch.answers.append(answered_s(server.url)))),
+    ]
+    for each in samplers:
+        each.start()
+    try:
+        yield
+    finally:
+        watch.ended.set()
+        for each in samplers:
+            each.join()
+
+
+def repeat(watch: Watch, sample: Callable[[], None]) -> None:
+    while not watch.ended.wait(_PAUSE_S):
+        sample()
+
+
+def answered_s(url: str) -> float:
+    began = time.monotonic()
+    httpx.get(f"{url}/api/v1/runs", timeout=60).raise_for_status()
+    return time.monotonic() - began
+
+
+def memory_mb(pid: int) -> int:
+    """The memory in use by a process and those that it started, in MB."""
+    total = resident(pid)
+    for task in (_PROC / str(pid) / "task").iterdir():
+        try:
+            children = (task / "children").read_text().split()
+        except OSError:  # the thread has ended
+            continue
+        total += sum(memory_mb(int(child)) for child in children if (_PROC / child).exists())
+    return total
+
+
+def resident(pid: int) -> int:
+    try:
+        lines = (_PROC / str(pid) / "status").read_text().splitlines()
+    except OSError:  # the process has ended
+        return 0
+    return next((int(line.split()[1]) * 1024 // 10**6 for line in lines if line.startswith("VmRSS:")), 0)
+
+
+def processor_s(pid: int) -> float:
+    """The seconds of a processor that a process and those that it started and that ended have used."""
+    fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return sum(int(ticks) for ticks in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+def table(outcomes: dict[str, Outcome]) -> Table:
+    rows = Table(
+        "file",
+        "bytes",
+        "MB",
+        "s",
+        "processor, s",
+        "p95 of reads, s",
+        "verdict",
+        "answer",
+        title="Files that were made to cost",
+    )
+    for name, outcome in outcomes.items():
+        verdict = "holds" if outcome.holds else "[bold red]misses[/]"
+        rows.add_row(
+            name,
+            f"{outcome.size:,}",
+            f"{outcome.memory}",
+            f"{outcome.seconds:.1f}",
+            f"{outcome.processor_s:.1f}",
+            f"{outcome.p95:.2f}",
+            verdict,
+            outcome.answer,
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else ""))

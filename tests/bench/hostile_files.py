@@ -1,0 +1,205 @@
+"""Files under 2 MB that were made to cost as much as they can. Each is made when it is asked for."""
+
+import gzip
+import io
+import json
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from typing import Any, Final
+
+import orjson
+
+LIMIT: Final = 2_000_000
+Files = dict[str, Callable[[], bytes]]
+
+
+def repeated(begin: bytes, part: Callable[[int], bytes], end: bytes, separator: bytes = b",") -> bytes:
+    """As many parts as fit into the limit."""
+    parts: list[bytes] = []
+    size = len(begin) + len(end)
+    while (size := size + len(next_part := part(len(parts))) + len(separator)) < LIMIT:
+        parts.append(next_part)
+    return begin + separator.join(parts) + end
+
+
+def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return target.getvalue()
+
+
+def generated_column() -> bytes:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE sessions (id TEXT, created_at INTEGER)")
+    connection.execute("INSERT INTO sessions VALUES ('s', 1)")
+    connection.execute(
+        "CREATE TABLE messages (id INTEGER, session_id TEXT, role TEXT, created_at INTEGER, "
+        "content TEXT GENERATED ALWAYS AS (hex(zeroblob(100000000))) VIRTUAL)"
+    )
+    connection.executemany("INSERT INTO messages VALUES (?, 's', 'user', ?)", [(n, n) for n in range(100)])
+    connection.commit()
+    return connection.serialize()
+
+
+def yaml_aliases() -> bytes:
+    levels = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
+    levels += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    return "\n".join(["instance_id: x", "trajectory:", *levels]).encode()
+
+
+def span(number: int) -> dict[str, Any]:
+    return {
+        "traceId": f"{1:032x}",
+        "spanId": f"{number + 1:016x}",
+        "name": "s",
+        "startTimeUnixNano": "1",
+        "endTimeUnixNano": "2",
+    }
+
+
+def message(number: int) -> bytes:
+    return b'{"role":"%s","content":"%d"}' % ((b"user", b"assistant")[number % 2], number)
+
+
+def calls_without_results(number: int) -> bytes:
+    if number % 2 == 0:
+        return b'{"role":"user","content":"go"}'
+    return (
+        b'{"role":"assistant","tool_calls":[{"id":"c%d","type":"function","function":{"name":"f","arguments":"{}"}}]}'
+        % number
+    )
+
+
+def claude_line(number: int) -> bytes:
+    parent = f'"{number - 1}"' if number else "null"
+    return (
+        f'{{"uuid":"{number}","parentUuid":{parent},"sessionId":"s","type":"user",'
+        f'"message":{{"role":"user","content":"x"}}}}'
+    ).encode()
+
+
+def node(number: int, *, chain: bool) -> bytes:
+    parent = f'"{number - 1}"' if chain and number else "null"
+    return f'"{number}":{{"id":"{number}","parent":{parent},"children":[],"message":null}}'.encode()
+
+
+def chatgpt(*, chain: bool) -> bytes:
+    return repeated(b'[{"title":"t","mapping":{', lambda n: node(n, chain=chain), b"}}]")
+
+
+def many_samples() -> bytes:
+    sample = orjson.dumps({"id": 1, "epoch": 1, "input": "x", "messages": [], "output": {}, "scores": {}})
+    members = {f"samples/{n}_epoch_1.json": sample.replace(b'"id":1', b'"id":%d' % n) for n in range(8_000)}
+    return zipped({"header.json": orjson.dumps({"version": 2, "eval": {"task": "t", "model": "m"}}), **members})
+
+
+def length_delimited(field: int, data: bytes) -> bytes:
+    size, prefix = len(data), bytearray()
+    while size > 127:
+        prefix.append(size & 127 | 128)
+        size >>= 7
+    return bytes([field << 3 | 2, *prefix, size]) + data
+
+
+def protobuf(part: bytes) -> bytes:
+    """An export of one scope whose spans are `part`, as often as they fit."""
+    scope = part * (LIMIT // len(part) - 20)
+    return length_delimited(1, length_delimited(2, scope))
+
+
+def tiny_span() -> bytes:
+    return length_delimited(
+        2, length_delimited(1, b"t" * 16) + length_delimited(2, b"s" * 8) + length_delimited(5, b"n")
+    )
+
+
+def bundle_of_values() -> bytes:
+    values = b"[" + b"[]," * 30_000_000 + b"0]"
+    return zipped({"manifest.json": b'{"format":"forkpoint-bundle","version":1}', "steps.jsonl": values})
+
+
+def bundle_of_padding() -> bytes:
+    names = [f"artifacts/{n:064x}" for n in range(400)]
+    manifest = {
+        "format": "forkpoint-bundle",
+        "version": 1,
+        "members": {name: {"sha256": "", "size": 1} for name in names},
+    }
+    return zipped(
+        {"manifest.json": orjson.dumps(manifest), "steps.jsonl": b"", **dict.fromkeys(names, b" " * 1_000_000)}
+    )
+
+
+def team_message(number: int) -> bytes:
+    return b'{"role":"assistant","name":"%s","content":"%d"}' % ((b"Ann", b"Bob", b"Cid")[number % 3], number)
+
+
+def chat_line(number: int) -> bytes:
+    return b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"y"}]}' % number
+
+
+def tree_of_objects(levels: int) -> bytes:
+    return b'{"a":' * levels + b"1" + b"}" * levels
+
+
+FILES: Final[Files] = {
+    "krabs.db, generated column": generated_column,
+    "[[],[],…] in gzip, 250 kB": lambda: gzip.compress(b"[" + b"[]," * 60_000_000 + b"[]]", 9),
+    "YAML aliases, 1 kB": yaml_aliases,
+    "zip bomb": lambda: zipped({f"{n}.json": b" " * 100_000_000 for n in range(4)}),
+    "zips in a zip": lambda: zipped({f"{n}.zip": zipped({"a.json": b" " * 10_000_000}) for n in range(100)}),
+    "nested 1,000,000 levels": lambda: b"[" * 1_000_000 + b"]" * 999_990,
+    "objects nested 100 levels, many": lambda: repeated(b'{"messages":[', lambda n: tree_of_objects(95), b"]}"),
+    "OTLP JSON, tiny spans": lambda: repeated(
+        b'{"resourceSpans":[{"scopeSpans":[{"spans":[', lambda n: orjson.dumps(span(n)), b"]}]}]}"
+    ),
+    "OTLP JSON, attributes": lambda: repeated(
+        b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"'
+        + b"1" * 32
+        + b'","spanId":"'
+        + b"1" * 16
+        + b'","name":"s","startTimeUnixNano":"1","endTimeUnixNano":"2","attributes":[',
+        lambda n: b'{"key":"a.%d.b.c","value":{"intValue":"1"}}' % n,
+        b"]}]}]}]}",
+    ),
+    "OTLP protobuf, tiny spans": lambda: protobuf(tiny_span()),
+    "OTLP protobuf, empty spans": lambda: protobuf(length_delimited(2, b"")),
+    "OTLP protobuf, empty attributes": lambda: protobuf(length_delimited(2, length_delimited(9, b"") * 60)),
+    "integer of 2,000,000 digits": lambda: b'{"messages":[{"role":"user","content":' + b"9" * 1_990_000 + b"}]}",
+    "many long integers": lambda: repeated(b'{"messages":[', lambda n: b"9" * 40, b"]}"),
+    "text of digits": lambda: repeated(b'{"messages":[', lambda n: b'"' + b"1" * 19 + b'"', b"]}"),
+    "object of 180,000 keys": lambda: repeated(
+        b'{"messages":[{"role":"user","content":"x"}],"metadata":{', lambda n: b'"%d":1' % n, b"}}"
+    ),
+    "the same key 300,000 times": lambda: repeated(
+        b'{"messages":[{"role":"user","content":{', lambda n: b'"k":1', b"}}]}"
+    ),
+    "long text of escapes": lambda: b'{"messages":[{"role":"user","content":"' + b"\\u0001" * 330_000 + b'"}]}',
+    "quotes and colons in texts": lambda: repeated(
+        b'{"messages":[{"role":"user","content":"', lambda n: b'\\\\\\":', b'"}]}', b" "
+    ),
+    "650,000 lines of {}": lambda: chat_line(0) + b"\n" + b"{}\n" * 650_000,
+    "lines of {} in gzip": lambda: gzip.compress(chat_line(0) + b"\n" + b"{}\n" * 100_000_000, 9),
+    "broken lines": lambda: chat_line(0) + b"\n" + b"{\n" * 980_000,
+    "zip of 18,000 entries": lambda: zipped({f"{n}": b"" for n in range(18_000)}),
+    ".eval of 8,000 samples": many_samples,
+    "short chats": lambda: repeated(b"", chat_line, b"", b"\n"),
+    "short chats in gzip": lambda: gzip.compress(b"\n".join(chat_line(n) for n in range(400_000)), 9)[:LIMIT],
+    "chat of 50,000 messages": lambda: repeated(b'{"messages":[', message, b"]}"),
+    "team of 40,000 messages": lambda: repeated(b'{"messages":[', team_message, b"]}"),
+    "calls without results": lambda: repeated(b'{"messages":[', calls_without_results, b"]}"),
+    "ChatGPT, nodes without parents": lambda: chatgpt(chain=False),
+    "ChatGPT, a chain of nodes": lambda: chatgpt(chain=True),
+    "Claude Code, a chain of lines": lambda: repeated(b"", claude_line, b"", b"\n"),
+    "who&when, long": lambda: repeated(
+        b'{"is_correct":false,"question":"q","mistake_agent":"Ann","mistake_step":"1","history":[', team_message, b"]}"
+    ),
+    "ShareGPT, long": lambda: repeated(
+        b'{"conversations":[', lambda n: json.dumps({"from": ("human", "gpt")[n % 2], "value": str(n)}).encode(), b"]}"
+    ),
+    "bundle of values": bundle_of_values,
+    "bundle of padding": bundle_of_padding,
+}

@@ -1,0 +1,1 @@
+"""How often the places of the inspection are the steps that people blamed."""

@@ -1,0 +1,138 @@
+"""Runs that failed, with the message that people blamed: AgentRx's transcripts, and the logs of Who&When."""
+
+import gzip
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from replay.inspection.contents import contents
+from replay.inspection.inspecting import inspect
+from replay.inspection.places import Place, StepContent
+from replay.side_effects import looks_like_write
+from traces.importers import chat, who_and_when
+from traces.importers.source import Source
+from traces.json_types import JSONObject, JSONValue
+from traces.parts import Splitter
+from traces.produced import StepFacts
+from traces.provenance import find_provenance
+from traces.recording import RecordedRun, RecordedStep
+from traces.signatures import signature
+from traces.vocabulary import StepType
+
+_MESSAGE: Final = re.compile(r"msg-(\d+)")
+_LABEL: Final = "mistake"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A run with the number of the message that was blamed; None where nobody has labelled it.
+
+    `messages` has the message of each step, by its number; both count from 1.
+    """
+
+    source: str
+    run: RecordedRun
+    label: int | None
+    passed: bool
+    messages: dict[int, int]
+    answers: tuple[int, ...]  # messages of agents
+
+
+def read(path: Path) -> Iterator[Failure]:
+    """The runs of a file of transcripts, or of a folder of Who&When."""
+    if path.is_dir():
+        for file in sorted(path.rglob("*.json")):
+            yield from _of_logs(file)
+        return
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
+        for line in lines:
+            yield _of_transcript(orjson.loads(line))
+
+
+def places(run: RecordedRun) -> list[Place]:
+    """What the product finds in a run."""
+    return inspect(steps_of(run), is_write=looks_like_write)
+
+
+def steps_of(run: RecordedRun) -> list[StepContent]:
+    """A recording as the inspection reads a stored one."""
+    splitter = Splitter()
+    rows = [_row(number, step, splitter) for number, step in enumerate(run.steps, 1)]
+    facts = [
+        StepFacts(no=number, type=step.type, input=step.input, output=step.output, call_id=step.call_id)
+        for number, step in enumerate(run.steps, 1)
+    ]
+    producers: dict[int, list[int]] = {}
+    for edge in find_provenance(facts, splitter).edges:
+        producers.setdefault(edge.consumer, []).append(edge.producer)
+    stored: dict[str, JSONValue] = {digest: orjson.loads(part) for digest, part in splitter.parts.items()}
+    return contents(rows, stored, {number: sorted(set(made)) for number, made in producers.items()})
+
+
+def _row(number: int, step: RecordedStep, splitter: Splitter) -> dict[str, Any]:
+    return {
+        "sequence_no": number,
+        "type": step.type,
+        "name": step.name,
+        "tool_name": step.tool_name,
+        "status": step.status,
+        "error": step.error,
+        "signature": signature(
+            type=step.type,
+            name=step.name,
+            input=step.input,
+            provider=step.provider,
+            model=step.model,
+            tool_name=step.tool_name,
+            digest_of=splitter.digest,
+        ),
+        "input_ref": "" if step.input is None else splitter.split(step.input),
+        "output_ref": "" if step.output is None else splitter.split(step.output),
+    }
+
+
+def _of_transcript(row: JSONObject) -> Failure:
+    annotation, outcome, messages = row.get("annotation"), row["outcome"], row["messages"]
+    assert isinstance(outcome, dict)
+    assert isinstance(messages, list)
+    label = annotation.get("root_step") if isinstance(annotation, dict) else None
+    body: JSONObject = {"run_id": "run", "model": "agent", "messages": messages}
+    [run] = chat.parse(Source(name="run", data=orjson.dumps(body)))
+    heads = [step.key.split(".")[0].removeprefix("msg-") for step in run.steps]
+    return Failure(
+        source=str(row["dataset"]),
+        run=run,
+        label=label if isinstance(label, int) else None,
+        passed=outcome.get("success") is True,
+        messages={number: int(head) for number, head in enumerate(heads, 1) if head.isdecimal()},
+        answers=_numbers(messages),
+    )
+
+
+def _numbers(messages: Sequence[JSONValue]) -> tuple[int, ...]:
+    return tuple(
+        at for at, each in enumerate(messages, 1) if isinstance(each, dict) and each.get("role") == "assistant"
+    )
+
+
+def _of_logs(file: Path) -> Iterator[Failure]:
+    """Logs of Who&When as they are imported; the importer makes a judgement of the label."""
+    for run in who_and_when.parse(Source(name=file.name, data=file.read_bytes())):
+        numbers = {step.key: at for at, step in enumerate(run.steps, 1)}
+        messages = {at: int(match[1]) for key, at in numbers.items() if (match := _MESSAGE.match(key))}
+        blamed = next((each.step for each in run.judgements if each.name == _LABEL), None)
+        answers = {
+            messages[at] for at, step in enumerate(run.steps, 1) if step.type is StepType.MODEL if at in messages
+        }
+        yield Failure(
+            source=f"Who&When, {file.parent.name}",
+            run=run,
+            label=messages.get(numbers[blamed]) if blamed is not None else None,
+            passed=False,
+            messages=messages,
+            answers=tuple(sorted(answers)),
+        )

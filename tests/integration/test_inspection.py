@@ -1,0 +1,79 @@
+"""Places to look at in a failing run, through the API, and the passing runs beside it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from tests.replay_runs import Asks, Says, order_desk
+from traces.models import Artifact, Step
+from traces.recording import RecordedJudgement, RecordedRun
+from traces.services import record, retention
+from traces.vocabulary import JudgementKind, JudgementSource, StepStatus
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def reward(value: float) -> RecordedJudgement:
+    return RecordedJudgement(name="reward", kind=JudgementKind.SCORE, value=value, source=JudgementSource.IMPORT)
+
+
+def run(name: str, said: str, *, passed: bool, task: int = 1) -> RecordedRun:
+    lookup = Asks("get_order", {"id": "W-4410"}, "Error: no such order", StepStatus.OK)
+    talk = [("Where is my order W-4410?", (lookup, Says(said)))]
+    whole = order_desk(talk)
+    return replace(
+        whole, external_id=name, name=name, metadata={"task_id": task}, judgements=(reward(1.0 if passed else 0.0),)
+    )
+
+
+def places(client: Client, run_id: Any) -> dict[str, Any]:
+    answer = client.get(f"/api/v1/runs/{run_id}/places")
+    assert answer.status_code == 200, answer.content
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_failed_run_shows_places(client: Client) -> None:
+    failed = record(run("failed", "It has 37 parts.", passed=False)).run_id
+    shown = places(client, failed)
+    assert [place["kind"] for place in shown["places"]] == ["judgement", "hidden_error", "unsupported_claim"]
+    assert shown["outcome"] == "failed"
+    assert shown["places"][0]["title"] == "reward (import): 0"
+    assert shown["unread"] == 0
+    assert {kind["kind"]: kind["places"] for kind in shown["kinds"]}["hidden_error"] == 1
+
+
+def test_nearest_passing_runs_share_the_task(client: Client) -> None:
+    passed = [record(run(f"passed {at}", "It is lost.", passed=True, task=at)).run_id for at in (1, 2)]
+    failed = record(run("failed", "It is on its way.", passed=False)).run_id
+    [nearest] = places(client, failed)["passing"]
+    assert (nearest["id"], nearest["nearness"]) == (str(passed[0]), "same_task")
+    other = record(run("other", "It is on its way.", passed=False, task=9)).run_id
+    assert {each["nearness"] for each in places(client, other)["passing"]} == {"same_input"}
+
+
+def test_damaged_content_is_counted(client: Client) -> None:
+    failed = record(run("failed", "It has 37 parts.", passed=False)).run_id
+    refs = Step.objects.filter(run_id=failed, type="tool").values("output_ref")
+    with retention():
+        Artifact.objects.filter(sha256__in=list(refs.values_list("output_ref", flat=True))).delete()
+    shown = places(client, failed)
+    assert shown["unread"] == 1
+    assert "hidden_error" not in [place["kind"] for place in shown["places"]]
+
+
+def test_queries_do_not_grow_with_steps(client: Client) -> None:
+    counts = []
+    for turns in (2, 40):
+        talk = [(f"Question {at}?", (Says(f"Answer {at}{at}."),)) for at in range(turns)]
+        run_id = record(replace(order_desk(talk), external_id=f"run {turns}")).run_id
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            places(client, run_id)
+        counts.append(len(captured))
+    assert counts[1] <= counts[0] + 2

@@ -1,0 +1,174 @@
+"""What the agent's code derives from earlier outputs, in probes that do not run it."""
+
+from typing import Any
+
+import pytest
+
+from diffing.report import Examined
+from replay.edits import apply_profile
+from replay.overrides import OverrideProfile
+from replay.policy import Policy
+from replay.proving.certificates import certify
+from replay.proving.coupling import Coupling, Recorded, Recording
+from replay.proving.derivations import Derivations, OtherState, Output, Product, UnknownState, derivations
+from replay.proving.lab import Side
+from replay.proving.roots import roots
+from replay.proving.watching import Watch
+from replay.walk import Walk
+from tests.comparing import Given, model, said, system, user
+from tests.replay_runs import graph_of
+from tests.unit.test_diffing_origins import routed
+from tests.unit.test_proving_changes import examined
+from tests.unit.test_proving_watch import Memory
+from traces.ids import new_id
+from traces.recording import RecordedRun, RecordedStep
+from traces.vocabulary import RunSource
+
+ROUTER = Output(numbers=(2, 2), answers=("ok b", "ok t"), signatures=("s", "s"))
+
+
+def code_after(*outputs: Output, due: tuple[int, int] = (3, 3)) -> Derivations:
+    return Derivations(outputs=outputs, products=[Product(due=due)])
+
+
+def test_own_outputs_keep_the_derived_content() -> None:
+    state = code_after(ROUTER).state("base")
+    state.note(2, "s", "ok b")
+    state.arrive(3)
+    state.end()
+
+
+def test_outputs_of_the_other_run_lead_to_its_state() -> None:
+    state = code_after(ROUTER).state("base")
+    state.note(2, "s", "ok t")
+    with pytest.raises(OtherState):
+        state.arrive(3)
+
+
+def test_new_outputs_have_no_known_state() -> None:
+    state = code_after(ROUTER).state("candidate")
+    state.note(2, "s", "ok something new")
+    with pytest.raises(UnknownState):
+        state.arrive(4)
+
+
+def test_mixed_outputs_have_no_known_state() -> None:
+    second = Output(numbers=(3, 3), answers=("ok 1", "ok 2"), signatures=("r", "r"))
+    state = code_after(ROUTER, second, due=(4, 4)).state("base")
+    state.note(2, "s", "ok t")
+    state.note(3, "r", "ok 1")
+    with pytest.raises(UnknownState):
+        state.arrive(4)
+
+
+def test_outputs_after_the_code_do_not_count() -> None:
+    late = Output(numbers=(5, 5), answers=("ok 1", "ok 2"), signatures=("r", "r"))
+    state = code_after(ROUTER, late).state("base")
+    state.note(2, "s", "ok b")
+    state.arrive(3)
+    state.note(5, "r", "ok 2")
+    state.end()
+
+
+def test_step_that_only_the_other_run_took_is_due_before_the_next() -> None:
+    state = code_after(ROUTER, due=(4, 3)).state("base")  # the candidate's step 3 has no counterpart
+    state.note(2, "s", "ok t")
+    state.arrive(3)
+    with pytest.raises(OtherState):
+        state.arrive(4)
+
+
+def test_added_steps_count_towards_the_other_state() -> None:
+    extra = Output(numbers=(None, 3), answers=("", "ok found"), signatures=("", "lookup"))
+    state = code_after(ROUTER, extra, due=(3, 4)).state("base")
+    state.note(2, "s", "ok t")
+    state.note(None, "lookup", "ok found")
+    with pytest.raises(OtherState):
+        state.arrive(3)
+
+
+BASE = routed("", "billing", "Please pay the open invoice first.")
+CANDIDATE = routed("Screens are devices.", "technical", "Please send the device in to us.")
+
+
+def seen() -> Examined:
+    return examined(BASE, CANDIDATE)
+
+
+def test_derived_message_is_listed_and_never_tried() -> None:
+    prompt, message = [change.atom for change in roots(seen())]
+    assert (prompt.category, prompt.testable, prompt.certificate) == ("prompt", True, None)
+    assert (message.category, message.testable) == ("upstream", False)
+    assert "may have derived it" in message.why_not
+
+
+def test_answer_behind_unrecorded_code_is_not_certified_unreached() -> None:
+    found = seen()
+    assert certify(found, [1]) is None
+    weather = model([system("Talk about the weather."), user("Well?")], said("Sun."))
+    other = model([system("Talk about the weather!"), user("Well?")], said("Rain."))
+    late = examined([*BASE[:3], weather, BASE[3]], [*CANDIDATE[:3], other, CANDIDATE[3]])
+    after = certify(late, [3])
+    assert after is not None
+    assert after.kind == "unreached"
+
+
+def run_of(given: list[Given]) -> RecordedRun:
+    steps = [
+        RecordedStep(
+            key=str(number), parent=None if step.parent is None else str(step.parent), type=step.type, name=step.name,
+            input=step.input, output=step.output, provider="p" if step.model else "", model=step.model,
+            tool_name=step.name if step.type == "tool" else "", call_id=step.call_id,
+        )
+        for number, step in enumerate(given, 1)
+    ]  # fmt: skip
+    return RecordedRun(
+        external_id="run", name="run", app="app", source=RunSource.IMPORT, format="test", steps=tuple(steps)
+    )
+
+
+def probed(side: Side, *entries: Any) -> str:
+    """The answer of a probe with the recorded answers of both runs."""
+    runs = [run_of(BASE), run_of(CANDIDATE)]
+    graphs = [graph_of(run) for run in runs]
+    payloads = {**graphs[0][1], **graphs[1][1]}
+    recordings: list[Recording] = [
+        {
+            node.signature: [Recorded(run=new_id(), step=node.no, output_ref=node.output_ref, status=node.status)]
+            for node in graph.nodes
+            if node.signature
+        }
+        for graph, _ in graphs
+    ]
+    graph = graphs[side == "candidate"][0]
+    coupling = Coupling(recordings=recordings if side == "base" else recordings[::-1])
+    found = seen()
+    watch = Watch(
+        graph=graph, coupling=coupling, state=derivations(found.comparison, found.flow, found.found.atoms).state(side)
+    )  # fmt: skip
+    profile = apply_profile(OverrideProfile.model_validate({"overrides": list(entries)}), graph)
+    world = Memory(payloads=payloads, coupling=coupling)
+    for event in Walk(graph, profile, Policy(allow=["model"], semantic_threshold=1.0), world).run():
+        watch.see(event, payloads.__getitem__)
+    return watch.result(payloads.__getitem__).answer
+
+
+def test_probe_of_the_router_prompt_goes_on_as_the_other_run() -> None:
+    """With the candidate's prompt the router answers as there, and so the code hands over what it did there."""
+    edit = {"match": {"step": 2}, "prompt": {"system": "Sort the ticket. Screens are devices."}}
+    with pytest.raises(OtherState):
+        probed("base", edit)
+    with pytest.raises(OtherState):
+        probed("candidate", {"match": {"step": 2}, "prompt": {"system": "Sort the ticket. "}})
+    assert probed("candidate") == "Please send the device in to us."
+
+
+def test_traced_values_are_left_to_the_replay_in_a_new_state() -> None:
+    state = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), traced=True)]).state("base")
+    state.note(2, "s", "ok something new")
+    state.end()
+    again = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), traced=True)]).state("base")
+    again.note(2, "s", "ok t")
+    with pytest.raises(OtherState) as other:
+        again.end()
+    assert other.value.traced
