@@ -16,6 +16,7 @@ import orjson
 
 from traces.canonical import digest, digest_bytes
 from traces.json_types import JSONObject, JSONValue
+from traces.placements import Reading
 from traces.text_index import TextIndex
 from traces.values import Source, Span, ValueIndex, words_of
 
@@ -59,6 +60,7 @@ class _Analysis:
     """What a text holds of earlier outputs, as it was when the text appeared first."""
 
     spans: tuple[Span, ...]
+    repeated: Sequence[tuple[int, int]]  # places whose words stand in a row in some output
     rest: str  # empty: all of it is explained
 
 
@@ -77,12 +79,19 @@ class Origins:
         for item in items:
             self._since.setdefault(item.digest, min(item.since, no))
 
-    def text(self, no: int, path: str, shape: str, text: str, *, reply: bool) -> tuple[list[Source], list[Unexplained]]:
+    def text(
+        self, no: int, path: str, shape: str, text: str, reading: Reading
+    ) -> tuple[list[Source], list[Unexplained]]:
         """The steps whose values stand in a text of the input of step `no`, and what of the text is unexplained."""
-        analysis = self._analysis(shape, text, reply=reply)
-        sources = [source for span in analysis.spans for source in self.values.sources(span) if source.producer < no]
-        rest = [self.item(no, path, shape, analysis.rest)] if analysis.rest else []
-        return sources, rest
+        analysis = self._analysis(shape, text, reply=reading.reply)
+        sources: list[Source] = []
+        traced: list[Span] = []
+        for span in analysis.spans:
+            seen = [source for source in self.values.sources(span) if not reading.hides(source.producer, source.text)]
+            sources += [source for source in seen if source.producer < no]
+            traced += [span] if seen else []
+        rest = analysis.rest if len(traced) == len(analysis.spans) else _rest(text, _covered(traced, analysis.repeated))
+        return sources, [self.item(no, path, shape, rest)] if rest else []
 
     def item(self, no: int, path: str, shape: str, content: str) -> Unexplained:
         """Content of unknown origin in the input of step `no`."""
@@ -109,7 +118,7 @@ class Origins:
             return known
         repeated = self.texts.covers(text)
         spans = tuple(span for span in self.values.find(text, reply=reply) if not _is_within(span, repeated))
-        made = _Analysis(spans, _rest(text, [*((span.start, span.end) for span in spans), *repeated]))
+        made = _Analysis(spans, repeated, _rest(text, _covered(spans, repeated)))
         if len(words_of(text[:200])) > 1:
             self._analyses[shape, text] = made
         return made
@@ -147,6 +156,10 @@ def _is_within(span: Span, places: Sequence[tuple[int, int]]) -> bool:
     """Whether the words around a value were repeated together with it."""
     at = bisect_right(places, (span.start, sys.maxsize)) - 1
     return at >= 0 and span.end <= places[at][1]
+
+
+def _covered(spans: Iterable[Span], repeated: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [*((span.start, span.end) for span in spans), *repeated]
 
 
 def _rest(text: str, covered: Sequence[tuple[int, int]]) -> str:

@@ -10,6 +10,7 @@ from traces.chat import ANSWER, call_ids, calls_of, message_of, messages_of, tex
 from traces.json_types import JSONValue
 from traces.origins import Origins, Unexplained
 from traces.parts import Splitter
+from traces.placements import Placements
 from traces.text_index import TextIndex, distinctive
 from traces.values import answer_values, output_values
 from traces.vocabulary import StepType
@@ -41,6 +42,7 @@ class Asked:
     calls: frozenset[str]
     text: str
     places: dict[str, str]  # of each text that it says, its path in the output
+    placements: Placements  # of outputs in its messages
 
 
 @dataclass(slots=True)
@@ -49,13 +51,15 @@ class Known:
 
     splitter: Splitter
     callers: dict[str, tuple[int, str, JSONValue]] = field(default_factory=dict)  # call id -> step, path, arguments
-    answers: dict[str, int] = field(default_factory=dict)  # call id -> tool step
+    answers: dict[str, list[int]] = field(default_factory=dict)  # call id -> tool steps: some recorders repeat ids
     parts: dict[str, tuple[int, str]] = field(default_factory=dict)  # digest -> step, path
     asked: dict[tuple[int, str], Asked] = field(default_factory=dict)  # length and last digest of the messages
     last: Asked | None = None
     texts: TextIndex = field(default_factory=TextIndex)
     origins: Origins = field(init=False)
     rest: list[Unexplained] = field(default_factory=list)  # of the step that is looked at
+    placements: Placements = field(default_factory=Placements)  # in its messages
+    answering: dict[int, int] = field(default_factory=dict)  # which tool steps its messages are from, by index
 
     def __post_init__(self) -> None:
         self.origins = Origins(self.texts)
@@ -67,7 +71,7 @@ def remember(step: StepFacts, known: Known) -> None:
     if step.type is StepType.MODEL:
         _remember_answer(step, known)
     elif step.type is StepType.TOOL and step.call_id:
-        known.answers[step.call_id] = step.no
+        known.answers.setdefault(step.call_id, []).append(step.no)
     if step.type is not StepType.OUTPUT:
         model = step.type is StepType.MODEL
         values = answer_values(message_of(output), ANSWER) if model else output_values(output)
@@ -90,6 +94,7 @@ def _remember_answer(step: StepFacts, known: Known) -> None:
     asked = Asked(
         no=step.no, messages=digests, answer=known.splitter.part_digest(message) if message else "",
         calls=frozenset(call_ids(message)), text=text_of(message), places=dict(text_places(message)),
+        placements=known.placements,
     )  # fmt: skip
     known.last = asked
     if digests:

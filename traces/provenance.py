@@ -31,6 +31,7 @@ from traces.json_types import JSONValue
 from traces.origins import Unexplained, fitting, newest
 from traces.origins import leaves as scalars
 from traces.parts import Splitter
+from traces.placements import PLAIN, Placements, Reading
 from traces.produced import LISTS_OF_PARTS, Asked, Known, StepFacts, remember
 from traces.text_index import Found, distinctive
 from traces.vocabulary import EdgeKind, StepType
@@ -157,27 +158,59 @@ def _into_messages(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
     messages = messages_of(step.input)
     digests = known.splitter.part_digests(messages)
     start = 0
+    known.placements = Placements()
     if (before := _history(messages, digests, known)) is not None:
         earlier, answered = before
         start = len(earlier.messages) + answered
+        known.placements = earlier.placements.continued(len(earlier.messages), len(messages))
+        if answered:
+            known.placements.add(earlier.no, start - 1)
         yield EdgeFact(
             producer=earlier.no, consumer=step.no, kind=EdgeKind.HISTORY,
             consumer_path=f"/messages/{start - 1}",
             producer_path=ANSWER if answered else "", evidence=f"{len(earlier.messages)} messages before",
         )  # fmt: skip
         if not answered and start <= _FEW_MESSAGES:
+            known.answering = _answering(messages[:start], 0, known.answers)
             yield from _into_repeated(step.no, messages[:start], digests, known)
+    _place(messages, digests, start, known)
     answered = any(role_of(message) == "assistant" for message in islice(messages, start))
     for index in range(start, len(messages)):
         answered |= role_of(messages[index]) == "assistant"
-        yield from _into_message(step.no, messages[index], digests[index], f"/messages/{index}", known, reply=answered)
+        yield from _into_message(step.no, messages[index], digests[index], index, known, reply=answered)
+
+
+def _place(messages: Sequence[JSONValue], digests: Sequence[str], start: int, known: Known) -> None:
+    """Note which of the messages that are new in a request are whole outputs."""
+    known.answering = _answering(messages, start, known.answers)
+    for index in range(start, len(messages)):
+        producer = known.answering.get(index)
+        if producer is None and digests[index] in known.parts:
+            producer = known.parts[digests[index]][0]
+        if producer is not None:
+            known.placements.add(producer, index)
+
+
+def _answering(messages: Sequence[JSONValue], start: int, answers: Mapping[str, list[int]]) -> dict[int, int]:
+    """The tool step of each tool message. Where several have the id of one call, both are in the order of time."""
+    places: dict[str, list[int]] = {}
+    for index in range(start, len(messages)):
+        message = messages[index]
+        call = message.get("tool_call_id") if isinstance(message, dict) else None
+        if isinstance(call, str) and call in answers:
+            places.setdefault(call, []).append(index)
+    found: dict[int, int] = {}
+    for call, indices in places.items():
+        steps = answers[call][-len(indices) :]
+        found.update(zip(indices, [*steps[:1] * (len(indices) - len(steps)), *steps], strict=True))
+    return found
 
 
 def _into_repeated(no: int, messages: Sequence[JSONValue], digests: Sequence[str], known: Known) -> Iterator[EdgeFact]:
     """Edges into messages that a short request repeats: code may have filled in the same value once more."""
     before = len(known.rest)
     for index, message in enumerate(messages):
-        edges = _into_message(no, message, digests[index], f"/messages/{index}", known, reply=False)
+        edges = _into_message(no, message, digests[index], index, known, reply=False)
         yield from (edge for edge in edges if edge.kind is EdgeKind.VALUE)
     del known.rest[before:]
 
@@ -212,25 +245,26 @@ def _is_answer(message: JSONValue, digest: str, earlier: Asked) -> bool:
 
 
 def _into_message(
-    no: int, message: JSONValue, digest: str, path: str, known: Known, *, reply: bool
+    no: int, message: JSONValue, digest: str, index: int, known: Known, *, reply: bool
 ) -> Iterator[EdgeFact]:  # fmt: skip
     if not isinstance(message, dict):
         return
-    call = message.get("tool_call_id")
-    if isinstance(call, str) and call in known.answers:
+    path, role = f"/messages/{index}", role_of(message)
+    reading = Reading(reply=reply, hides=lambda step, value: known.placements.hides(step, index, role, value))
+    if index in known.answering:
         yield EdgeFact(
-            producer=known.answers[call], consumer=no, kind=EdgeKind.TOOL_CALL_ID,
-            consumer_path=f"{path}/content", evidence=_cut(f"call {call}"),
+            producer=known.answering[index], consumer=no, kind=EdgeKind.TOOL_CALL_ID,
+            consumer_path=f"{path}/content", evidence=_cut(f"call {message['tool_call_id']}"),
         )  # fmt: skip
-    elif digest in known.parts:
+    elif digest in known.parts and not reading.hides(known.parts[digest][0], ""):
         producer, producer_path = known.parts[digest]
         yield EdgeFact(
             producer=producer, consumer=no, kind=EdgeKind.DIGEST, consumer_path=path, producer_path=producer_path,
             evidence="the same message",
         )  # fmt: skip
     else:
-        shape = f"/messages/*:{role_of(message)}/content"
-        yield from _into_texts(no, message.get("content"), f"{path}/content", shape, known, reply=reply)
+        shape = f"/messages/*:{role}/content"
+        yield from _into_texts(no, message.get("content"), f"{path}/content", shape, known, reading)
 
 
 def _into_output(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
@@ -279,14 +313,14 @@ def _into_part(no: int, item: JSONValue, path: str, shape: str, known: Known) ->
 
 
 def _into_texts(
-    no: int, value: JSONValue, path: str, shape: str, known: Known, *, reply: bool = False
+    no: int, value: JSONValue, path: str, shape: str, known: Known, reading: Reading = PLAIN
 ) -> Iterator[EdgeFact]:  # fmt: skip
     for place, place_shape, leaf in scalars(value, path, shape):
-        yield from _into_scalar(no, leaf, place, place_shape, known, reply=reply)
+        yield from _into_scalar(no, leaf, place, place_shape, known, reading)
 
 
 def _into_scalar(
-    no: int, value: JSONValue, path: str, shape: str, known: Known, *, reply: bool = False
+    no: int, value: JSONValue, path: str, shape: str, known: Known, reading: Reading = PLAIN
 ) -> Iterator[EdgeFact]:  # fmt: skip
     """Edges into one value of an input, and what of it stays unexplained."""
     if isinstance(value, bool) or shape.endswith("/type"):
@@ -296,13 +330,15 @@ def _into_scalar(
     seen: set[int] = set()
     whole = False
     for found in known.texts.find(text) if distinctive(text) else ():
+        if reading.hides(found.producer, found.snippet):
+            continue
         seen.add(found.producer)
         whole |= found.whole
         yield EdgeFact(
             producer=found.producer, consumer=no, kind=_kind_of(found, text), consumer_path=path,
             producer_path=found.path, evidence=_cut(found.snippet),
         )  # fmt: skip
-    sources, rest = known.origins.text(no, path, shape, text, reply=reply)
+    sources, rest = known.origins.text(no, path, shape, text, reading)
     if not whole:
         known.rest += rest
     for source in sources:

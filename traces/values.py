@@ -274,6 +274,13 @@ def tokens_of(text: str) -> list[str]:
     return list(dict.fromkeys(tokens))
 
 
+def is_long_identifier(words: list[str]) -> bool:
+    """Whether words are an id that no other text holds by chance: letters with digits, or five digits; no date."""
+    joined = "".join(words)
+    digits = len(_DIGIT.findall(joined))
+    return 0 < digits < len(joined) > 4 or (len(words) == 1 and digits > 4)
+
+
 def _append(sources: list[Source], source: Source) -> None:
     """Keep the first source and the latest ones, one for each step."""
     if sources and sources[-1].producer == source.producer:
