@@ -2,7 +2,7 @@
 
 from traces import store
 from traces.json_types import JSONValue
-from traces.parts import Splitter
+from traces.splitting import Splitter
 
 
 class Saver:

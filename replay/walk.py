@@ -32,8 +32,8 @@ from replay.world import Answer, Call, Diverged, Event, Gone, Resolved, World
 from traces.canonical import digest
 from traces.ignoring import NOTHING, Ignoring, Known
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import Splitter
 from traces.signatures import call_of, differing_fields, signature
+from traces.splitting import Splitter
 from traces.vocabulary import EdgeKind, Label, Reason, StepStatus, StepType
 
 

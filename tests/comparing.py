@@ -11,10 +11,10 @@ from diffing.sides import Link, RunFacts, Side, SideStep
 from diffing.similarity import Lexical
 from traces.ids import new_id
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import Splitter, split
 from traces.produced import StepFacts
 from traces.provenance import find_provenance
 from traces.signatures import signature
+from traces.splitting import Splitter, split
 from traces.summaries import summarize
 from traces.vocabulary import StepType
 

@@ -9,11 +9,11 @@ from uuid import UUID
 from replay.graph import Graph, Link, Node
 from traces.conversation import Messages
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import Splitter, split
 from traces.produced import StepFacts
 from traces.provenance import find_provenance
 from traces.recording import RecordedRun, RecordedStep
 from traces.signatures import signature
+from traces.splitting import Splitter, split
 from traces.vocabulary import EdgeKind, StepStatus, StepType
 
 SYSTEM: JSONObject = {"role": "system", "content": "You are the order desk. Answer in full sentences."}

@@ -14,12 +14,13 @@ from traces.bundle_lines import EdgeLine, JudgementLine, Origin, RunLine, StepLi
 from traces.json_types import JSONObject, JSONValue
 from traces.judging import STATED, JudgementRow
 from traces.models import Judgement, Run, Step
-from traces.parts import MissingPart, Splitter, join_many, references
+from traces.parts import MissingPart, join_many, references
 from traces.problems import ArtifactMissing, NotSealed, RunConflict
 from traces.provenance import EdgeFact
 from traces.rows import StepRow
 from traces.services import Recorded
 from traces.signatures import signature
+from traces.splitting import Splitter
 from traces.vocabulary import EdgeKind, JudgementKind, RunSource
 
 _REFS: Final = ("input_ref", "output_ref", "attributes_ref")

@@ -15,8 +15,8 @@ from django.db.models import Q, QuerySet
 from traces import store, tool_calls
 from traces.ignoring import SIGNED, IgnoreRule, Ignoring, Known
 from traces.models import IgnoreList, ReducedSignature, Run, Step
-from traces.parts import Splitter
 from traces.problems import NotFound
+from traces.splitting import Splitter
 
 _BATCH: Final = 500
 _TYPES: Final = {str(type): type for type in SIGNED}

@@ -12,10 +12,10 @@ from traces import bulk, store
 from traces.json_types import JSONObject
 from traces.models import Edge, Run, Step
 from traces.origins import Unexplained, from_json
-from traces.parts import Splitter
 from traces.produced import StepFacts
 from traces.provenance import EdgeFact, Provenance, find_provenance
 from traces.rows import COLUMNS
+from traces.splitting import Splitter
 from traces.vocabulary import EdgeKind, Label, StepType
 
 _SHORT = 500

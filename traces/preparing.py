@@ -13,13 +13,13 @@ from traces.ids import new_id
 from traces.json_types import JSONObject, JSONValue
 from traces.judging import JudgementRow, row_of, validator_row
 from traces.outcomes import validator_kind
-from traces.parts import Splitter
 from traces.problems import InvalidRecording
 from traces.produced import StepFacts
 from traces.provenance import Provenance, find_provenance
 from traces.recording import RecordedJudgement, RecordedRun, RecordedStep
 from traces.rows import StepRow
 from traces.signatures import signature
+from traces.splitting import Splitter
 from traces.vocabulary import Label, StepStatus, StepType
 
 _COST: Final = Decimal("0.00000001")

@@ -9,8 +9,8 @@ from traces.canonical import escape_pointer
 from traces.chat import ANSWER, call_ids, calls_of, message_of, messages_of, text_of, text_places
 from traces.json_types import JSONValue
 from traces.origins import Origins, Unexplained
-from traces.parts import Splitter
 from traces.placements import Placements
+from traces.splitting import Splitter
 from traces.text_index import TextIndex, distinctive
 from traces.values import answer_values, output_values
 from traces.vocabulary import StepType

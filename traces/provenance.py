@@ -30,9 +30,9 @@ from traces.growing import begins_with
 from traces.json_types import JSONValue
 from traces.origins import Unexplained, fitting, newest
 from traces.origins import leaves as scalars
-from traces.parts import Splitter
 from traces.placements import PLAIN, Placements, Reading
 from traces.produced import LISTS_OF_PARTS, Asked, Known, StepFacts, remember
+from traces.splitting import Splitter
 from traces.text_index import Found, distinctive
 from traces.vocabulary import EdgeKind, StepType
 

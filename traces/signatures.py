@@ -11,7 +11,7 @@ from typing import Final
 
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import Splitter
+from traces.splitting import Splitter
 from traces.vocabulary import StepType
 
 VERSION: Final = "sig:v1"

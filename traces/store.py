@@ -15,8 +15,9 @@ from traces.canonical import digest_bytes
 from traces.json_types import JSONValue
 from traces.models import Artifact
 from traces.packing import pack, unpack
-from traces.parts import MissingPart, Splitter, join_many
+from traces.parts import MissingPart, join_many
 from traces.problems import ArtifactCorrupt, ArtifactMissing
+from traces.splitting import Splitter
 
 INLINE: Final = 64 * 1024  # encoded bytes; larger ones would make every scan of the table slow
 MAX_SIZE: Final = 256 * 1024 * 1024  # of one artifact, decoded

@@ -16,8 +16,8 @@ from replay.calibration.schemas import Collision, Difference, Example, Proposal,
 from traces.canonical import digest
 from traces.ignoring import NOTHING, IgnoreRule, Ignoring, Known, Path, pointer
 from traces.json_types import JSONValue
-from traces.parts import Splitter
 from traces.signatures import signature
+from traces.splitting import Splitter
 from traces.vocabulary import StepType
 from traces.volatile import kind_of, masking
 

@@ -21,7 +21,7 @@ from diffing.roots import Atom as Root
 from diffing.sides import SideStep
 from replay.proving.lab import Side
 from traces.json_types import JSONValue
-from traces.parts import split
+from traces.splitting import split
 from traces.vocabulary import EdgeKind, StepStatus
 
 _SIDES: Final[tuple[Side, Side]] = ("base", "candidate")

@@ -18,8 +18,8 @@ from tests.replay_runs import order_desk
 from traces import services as services_of_traces
 from traces.json_types import JSONObject
 from traces.models import Artifact, Run
-from traces.parts import Splitter
 from traces.services import record
+from traces.splitting import Splitter
 
 pytestmark = pytest.mark.django_db
 

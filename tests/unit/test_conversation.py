@@ -12,9 +12,9 @@ from traces.conversation import Conversation
 from traces.growing import begins_with
 from traces.importers import chat
 from traces.importers.source import Source
-from traces.parts import Splitter
 from traces.preparing import prepare
 from traces.provenance import Provenance
+from traces.splitting import Splitter
 
 
 @given(st.lists(st.integers(0, 30), max_size=600), st.integers(0, 600))

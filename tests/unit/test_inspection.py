@@ -18,8 +18,8 @@ from replay.side_effects import looks_like_write
 from tests.bench.places.labelled import places, read, steps_of
 from tests.replay_runs import Asks, Says, Turn, order_desk
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import split
 from traces.recording import RecordedRun, RecordedStep
+from traces.splitting import split
 from traces.vocabulary import StepStatus, StepType
 
 ORDER: JSONObject = {"id": "W-4410", "total": 120, "items": ["lamp", "desk"]}

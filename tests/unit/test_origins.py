@@ -2,9 +2,9 @@
 
 from traces.json_types import JSONValue
 from traces.origins import MAX_ITEMS, Unexplained, from_json, newest
-from traces.parts import Splitter
 from traces.produced import StepFacts
 from traces.provenance import find_provenance
+from traces.splitting import Splitter
 from traces.vocabulary import StepType
 
 

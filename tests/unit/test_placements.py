@@ -11,10 +11,10 @@ from replay.policy import Policy
 from replay.schemas import Plan
 from tests.replay_runs import graph_of
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import Splitter
 from traces.produced import StepFacts
 from traces.provenance import EdgeFact, find_provenance
 from traces.recording import RecordedRun, RecordedStep
+from traces.splitting import Splitter
 from traces.vocabulary import EdgeKind, StepType
 
 SHIPPED = "Your order 4711 is on its way. Is there anything else that I can do for you today?"

@@ -11,18 +11,8 @@ from hypothesis import strategies as st
 from traces.canonical import MAX_DEPTH, NotCanonical, canonical_bytes, digest_bytes
 from traces.json_types import JSONValue
 from traces.packing import pack, unpack
-from traces.parts import (
-    BLOCK,
-    LONG_TEXT,
-    MissingPart,
-    Splitter,
-    entries,
-    fetch_closure,
-    join,
-    join_many,
-    references,
-    split,
-)
+from traces.parts import BLOCK, LONG_TEXT, MissingPart, entries, fetch_closure, join, join_many, references
+from traces.splitting import Splitter, split
 
 _KEYS = st.sampled_from(
     ["messages", "tools", "documents", "message", "content", "$part", "$blocks", "$literal", "é", ""]

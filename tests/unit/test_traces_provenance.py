@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.recordings import SYSTEM, answers, asks, conversation, order_run, says, user
 from tests.unit.test_traces_parts import VALUES
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import Splitter
 from traces.produced import StepFacts
 from traces.provenance import EdgeFact, find_provenance
 from traces.recording import RecordedRun
+from traces.splitting import Splitter
 from traces.vocabulary import EdgeKind, StepType
 
 

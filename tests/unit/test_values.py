@@ -3,9 +3,9 @@
 import pytest
 
 from traces.json_types import JSONValue
-from traces.parts import Splitter
 from traces.produced import StepFacts
 from traces.provenance import EdgeFact, Provenance, find_provenance
+from traces.splitting import Splitter
 from traces.values import ValueIndex, output_values
 from traces.vocabulary import EdgeKind, StepType
 

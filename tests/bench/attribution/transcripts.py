@@ -15,11 +15,11 @@ from traces.ids import new_id
 from traces.importers import chat
 from traces.importers.source import Source
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import Splitter
 from traces.produced import StepFacts
 from traces.provenance import find_provenance
 from traces.recording import RecordedRun, RecordedStep
 from traces.signatures import signature
+from traces.splitting import Splitter
 from traces.summaries import summarize
 
 MULTI: Final = "tau2_retail_multi.jsonl.gz"

@@ -16,11 +16,11 @@ from replay.side_effects import looks_like_write
 from traces.importers import chat, who_and_when
 from traces.importers.source import Source
 from traces.json_types import JSONObject, JSONValue
-from traces.parts import Splitter
 from traces.produced import StepFacts
 from traces.provenance import find_provenance
 from traces.recording import RecordedRun, RecordedStep
 from traces.signatures import signature
+from traces.splitting import Splitter
 from traces.vocabulary import StepType
 
 _MESSAGE: Final = re.compile(r"msg-(\d+)")
