@@ -16,6 +16,7 @@ from diffing.terms import Category
 from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
 from traces.signatures import DEFAULT_IGNORED
+from traces.unavailable import comparable
 from traces.vocabulary import StepType
 
 Payloads = Mapping[str, JSONValue]
@@ -83,7 +84,18 @@ def _load(what: str, base: str, candidate: str, payloads: Payloads) -> tuple[JSO
     lost = {side: ref for side, ref in (("base", base), ("candidate", candidate)) if ref and ref not in payloads}
     if lost:
         raise Missing(what, lost)
-    return payloads.get(base), payloads.get(candidate)
+    return comparable(payloads.get(base), payloads.get(candidate), set())
+
+
+def lost_parts(pair: Pair, payloads: Payloads) -> Iterator[str]:
+    """What of a pair's payloads cannot be compared because a part of it is lost, one sentence for each."""
+    for what in ("input", "output") if pair.both else ():
+        refs = [getattr(step, f"{what}_ref") for step in pair.both or ()]
+        if all(refs) and refs[0] != refs[1] and not any(ref not in payloads for ref in refs):
+            lost: set[str] = set()
+            comparable(payloads[refs[0]], payloads[refs[1]], lost)
+            for part in sorted(lost):
+                yield f"part of the {what} is recorded, but its artifact is missing or damaged ({part})"
 
 
 def _settings(pair: Pair, base: SideStep, candidate: SideStep) -> Iterator[Facet]:

@@ -11,7 +11,7 @@ from uuid import UUID
 from diffing import attribution, scores, sections
 from diffing.brief import brief
 from diffing.comparison import Comparison, Pair, compare
-from diffing.facets import Facet, Missing, Payloads, facets
+from diffing.facets import Facet, Missing, Payloads, facets, lost_parts
 from diffing.flow import Flow
 from diffing.references import aligned, run_ref, step_ref
 from diffing.schemas import DiffOptions, DiffReport, SectionName, Unavailable
@@ -140,6 +140,7 @@ def _open(comparison: Comparison, chosen: Collection[Pair], payloads: Payloads, 
             found[pair.place] = list(facets(pair, payloads, ignoring))
         except Missing as problem:
             gaps.append((_home(pair), _gap(pair, str(problem))))
+        gaps += [(_home(pair), _gap(pair, reason)) for reason in lost_parts(pair, payloads)]
     unopened = [pair for pair in comparison.pairs if pair.both and pair.differs and not pair.holds_others]
     for name, count in _counts(unopened, {pair.place for pair in chosen}).items():
         gaps.append(

@@ -1,5 +1,6 @@
 """Computing a report and storing it, once."""
 
+from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from diffing.schemas import DiffReport as Report
 from diffing.similarity import measure
 from traces import live, store
 from traces.collection import without_pauses
+from traces.json_types import JSONValue
 
 _LEVEL: Final = 3
 
@@ -48,9 +50,13 @@ def _made(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
         candidate=queries.side(row.candidate, links=True, under=under),
         options=options,
         measure=measure(lexical=options.similarity == "lexical", memory=StoredCosines()),
-        load=store.available,
+        load=_readable,
     )
     return made, packed(made.model_dump_json(exclude={"outcomes"}).encode())
+
+
+def _readable(digests: Iterable[str]) -> dict[str, JSONValue]:
+    return store.readable(digests).values
 
 
 def packed(body: bytes) -> bytes:

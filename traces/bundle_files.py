@@ -3,7 +3,8 @@
 =====================  ================================================================================
 member                 what it holds
 =====================  ================================================================================
-manifest.json          format, version, content digest of the run, and SHA-256 and size of every member
+manifest.json          format, version, content digest of the run, SHA-256 and size of every member, and
+                       under `unavailable` the artifacts that the exporting store had lost, where there are any
 run.json               the run's columns, and where it was derived from
 steps.jsonl            one step a line, in sequence order
 edges.jsonl            one provenance edge a line
@@ -17,7 +18,7 @@ manifest gives, and every byte is hashed.
 
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Final
 
@@ -57,6 +58,7 @@ class Bundle:
     edges: list[JSONObject]
     judgements: list[JSONObject]
     artifacts: dict[str, bytes]
+    unavailable: frozenset[str]  # artifacts that the exporting store had lost
 
 
 def is_bundle(file: IO[bytes]) -> bool:
@@ -72,15 +74,24 @@ def is_bundle(file: IO[bytes]) -> bool:
 
 
 def write(
-    file: IO[bytes], *, content_digest: str, tables: Mapping[str, bytes], artifacts: Iterable[tuple[str, bytes]]
+    file: IO[bytes],
+    *,
+    content_digest: str,
+    tables: Mapping[str, bytes],
+    artifacts: Iterable[tuple[str, bytes]],
+    unavailable: Sequence[str],
 ) -> None:
-    """Write a bundle; `artifacts` are consumed one by one."""
+    """Write a bundle; `artifacts` are consumed one by one, and only then is it known which are `unavailable`."""
     members: dict[str, JSONValue] = {}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in _all_members(tables, artifacts):
             members[name] = {"sha256": digest_bytes(data), "size": len(data)}
             _add(archive, name, data)
-        manifest = {"format": FORMAT, "version": VERSION, "content_digest": content_digest, "members": members}
+        manifest: JSONObject = {
+            "format": FORMAT, "version": VERSION, "content_digest": content_digest, "members": members
+        }  # fmt: skip
+        if unavailable:
+            manifest["unavailable"] = [*unavailable]
         _add(archive, MANIFEST, orjson.dumps(manifest))
 
 
@@ -130,6 +141,7 @@ def _read(archive: zipfile.ZipFile) -> Bundle:
         edges=_many(data, "edges.jsonl"),
         judgements=_many(data, "judgements.jsonl"),
         artifacts=_artifacts(data),
+        unavailable=_unavailable(manifest),
     )
 
 
@@ -154,7 +166,7 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 def _check_member(info: zipfile.ZipInfo) -> None:
     name = info.filename
     sha256 = name.removeprefix(ARTIFACTS)
-    is_artifact = name.startswith(ARTIFACTS) and len(sha256) == 64 and set(sha256) <= set("0123456789abcdef")
+    is_artifact = name.startswith(ARTIFACTS) and _is_digest(sha256)
     if not (is_artifact or name == MANIFEST or name in _TABLES):
         raise BadBundle(f"the bundle holds {name[:100]!r}, which no bundle does", where=name[:100])
     if info.flag_bits & 1:
@@ -177,6 +189,17 @@ def _manifest(archive: zipfile.ZipFile, infos: Mapping[str, zipfile.ZipInfo]) ->
             where=f"{MANIFEST}#/version",
         )
     return {"members": {}, "content_digest": "", **manifest}
+
+
+def _unavailable(manifest: JSONObject) -> frozenset[str]:
+    listed = manifest.get("unavailable", [])
+    if not isinstance(listed, list) or not all(isinstance(one, str) and _is_digest(one) for one in listed):
+        raise BadBundle("`unavailable` is no list of artifacts", where=f"{MANIFEST}#/unavailable")
+    return frozenset(map(str, listed))
+
+
+def _is_digest(text: str) -> bool:
+    return len(text) == 64 and set(text) <= set("0123456789abcdef")
 
 
 def _checked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, listed: JSONValue) -> bytes:

@@ -1,6 +1,7 @@
 """Portable runs: out of one store, into another, equal on both sides."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import IO, Any, Final
 from uuid import UUID
@@ -8,26 +9,28 @@ from uuid import UUID
 import orjson
 from django.db import IntegrityError, transaction
 
-from traces import bundle_files, judgements, live, queries, rows, services, store, tool_calls
+from traces import bundle_files, judgements, live, queries, rows, services, store, tool_calls, unavailable
 from traces.bundle_files import BadBundle, Bundle
 from traces.bundle_lines import EdgeLine, JudgementLine, Origin, RunLine, StepLine, parsed
 from traces.json_types import JSONObject, JSONValue
 from traces.judging import STATED, JudgementRow
 from traces.models import Judgement, Run, Step
-from traces.parts import MissingPart, join_many, references
-from traces.problems import ArtifactMissing, NotSealed, RunConflict
+from traces.parts import references
+from traces.problems import NotSealed, RunConflict
 from traces.provenance import EdgeFact
 from traces.rows import StepRow
 from traces.services import Recorded
 from traces.signatures import signature
 from traces.splitting import Splitter
+from traces.store import StoredBytes
+from traces.unavailable import Readable
 from traces.vocabulary import EdgeKind, JudgementKind, RunSource
 
 _REFS: Final = ("input_ref", "output_ref", "attributes_ref")
 
 
 def export(run: Run, file: IO[bytes]) -> None:
-    """Write a bundle of a sealed run; raises `NotSealed`, and `ArtifactMissing` when a payload is gone."""
+    """Write a bundle of a sealed run; raises `NotSealed`. What is missing or damaged is named in its manifest."""
     if run.sealed_at is None:
         raise NotSealed(f"run {run.id} is still being written: a bundle holds a finished run")
     steps = queries.steps(run.id)
@@ -38,11 +41,13 @@ def export(run: Run, file: IO[bytes]) -> None:
     }
     if judged := bundle_files.lines(_judgement_lines(run)):
         tables["judgements.jsonl"] = judged
-    bundle_files.write(file, content_digest=run.content_digest, tables=tables, artifacts=_artifacts(steps))
+    lost: list[str] = []
+    artifacts = _artifacts(steps, lost)
+    bundle_files.write(file, content_digest=run.content_digest, tables=tables, artifacts=artifacts, unavailable=lost)
 
 
 def import_bundle(file: IO[bytes]) -> Recorded:
-    """Store the run of a bundle, equal to the exported one; twice gives it once.
+    """Store the run of a bundle, equal to the exported one; twice gives it once. What it lacks is named.
 
     Raises `BadBundle`, and `RunConflict` when another run is here under its identity.
     """
@@ -57,7 +62,7 @@ def import_bundle(file: IO[bytes]) -> Recorded:
     with transaction.atomic():
         stored = _store(bundle, run, lines, edges, values)
         judgements.add({stored.run_id: judged}, new_runs=[stored.run_id] if stored.created else [])
-    return stored
+    return replace(stored, lost=tuple(sorted(values.lost - store.present(values.lost))))
 
 
 def _store(
@@ -65,7 +70,7 @@ def _store(
     run: RunLine,
     lines: Sequence[StepLine],
     edges: Sequence[EdgeLine],
-    values: Mapping[str, JSONValue],
+    values: Readable,
 ) -> Recorded:
     origin = _origin(run)
     step_rows = _step_rows(lines, origin, values)
@@ -154,17 +159,17 @@ def _judgement_rows(bundle: Bundle, steps: Sequence[StepLine]) -> list[Judgement
     return found
 
 
-def _artifacts(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    """Every artifact that the steps need, by name, level by level."""
+def _artifacts(steps: Sequence[Step], lost: list[str]) -> Iterator[tuple[str, bytes]]:
+    """Every artifact that the steps need, by name, level by level; those that cannot be read go to `lost`."""
     seen: set[str] = set()
     wanted = _all_refs(steps)
     while wanted:
         seen |= wanted
         inner: set[str] = set()
-        found = {one.sha256: one.data for one in store.read(sorted(wanted))}
-        for sha256 in sorted(wanted):
-            if sha256 not in found:
-                raise ArtifactMissing(sha256)
+        verified = store.verify(sorted(wanted))
+        found = {one.sha256: one.data for one in verified if isinstance(one, StoredBytes)}
+        lost += sorted(wanted - found.keys())
+        for sha256 in sorted(found):
             yield sha256, found[sha256]
             inner.update(references(orjson.loads(found[sha256])))
         wanted = inner - seen
@@ -183,7 +188,7 @@ def _check_order(lines: Sequence[StepLine]) -> None:
             raise BadBundle(f"step {number} comes before its parent", where=f"steps.jsonl:{number}")
 
 
-def _check_edges(edges: Iterable[EdgeLine], lines: Sequence[StepLine], values: Mapping[str, JSONValue]) -> None:
+def _check_edges(edges: Iterable[EdgeLine], lines: Sequence[StepLine], values: Readable) -> None:
     """Producers come first, no edge is there twice, and a history ends at a message of the request."""
     seen: set[tuple[object, ...]] = set()
     for at, edge in enumerate(edges, 1):
@@ -193,8 +198,10 @@ def _check_edges(edges: Iterable[EdgeLine], lines: Sequence[StepLine], values: M
         if identity in seen:
             raise BadBundle(f"edge {at} is there twice", where=f"edges.jsonl:{at}")
         seen.add(identity)
-        request = values.get(lines[edge.consumer - 1].input_ref)
-        if edge.kind is EdgeKind.HISTORY and not _is_message(edge.consumer_path, request):
+        ref = lines[edge.consumer - 1].input_ref
+        if ref in values.lost or edge.kind is not EdgeKind.HISTORY:
+            continue
+        if not _is_message(edge.consumer_path, values.values.get(ref)):
             detail = f"edge {at}: step {edge.consumer} has no message {edge.consumer_path!r}"
             raise BadBundle(detail, where=f"edges.jsonl:{at}#/consumer_path")
 
@@ -205,16 +212,16 @@ def _is_message(path: str, request: JSONValue) -> bool:
     return isinstance(messages, list) and place != path and place.isdecimal() and int(place) < len(messages)
 
 
-def _payloads(bundle: Bundle, lines: Sequence[StepLine]) -> dict[str, JSONValue]:
-    """All payloads of the steps; raises `BadBundle` for a part that the bundle does not hold."""
+def _payloads(bundle: Bundle, lines: Sequence[StepLine]) -> Readable:
+    """The payloads of the steps; raises `BadBundle` for a part that the bundle lacks and does not name as lost."""
 
     def load(digests: Iterable[str]) -> dict[str, JSONValue]:
         return {digest: orjson.loads(bundle.artifacts[digest]) for digest in digests if digest in bundle.artifacts}
 
-    try:
-        return join_many(_all_refs(lines), load)
-    except MissingPart as error:
-        raise BadBundle(f"the bundle lacks artifact {error.digest}", where=f"artifacts/{error.digest}") from error
+    found = unavailable.readable(_all_refs(lines), load)
+    if missing := sorted(found.lost - bundle.unavailable):
+        raise BadBundle(f"the bundle lacks artifact {missing[0]}", where=f"artifacts/{missing[0]}")
+    return found
 
 
 def _origin(run: RunLine) -> Run | None:
@@ -227,8 +234,11 @@ def _origin(run: RunLine) -> Run | None:
     ).first()
 
 
-def _step_rows(lines: Sequence[StepLine], origin: Run | None, values: Mapping[str, JSONValue]) -> list[StepRow]:
-    """The rows of the steps. Signatures are worked out anew: a bundle could claim the answer of any call."""
+def _step_rows(lines: Sequence[StepLine], origin: Run | None, values: Readable) -> list[StepRow]:
+    """The rows of the steps. Signatures are worked out anew: a bundle could claim the answer of any call.
+
+    A call whose input cannot be read has none.
+    """
     sources: dict[int, UUID] = {}
     if origin is not None:
         sources = dict(Step.objects.filter(run=origin).values_list("sequence_no", "id"))
@@ -237,7 +247,9 @@ def _step_rows(lines: Sequence[StepLine], origin: Run | None, values: Mapping[st
         StepRow(
             **{name: value for name, value in line if name not in {"source_no", "unexplained"}},
             unexplained=None if line.unexplained is None else [dict(item) for item in line.unexplained],
-            signature=_signature(line, values.get(line.input_ref), splitter),
+            signature=""
+            if values.lacks(line.input_ref)
+            else _signature(line, values.values.get(line.input_ref), splitter),
             source_step=sources.get(line.source_no) if line.source_no else None,
         )
         for line in lines

@@ -1,7 +1,7 @@
 """Whole steps of a run, payloads and all, page by page: what programs read a run by."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -14,6 +14,7 @@ from traces.paging import page_of
 from traces.presenting import STEP_COLUMNS, StepDict, end_of, step_dicts, tags_in
 from traces.responses import PROBLEMS, path, query
 from traces.schemas import FullStepList
+from traces.unavailable import Readable
 
 _MOST: Final = 500  # of one answer: payloads of a long conversation grow with every step
 _DEFAULT: Final = 100
@@ -45,17 +46,17 @@ def full_steps(run: Run, *, after: int, limit: int, words: Sequence[str] = ()) -
     found = queries.steps(run.id, after=after, limit=limit + 1, words=words)
     shown = found[:limit]
     wanted = {getattr(step, column) for step in shown for column in _PAYLOADS.values()}
-    payloads = store.available(wanted)
+    payloads = store.readable(wanted)
     steps = [_full(step, run, payloads) for step in shown]
     return steps, shown[-1].sequence_no if len(found) > limit else None
 
 
-def _full(step: Step, run: Run, payloads: dict[str, Any]) -> StepDict:
+def _full(step: Step, run: Run, payloads: Readable) -> StepDict:
     row = [getattr(step, name) for name in STEP_COLUMNS]
     refs = {field: getattr(step, column) for field, column in _PAYLOADS.items()}
-    found = {field: payloads.get(ref) for field, ref in refs.items()}
-    lost = integrity.find_lost({field: ref for field, ref in refs.items() if ref and ref not in payloads})
-    attributes = found["attributes"] or {}
+    found = {field: payloads.values.get(ref) for field, ref in refs.items()}
+    lost = integrity.find_lost({field: ref for field, ref in refs.items() if payloads.lacks(ref)})
+    attributes = found["attributes"] if isinstance(found["attributes"], dict) else {}
     return {
         **step_dicts([row], run.started_at)[0],
         **{name: getattr(step, name) for name in _COLUMNS},

@@ -80,7 +80,7 @@ def import_bundle(file: IO[bytes]) -> ImportedRun:
     run = Run.objects.get(id=recorded.run_id)
     return ImportedRun(
         id=run.id, external_id=run.external_id, name=run.name, app=run.app, status=RunStatus(run.status),
-        steps=run.step_count, format=run.format, created=recorded.created,
+        steps=run.step_count, format=run.format, created=recorded.created, lost=[*recorded.lost],
     )  # fmt: skip
 
 

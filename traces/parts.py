@@ -71,7 +71,7 @@ class Joiner:
         """The whole values by digest; raises `MissingPart`."""
         wanted = list(dict.fromkeys(digests))
         fetch_closure(wanted, self._load, self._stored)
-        return {digest: _whole(digest, self._stored, self._whole) for digest in wanted}
+        return assemble_all(wanted, self._stored, self._whole)
 
 
 def fetch_closure(
@@ -93,6 +93,13 @@ def fetch_closure(
         stored.update(found)
         wanted = {ref for value in found.values() for ref in references(value) if ref not in stored}
     return stored
+
+
+def assemble_all(
+    digests: Iterable[str], stored: Mapping[str, JSONValue], whole: dict[str, JSONValue]
+) -> dict[str, JSONValue]:
+    """The whole values by digest; `whole` are those and their parts that are known already, and grows."""
+    return {digest: _whole(digest, stored, whole) for digest in digests}
 
 
 def assemble(value: JSONValue, stored: Mapping[str, JSONValue]) -> JSONValue:

@@ -10,7 +10,6 @@ from traces import bulk, integrity, originals, step_search, store
 from traces.json_types import JSONObject
 from traces.losses import LostPayloads
 from traces.models import Edge, Run, Step
-from traces.parts import MissingPart
 from traces.presenting import STEP_COLUMNS, StepDict, listed_steps, run_summary, step_dicts
 from traces.problems import Ambiguous, NotFound
 from traces.schemas import RunDetail
@@ -189,13 +188,9 @@ def step_detail(step: Step) -> StepDict:
 def _payloads(step: Step) -> tuple[JSONObject, LostPayloads]:
     """The payloads by field, and those that cannot be read."""
     refs = {"input": step.input_ref, "output": step.output_ref, "attributes": step.attributes_ref}
-    lost: LostPayloads
-    try:
-        values, lost = store.payloads(refs.values()), ()
-    except MissingPart:
-        values = store.available(refs.values())
-        lost = integrity.find_lost({field: ref for field, ref in refs.items() if ref and ref not in values})
-    return {field: values.get(ref) for field, ref in refs.items()}, lost
+    found = store.readable(refs.values())
+    lost = integrity.find_lost({field: ref for field, ref in refs.items() if found.lacks(ref)})
+    return {field: found.values.get(ref) for field, ref in refs.items()}, lost
 
 
 def _provenance(step: Step, edges: Sequence[Edge]) -> dict[str, list[StepDict]]:

@@ -248,6 +248,7 @@ class ImportedRun(Schema):
     steps: int
     format: str
     created: bool  # false: this very run was here already
+    lost: list[str] = []  # artifacts that the exporting server had lost and this one does not have: unavailable here
 
 
 class SkippedFile(Schema):

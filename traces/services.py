@@ -33,10 +33,11 @@ _TAG_COLUMNS = ("run", "tag")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recorded:
-    """Where a recording is; `created` is false when it was there already."""
+    """Where a recording is; `created` is false when it was there already, `lost` are artifacts that it came without."""
 
     run_id: UUID
     created: bool
+    lost: tuple[str, ...] = ()
 
 
 class _Stored(NamedTuple):

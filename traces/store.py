@@ -10,7 +10,7 @@ import structlog
 import zstandard
 from django.db import connection
 
-from traces import artifact_files, bulk
+from traces import artifact_files, bulk, unavailable
 from traces.canonical import digest_bytes
 from traces.json_types import JSONValue
 from traces.models import Artifact
@@ -18,6 +18,7 @@ from traces.packing import pack, unpack
 from traces.parts import MissingPart, join_many
 from traces.problems import ArtifactCorrupt, ArtifactMissing
 from traces.splitting import Splitter
+from traces.unavailable import Readable
 
 INLINE: Final = 64 * 1024  # encoded bytes; larger ones would make every scan of the table slow
 MAX_SIZE: Final = 256 * 1024 * 1024  # of one artifact, decoded
@@ -145,6 +146,15 @@ def available(digests: Iterable[str]) -> dict[str, JSONValue]:
         return payloads(wanted)
     except MissingPart:
         return {digest: value for one in wanted for digest, value in _one_if_whole(one)}
+
+
+def readable(digests: Iterable[str]) -> Readable:
+    """Like `available`, with marks for the missing parts of those that can be read in part: to show, not to replay."""
+    wanted = {digest for digest in digests if digest}
+    try:
+        return Readable(values=payloads(wanted))
+    except MissingPart:
+        return unavailable.readable(wanted, load)
 
 
 def _one_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:

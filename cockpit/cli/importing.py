@@ -17,7 +17,7 @@ from cockpit.cli import output
 from cockpit.cli.client import Api, connected
 from cockpit.cli.failures import Exit, Failure, of_problem
 
-_FIELDS: Final = ("id", "external_id", "name", "app", "status", "steps", "format")
+_FIELDS: Final = ("id", "external_id", "name", "app", "status", "steps", "format", "lost")
 Report = dict[str, list[dict[str, Any]]]
 
 
@@ -194,6 +194,10 @@ def _show(report: Report) -> None:
         console.print(shown)
     if (rest := len(report["runs"]) - 50) > 0:
         console.print(f"… and {rest} more")
+    for entry in report["runs"]:
+        if lost := entry["lost"]:
+            parts = "1 artifact" if len(lost) == 1 else f"{len(lost)} artifacts"
+            output.note(f"{entry['id']} lacks {parts}, which the exporting server had lost: {', '.join(lost)}")
     for entry in report["skipped"]:
         where = f" at {entry['where']}" if entry.get("where") else ""
         output.note(f"skipped {entry['path']}: {entry['reason']}{where}")

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from replay.langfuse.events import Event, RunFacts, StepFacts, step_event, trace_event
 from traces import queries, store
-from traces.json_types import JSONObject, JSONValue
+from traces.json_types import JSONObject
 from traces.models import Run, Step
+from traces.unavailable import Readable
 from traces.vocabulary import StepStatus, StepType
 
 _PAGE: Final = 50  # steps of a long conversation are large
@@ -39,7 +40,7 @@ def _run_facts(run: Run) -> RunFacts:
     last = ends.exclude(output_ref="").last()
     root = first if first is not None and first.type == StepType.AGENT else None
     wanted = {"input": first.input_ref if first else "", "output": _answer_ref(root, last)}
-    payloads = store.available({ref for ref in wanted.values() if ref})
+    payloads = store.readable(wanted.values()).values
     session = run.metadata.get("session_id")
     return RunFacts(
         id=run.id, name=run.name, app=run.app, status=run.status, sealed_at=run.sealed_at or run.created_at,
@@ -71,7 +72,7 @@ def _replay(run: Run) -> JSONObject:
 
 def _step_facts(run_id: UUID, page: list[Step]) -> Iterator[StepFacts]:
     refs = {ref for step in page for ref in (step.input_ref, step.output_ref) if ref}
-    payloads = store.available(refs)
+    payloads = store.readable(refs)
     parents = {step.parent_no for step in page if step.parent_no is not None}
     known = Step.objects.filter(run_id=run_id, sequence_no__in=parents).values_list("sequence_no", "id")
     ids: dict[int, UUID] = dict(known)
@@ -79,12 +80,12 @@ def _step_facts(run_id: UUID, page: list[Step]) -> Iterator[StepFacts]:
         yield _facts(step, payloads, None if step.parent_no is None else ids[step.parent_no])
 
 
-def _facts(step: Step, payloads: dict[str, JSONValue], parent: UUID | None) -> StepFacts:
+def _facts(step: Step, payloads: Readable, parent: UUID | None) -> StepFacts:
     plain: dict[str, Any] = {name: getattr(step, name) for name in _PLAIN}
     given = {"input": step.input_ref, "output": step.output_ref}
     return StepFacts(
         **plain, no=step.sequence_no, type=StepType(step.type), status=StepStatus(step.status), parent=parent,
         cost_usd=None if step.cost_usd is None else float(step.cost_usd),
-        input=payloads.get(step.input_ref), output=payloads.get(step.output_ref),
-        unavailable=tuple(f"{name} ({ref})" for name, ref in given.items() if ref and ref not in payloads),
+        input=payloads.values.get(step.input_ref), output=payloads.values.get(step.output_ref),
+        unavailable=tuple(f"{name} ({ref})" for name, ref in given.items() if payloads.lacks(ref)),
     )  # fmt: skip

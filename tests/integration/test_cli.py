@@ -47,7 +47,7 @@ def test_import_names_every_run_and_importing_again_gives_the_same(forkpoint: Wa
     again = forkpoint("import", RECORDINGS, "--json").json
     assert again["skipped"] == []
     assert len(again["runs"]) == len(list(RECORDINGS.glob("*.jsonl")))
-    assert set(again["runs"][0]) == {"id", "external_id", "name", "app", "status", "steps", "format"}
+    assert set(again["runs"][0]) == {"id", "external_id", "name", "app", "status", "steps", "format", "lost"}
     assert {run["id"] for run in again["runs"]} <= {run["id"] for run in forkpoint("runs", "--json").json["runs"]}
 
 

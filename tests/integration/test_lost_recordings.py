@@ -1,25 +1,32 @@
 """Recordings that cannot be read any more, or were never made: never exact, and never an error of the server."""
 
+import io
 import json
+import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from diffing import services as diffing
 from replay import preflight, queries, runner, services, tasks
+from replay.langfuse import reading as langfuse_reading
 from replay.schemas import SessionView
 from tests.lost_artifacts import LOSSES, lose
 from tests.replay_runs import CONVERSATION, Asks, Says, order_desk
 from traces import integrity, store
+from traces import services as services_of_traces
 from traces.losses import Loss
-from traces.models import Artifact, Step
+from traces.models import Artifact, Run, Step
 from traces.recording import RecordedRun
 from traces.services import record
+from traces.splitting import Splitter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GOODBYE = {"match": {"step": 9}, "output": "Goodbye."}
@@ -206,5 +213,96 @@ def test_no_endpoint_fails_over_lost_artifacts(how: str) -> None:
     assert (shown["unavailable"], shown["input"], shown["output"] is None) == (["input"], None, False)
     for format in ("md", "html"):
         assert client.get(f"/api/v1/diffs/{diff.id}", {"format": format}).status_code == 200
-    bundle = client.post("/api/v1/bundles/export", {"run": str(run)}, content_type="application/json")
-    assert (bundle.status_code, bundle.json()["code"]) == (409, "artifact_missing")
+    assert _bundle_of(run)
+
+
+def _bundle_of(run: UUID) -> bytes:
+    response: Any = Client().post("/api/v1/bundles/export", {"run": str(run)}, content_type="application/json")
+    assert response.status_code == 200
+    with closing(response):
+        return b"".join(response.streaming_content)
+
+
+def _lose_message(run: UUID, index: int, how: str = "flipped") -> tuple[Step, str]:
+    """Lose one message of a run's last request; all requests with it are then readable in part."""
+    step = Step.objects.filter(run_id=run, type="model").order_by("-sequence_no")[0]
+    message: Any = store.payload(step.input_ref)["messages"][index]  # type: ignore[call-overload,index]
+    digest = Splitter().part_digest(message)
+    lose(digest, how)
+    return step, digest
+
+
+@pytest.mark.parametrize("how", LOSSES)
+def test_only_the_lost_message_is_unavailable(how: str) -> None:
+    run = record(order_desk()).run_id
+    whole = Client().get(f"/api/v1/runs/{run}/full-steps").json()["steps"]
+    step, digest = _lose_message(run, 3, how)
+    shown = Client().get(f"/api/v1/runs/{run}/steps/{step.sequence_no}").json()
+    messages = shown["input"]["messages"]
+    assert (messages[3]["$unavailable"], messages[3]["role"]) == (digest, "unavailable")
+    assert digest in messages[3]["content"]
+    before = whole[step.sequence_no - 1]["input"]["messages"]
+    assert [*messages[:3], *messages[4:]] == [*before[:3], *before[4:]]
+    loss = "missing" if how == "deleted" else "damaged"
+    assert shown["lost"] == [{"field": "input", "loss": loss, "digest": digest}]
+    again = Client().get(f"/api/v1/runs/{run}/full-steps").json()["steps"]
+    assert again[step.sequence_no - 1]["input"] == shown["input"]
+    exported = [json.dumps(event.envelope) for event in langfuse_reading.events(Run.objects.get(id=run))]
+    assert any("unavailable: artifact" in event and "Where is my order" in event for event in exported)
+    assert labels(replayed(run))[step.sequence_no] == ("simulated", "artifact_missing")
+
+
+def test_a_diff_compares_what_is_left() -> None:
+    run = record(order_desk()).run_id
+    talk = (("Where is my order A-2?", CONVERSATION[0][1]), *CONVERSATION[1:])
+    other = record(order_desk(talk, external_id="other")).run_id
+    _, digest = _lose_message(other, 1)
+    shown = Client().get(f"/api/v1/diffs/{diffing.diff(base_id=run, candidate_id=other).id}").json()
+    gaps = [gap for section in shown["sections"].values() for gap in section["unavailable"]]
+    assert any(digest in gap["reason"] for gap in gaps)
+    told = json.dumps([section["items"] for section in shown["sections"].values()])
+    assert "unavailable: artifact" not in told
+
+
+def test_a_damaged_run_travels_with_what_is_left_of_it() -> None:
+    run = record(order_desk()).run_id
+    step, digest = _lose_message(run, 3)
+    answer = tool_step(run, "get_order").output_ref
+    lose(answer, "deleted")
+    lost = sorted({digest, answer})
+    before = Client().get(f"/api/v1/runs/{run}/full-steps").json()["steps"]
+    bundle = _bundle_of(run)
+    with services_of_traces.retention():
+        Run.objects.all().delete()
+        Artifact.objects.all().delete()
+    file = SimpleUploadedFile("run.forkpoint.zip", bundle)
+    (imported,) = Client().post("/api/v1/bundles/import", {"file": file}).json()["runs"]
+    assert (imported["created"], imported["lost"]) == (True, lost)
+    after = Client().get(f"/api/v1/runs/{imported['id']}/full-steps").json()["steps"]
+    for one, other in zip(before, after, strict=True):
+        assert (one["input"], one["output"], one["unavailable"]) == (
+            other["input"],
+            other["output"],
+            other["unavailable"],
+        )
+    shown = next(entry for entry in after if entry["sequence_no"] == step.sequence_no)
+    assert {entry["loss"] for entry in shown["lost"]} == {"missing"}
+    assert shown["signature"] == ""
+
+
+def test_a_bundle_that_hides_what_it_lacks_is_refused() -> None:
+    run = record(order_desk()).run_id
+    _lose_message(run, 3)
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(_bundle_of(run))) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "manifest.json":
+                manifest = json.loads(data)
+                assert manifest.pop("unavailable")
+                data = json.dumps(manifest).encode()
+            new.writestr(name, data)
+    file = SimpleUploadedFile("run.forkpoint.zip", changed.getvalue())
+    refused = Client().post("/api/v1/bundles/import", {"file": file})
+    assert refused.status_code == 400
+    assert "lacks artifact" in refused.json()["detail"]

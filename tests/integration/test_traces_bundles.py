@@ -21,7 +21,7 @@ from traces.bundle_files import BadBundle
 from traces.canonical import digest_bytes
 from traces.json_types import JSONObject
 from traces.models import Artifact, Edge, Run, Step
-from traces.problems import ArtifactMissing, NotSealed, ProblemError, RunConflict, TooLarge
+from traces.problems import NotSealed, ProblemError, RunConflict, TooLarge
 from traces.recording import RecordedRun
 from traces.vocabulary import Label, RunStatus, StepType
 
@@ -171,14 +171,6 @@ def test_a_derived_run_is_complete_without_its_source() -> None:
 def test_an_open_run_cannot_be_exported() -> None:
     with pytest.raises(NotSealed):
         _exported(services.open_run(name="open", app="desk"))
-
-
-def test_a_run_with_a_missing_payload_cannot_be_exported() -> None:
-    run = _record(order_run())
-    with services.retention():
-        Artifact.objects.filter(sha256=queries.find_step(run, 3).output_ref).delete()
-    with pytest.raises(ArtifactMissing):
-        _exported(run)
 
 
 def _members(file: IO[bytes]) -> Members:

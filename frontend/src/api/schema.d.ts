@@ -3193,6 +3193,11 @@ export interface components {
             format: string;
             /** Created */
             created: boolean;
+            /**
+             * Lost
+             * @default []
+             */
+            lost: string[];
         };
         /**
          * Interaction

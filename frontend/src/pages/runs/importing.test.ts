@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import type { ImportedRun } from "@/api/schema";
 import { applyLine, idle, importWords, lines, parseLine } from "./importing";
 
-const run = {
+const run: ImportedRun = {
   id: "r1",
   external_id: "t1",
   name: "n",
@@ -10,7 +11,8 @@ const run = {
   steps: 3,
   format: "chat",
   created: true,
-} as const;
+  lost: [],
+};
 
 test("lines arrive whole however the stream is cut", async () => {
   const chunks = ['{"a"', ':"é', '"}\n{"b":2}\n', '{"c":3}'].map((text) => new TextEncoder().encode(text));
@@ -47,4 +49,7 @@ test("a problem of the whole import says what and where", () => {
 
 test("the outcome in words", () => {
   expect(importWords({ runs: [run, { ...run, created: false }], skipped: [] })).toBe("1 run imported, 1 here already");
+  expect(importWords({ runs: [{ ...run, lost: ["ab12"] }], skipped: [] })).toBe(
+    "1 run imported, 1 with unavailable parts",
+  );
 });

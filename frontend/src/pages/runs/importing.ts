@@ -40,9 +40,11 @@ export function applyLine(state: ImportState, line: Line): ImportState {
 export function importWords({ runs, skipped }: Pick<ImportState, "runs" | "skipped">): string {
   const fresh = runs.filter((run) => run.created).length;
   const known = runs.length - fresh;
+  const damaged = runs.filter((run) => run.lost.length > 0).length;
   const parts = [
     `${fresh} ${fresh === 1 ? "run" : "runs"} imported`,
     known > 0 && `${known} here already`,
+    damaged > 0 && `${damaged} with unavailable parts`,
     skipped.length > 0 && `${skipped.length} skipped`,
   ];
   return parts.filter(Boolean).join(", ");

@@ -80,3 +80,25 @@ test("what was not recorded is said", () => {
   );
   expect(screen.getByText("Not recorded.")).toBeTruthy();
 });
+
+test("a lost message is marked among the others", () => {
+  const lost = {
+    $unavailable: "ab12",
+    role: "unavailable",
+    content: "[unavailable: artifact ab12 is missing or damaged]",
+  };
+  draw(
+    <StepBody
+      step={aStepDetail({
+        sequence_no: 2,
+        input: { messages: [{ role: "user", content: "Where is it?" }, lost] },
+        output: null,
+        lost: [{ field: "output", loss: "missing", digest: "cd34" }],
+      })}
+      onSelect={vi.fn()}
+    />,
+  );
+  expect(screen.getByText("Where is it?")).toBeTruthy();
+  expect(screen.getByText(/artifact ab12 is missing/)).toBeTruthy();
+  expect(screen.getByText("Unavailable.")).toBeTruthy();
+});

@@ -17,13 +17,14 @@ interface Props {
 
 /** The payloads of a step as what they are. */
 export function StepBody({ step, onSelect }: Props): ReactElement {
+  const isLost = (field: string): boolean => step.lost.some((payload) => payload.field === field);
   const request = step.type === "model" ? readModelInput(step.input) : null;
   if (request) {
     return (
       <>
         <ChatView step={step} request={request} onSelect={onSelect} />
         <Part title="Answer">
-          <Payload value={step.output} mark={step.label} />
+          <Payload value={step.output} mark={step.label} lost={isLost("output")} />
         </Part>
       </>
     );
@@ -36,10 +37,14 @@ export function StepBody({ step, onSelect }: Props): ReactElement {
   return (
     <>
       <Part title={documents ? "Query" : asked}>
-        <Payload value={step.input} />
+        <Payload value={step.input} lost={isLost("input")} />
       </Part>
       <Part title={documents ? `Documents (${documents.length})` : answered}>
-        {documents ? <DocumentsTable documents={documents} /> : <Payload value={step.output} mark={step.label} />}
+        {documents ? (
+          <DocumentsTable documents={documents} />
+        ) : (
+          <Payload value={step.output} mark={step.label} lost={isLost("output")} />
+        )}
       </Part>
     </>
   );
@@ -54,9 +59,16 @@ function Part({ title, children }: { title: string; children: ReactNode }): Reac
   );
 }
 
+interface PayloadProps {
+  value: JsonValue;
+  mark?: StepDetail["label"];
+  /** It was recorded, and cannot be read. */
+  lost?: boolean;
+}
+
 /** A value as messages, text, or a JSON tree, whichever it is. */
-function Payload({ value, mark }: { value: JsonValue; mark?: StepDetail["label"] }): ReactElement {
-  if (value === null) return <p className="muted">Not recorded.</p>;
+function Payload({ value, mark, lost }: PayloadProps): ReactElement {
+  if (value === null) return <p className="muted">{lost ? "Unavailable." : "Not recorded."}</p>;
   const answer = readAnswer(value);
   if (answer) {
     return (

@@ -73,7 +73,8 @@ export function StepPanel({ step, planned, onSelect, onFork }: Props): ReactElem
             {detail.data.error && <ErrorBox text={detail.data.error} status={detail.data.status} />}
             {detail.data.lost.map((payload) => (
               <p className={classes.warning} key={payload.field}>
-                Unavailable: {payload.field}. Artifact <code>{payload.digest}</code> is {payload.loss}.
+                {isPartial(detail.data, payload.field) ? "Part of the " : "The "}
+                {payload.field} is unavailable. Artifact <code>{payload.digest}</code> is {payload.loss}.
               </p>
             ))}
             <StepBody step={detail.data} onSelect={onSelect} />
@@ -84,6 +85,12 @@ export function StepPanel({ step, planned, onSelect, onFork }: Props): ReactElem
       </div>
     </section>
   );
+}
+
+/** Whether a payload with a lost part still shows the others. */
+function isPartial(step: StepDetail, field: string): boolean {
+  const payloads: Record<string, unknown> = { input: step.input, output: step.output, attributes: step.attributes };
+  return payloads[field] !== null && Object.keys(payloads[field] ?? {}).length > 0;
 }
 
 function Facts({ step, detail }: { step: StepSummary; detail: StepDetail | undefined }): ReactElement {
