@@ -9,6 +9,7 @@ from replay.wording import numbered, sentence
 from replay.world import Event, Kept, label_key
 from traces.json_types import JSONObject
 from traces.losses import LostPayloads, in_words
+from traces.vocabulary import Cause
 
 ARTIFACT_MISSING: Final = "artifact_missing"
 
@@ -57,7 +58,7 @@ def detail(lost: LostPayloads) -> JSONObject:
 
 
 def cause(lost: LostPayloads) -> JSONObject:
-    return {"why": ARTIFACT_MISSING, "unavailable": [payload.document for payload in lost]}
+    return {"why": str(Cause.ARTIFACT_MISSING), "unavailable": [payload.document for payload in lost]}
 
 
 def _lacks_output(lost: LostPayloads) -> bool:

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from replay.graph import Node
-from replay.lost import ARTIFACT_MISSING, are_refused
+from replay.lost import are_refused
 from replay.lost import cause as lost_cause
 from replay.lost import note as lost_note
 from replay.matching import Match, similarity
@@ -20,7 +20,7 @@ from traces.canonical import digest
 from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
 from traces.losses import in_words
-from traces.vocabulary import Label, Reason, StepStatus, StepType
+from traces.vocabulary import Cause, Label, Reason, StepStatus, StepType
 
 Resolver = Callable[[Call], Answer | None]
 _KINDS: Final = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}
@@ -366,13 +366,13 @@ def _why(call: Call, answer: Answer) -> JSONObject:
     if answer.label is Label.EXACT:
         return {}
     if call.underived:
-        return {"why": "input_unknown", "underived": [*call.underived]}
+        return {"why": str(Cause.INPUT_UNKNOWN), "underived": [*call.underived]}
     if not call.complete or (call.node is not None and not call.node.input_ref and not call.node.output_ref):
-        return {"why": ARTIFACT_MISSING}
+        return {"why": str(Cause.ARTIFACT_MISSING)}
     if not call.changed and call.node is not None and call.node.lost:
         return lost_cause(call.node.lost)
     if call.changed and call.node is not None:
-        return {"why": "signature_mismatch", "differs": list(call.differs)}
+        return {"why": str(Cause.SIGNATURE_MISMATCH), "differs": list(call.differs)}
     return {}
 
 

@@ -72,6 +72,14 @@ class Reason(StrEnum):
     STOPPED = "stopped"
 
 
+class Cause(StrEnum):
+    """Why a replayed step is not exact: `why` in the detail of its label."""
+
+    SIGNATURE_MISMATCH = "signature_mismatch"
+    INPUT_UNKNOWN = "input_unknown"
+    ARTIFACT_MISSING = "artifact_missing"
+
+
 class EdgeKind(StrEnum):
     """How it is known that a later step consumed what an earlier one produced, strongest first."""
 

@@ -194,6 +194,7 @@ def _show_session(session: dict[str, Any], steps: list[dict[str, Any]]) -> None:
             ("status", session["status"]),
             ("run", session["run"]),
             ("labels", output.labels(session["counts"])),
+            ("assumed", _assumed(sum(step["reason"] == "assumed_unaffected" for step in steps))),
             ("live calls", session["live_calls"]),
             ("cost", output.money(session["cost_usd"])),
             ("type", _type(session)),

@@ -37,11 +37,17 @@ const reasons: Record<string, string> = {
   denied: "A hook denied the call, so it was not made.",
   stopped: "A hook stopped the agent here.",
   signature_mismatch: "What determines the answer differs from the recording.",
-  artifact_missing: "The recorded payload is missing.",
+  input_unknown: "What the changed steps now make of part of its input cannot be derived.",
+  artifact_missing: "The recorded payload was not recorded, is gone, or is damaged.",
 };
 
 export function reasonInWords(reason: string): string {
   return reasons[reason] ?? reason.replaceAll("_", " ");
+}
+
+/** How many steps keep their recorded output without a proof that the change does not reach them. */
+export function assumedSteps(steps: readonly { reason: string }[]): number {
+  return steps.filter((step) => step.reason === "assumed_unaffected").length;
 }
 
 const bad: ReadonlySet<StepStatus> = new Set<StepStatus>(["error", "timeout", "denied"]);

@@ -1,5 +1,5 @@
 // A plain cast for tests: whole values of the API's types, with what the test is about given.
-import type { RunSummary, StepDetail, StepSummary } from "@/api/schema";
+import type { RunSummary, SessionView, StepDetail, StepSummary } from "@/api/schema";
 
 export function aRun(given: Partial<RunSummary> = {}): RunSummary {
   return {
@@ -78,6 +78,41 @@ export function aStepDetail(given: Partial<StepDetail> & { sequence_no: number }
     detail: {},
     consumed: [],
     produced_for: [],
+    ...given,
+  };
+}
+
+export function aSession(given: Partial<SessionView> = {}): SessionView {
+  return {
+    id: "s1",
+    status: "running",
+    source_run: "r1",
+    source_name: "Refund",
+    run: "r2",
+    diff: null,
+    fork_sequence_no: 3,
+    overrides: { overrides: [] },
+    overrides_digest: "d1",
+    policy: {} as SessionView["policy"],
+    policy_digest: "p1",
+    counts: { live: 0, exact: 2, cached: 0, simulated: 0 },
+    planned_steps: 9,
+    resolved_steps: 2,
+    current: "",
+    cost_usd: null,
+    live_calls: 0,
+    replay_type: "A",
+    determinism: { score: null, factors: {}, threshold: 0.8, critical_changes: [], other_changes: [] },
+    divergences: [],
+    unused_calls: [],
+    question: null,
+    error_code: "",
+    error: "",
+    error_sequence_no: null,
+    takeovers: [],
+    created_at: "2026-11-21T10:00:00Z",
+    started_at: null,
+    ended_at: null,
     ...given,
   };
 }

@@ -1,14 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { policiesQuery, profilesQuery } from "@/api/library";
-import type { SessionView } from "@/api/schema";
+import type { SessionView, StepSummary } from "@/api/schema";
+import { counted } from "@/components/format";
+import { assumedSteps, reasonInWords } from "@/components/labels";
 import { LongText } from "@/components/TextView";
 import { overrideInWords } from "./overrides";
 import classes from "./Plan.module.css";
 
 /** What was changed for this replay, and how near it is to the recording. */
-export function Plan({ session }: { session: SessionView }): ReactElement {
+export function Plan({ session, steps }: { session: SessionView; steps: readonly StepSummary[] }): ReactElement {
   const { determinism } = session;
+  const assumed = assumedSteps(steps);
   return (
     <section className="panel" aria-labelledby="changes">
       <header className={classes.head}>
@@ -28,6 +31,12 @@ export function Plan({ session }: { session: SessionView }): ReactElement {
               <span className="muted"> · {determinism.critical_changes.join(", ")}</span>
             )}
           </dd>
+          {assumed > 0 && (
+            <>
+              <dt>Assumed unaffected</dt>
+              <dd title={reasonInWords("assumed_unaffected")}>{counted(assumed, "step")}</dd>
+            </>
+          )}
           <dt>May go live</dt>
           <dd>{session.policy.allow.join(", ") || "nothing"}</dd>
           <dt>Without an answer</dt>

@@ -48,7 +48,7 @@ export function SessionPage(): ReactElement {
             <Attempts attempts={live.attempts} />
             {!isOver(session) && <Findings session={session} />}
             <Usage session={session} />
-            <Plan session={session} />
+            <Plan session={session} steps={steps} />
           </div>
         </div>
       </div>

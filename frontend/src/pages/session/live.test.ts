@@ -1,42 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { AttemptView, SessionView } from "@/api/schema";
+import type { AttemptView } from "@/api/schema";
 import type { LiveMessage } from "@/api/live";
+import { aSession } from "@/testing/factories";
 import { applyLive, EMPTY, type LiveState } from "./live";
-
-function session(changes: Partial<SessionView> = {}): SessionView {
-  return {
-    id: "s1",
-    status: "running",
-    source_run: "r1",
-    source_name: "Refund",
-    run: "r2",
-    diff: null,
-    fork_sequence_no: 3,
-    overrides: { overrides: [] },
-    overrides_digest: "d1",
-    policy: {} as SessionView["policy"],
-    policy_digest: "p1",
-    counts: { live: 0, exact: 2, cached: 0, simulated: 0 },
-    planned_steps: 9,
-    resolved_steps: 2,
-    current: "",
-    cost_usd: null,
-    live_calls: 0,
-    replay_type: "A",
-    determinism: { score: null, factors: {}, threshold: 0.8, critical_changes: [], other_changes: [] },
-    divergences: [],
-    unused_calls: [],
-    question: null,
-    error_code: "",
-    error: "",
-    error_sequence_no: null,
-    takeovers: [],
-    created_at: "2026-11-21T10:00:00Z",
-    started_at: null,
-    ended_at: null,
-    ...changes,
-  };
-}
 
 function attempt(id: number, changes: Partial<AttemptView> = {}): AttemptView {
   return {
@@ -64,7 +30,7 @@ const text = (seq: number, offset: number, value: string, sequence_no = 4): Live
 const play = (...messages: LiveMessage[]): LiveState => messages.reduce(applyLive, EMPTY);
 
 const STORY: LiveMessage[] = [
-  { type: "session", seq: 1, session: session() },
+  { type: "session", seq: 1, session: aSession() },
   { type: "steps", seq: 2, first: 1, last: 3 },
   { type: "attempt", seq: 3, attempt: attempt(1) },
   text(4, 0, "I am "),
@@ -73,7 +39,7 @@ const STORY: LiveMessage[] = [
   text(7, 0, "I have "),
   text(8, 7, "refunded"),
   { type: "steps", seq: 9, first: 4, last: 4 },
-  { type: "session", seq: 10, session: session({ status: "completed_mixed" }) },
+  { type: "session", seq: 10, session: aSession({ status: "completed_mixed" }) },
 ];
 
 describe("applyLive", () => {

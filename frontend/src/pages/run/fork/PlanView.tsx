@@ -5,7 +5,7 @@ import type { Determinism, Plan, PlanRefusal } from "@/api/schema";
 import { LabelBar } from "@/components/LabelBar";
 import { LabelGlyph } from "@/components/LabelGlyph";
 import { actionMark, reasonInWords } from "@/components/labels";
-import { counted } from "@/components/format";
+import { count, counted } from "@/components/format";
 import { paths } from "@/paths";
 import classes from "./Fork.module.css";
 import { Blocked, Note, Refused, Warnings } from "./Remarks";
@@ -75,7 +75,7 @@ function Outlook({
         </Blocked>
       ))}
       {blocked.length > NAMED && <p className="muted">{counted(blocked.length - NAMED, "more blocked step")}</p>}
-      <Kind type={plan.replay_type} determinism={plan.determinism} />
+      <Kind type={plan.replay_type} determinism={plan.determinism} assumed={plan.assumed} />
       <Warnings texts={plan.warnings} />
       {plan.loop && <Note>{sentence(plan.loop)}</Note>}
     </>
@@ -107,7 +107,8 @@ function StepLink({ step, onSelect }: { step: number; onSelect: (step: number) =
 }
 
 /** Kurral's replay type and determinism score, with what they rest on. */
-function Kind({ type, determinism }: { type: Plan["replay_type"]; determinism: Determinism }): ReactElement {
+function Kind(props: { type: Plan["replay_type"]; determinism: Determinism; assumed: number }): ReactElement {
+  const { type, determinism, assumed } = props;
   const factors = Object.entries(determinism.factors).map(([name, value]) => `${name} ${value.toFixed(2)}`);
   const changes = [...determinism.critical_changes, ...determinism.other_changes];
   const meaning = type === "A" ? "same configuration" : "changed configuration";
@@ -127,6 +128,7 @@ function Kind({ type, determinism }: { type: Plan["replay_type"]; determinism: D
         <span className="muted ellipsis grow">{meaning}</span>
         <span className="muted">determinism</span>{" "}
         <b>{determinism.score === null ? "unknown" : determinism.score.toFixed(2)}</b>
+        {assumed > 0 && <span className="chip simulated">{count(assumed)} assumed</span>}
       </div>
     </Tooltip>
   );
