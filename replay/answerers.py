@@ -10,7 +10,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from replay.graph import CONTAINERS, Graph, Link, Node
-from replay.rebuild import Change, answer_of, calls_of, documents_of, message_place, rendered_as, replaced_in, text_of
+from replay.rebuild import (
+    Change,
+    answer_of,
+    calls_of,
+    documents_of,
+    message_place,
+    rendered_as,
+    replaced_in,
+    text_of,
+)
+from replay.texts import texts_in
 from replay.wording import result_kept
 from replay.world import Diverged, Event
 from traces.json_types import JSONObject, JSONValue
@@ -328,8 +338,8 @@ def _has_id(one: _Candidate, call: Answering) -> bool:
 
 def _has_task(one: _Candidate, call: Answering) -> bool:
     """Whether it was given a text that stands among the arguments."""
-    given = "\n".join(text for value in one.given for text in _texts(value))
-    return any(text in given for text in _texts(call.arguments) if _tells(text))
+    given = "\n".join(text for value in one.given for text in texts_in(value))
+    return any(text in given for text in texts_in(call.arguments) if _tells(text))
 
 
 def _has_name(one: _Candidate, call: Answering) -> bool:
@@ -365,14 +375,6 @@ def _joined(change: Change, content: str) -> str | None:
     """The documents now, put together as the recorded ones were; None when that way is not known."""
     before, after = documents_of(change.recorded), documents_of(change.current)
     return next((between.join(after) for between in _BREAKS if between.join(before) == content), None)
-
-
-def _texts(value: JSONValue) -> list[str]:
-    if isinstance(value, dict):
-        return [text for item in value.values() for text in _texts(item)]
-    if isinstance(value, list):
-        return [text for item in value for text in _texts(item)]
-    return [value] if isinstance(value, str) else []
 
 
 def _plain(name: str) -> str:

@@ -1,44 +1,58 @@
-"""Steps that hold others: what they say follows from what was said inside them, once all of it has come. Pure."""
+"""Steps that hold others, such as agents and turns: judged once all that stands inside of them has come. Pure."""
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from replay.endings import Ending, Inside, ending, last_model
 from replay.graph import CONTAINERS, Node
-from replay.rebuild import Change, answer_of, replaced_in, text_of
+from replay.rebuild import Change
 from replay.wording import result_kept
-from replay.world import Answer, Closed, Diverged, Event
+from replay.world import Answer, Closed, Diverged, Event, Gone, Kept, Resolved
 from traces.canonical import digest
-from traces.json_types import JSONValue
-from traces.vocabulary import StepType
+from traces.vocabulary import Label, StepType
 
 if TYPE_CHECKING:
     from replay.walk import Walk
+    from traces.json_types import JSONValue
 
 
 class Closings:
-    """The steps around changes that are still open."""
+    """The steps around others in which something is not as recorded, until they end."""
 
     def __init__(self, walk: "Walk") -> None:
         self._walk = walk
-        self._changed: dict[int, list[int]] = {}  # by the step around them
+        self._inside: dict[int, Inside] = {}  # by the step around
         self._ends: list[tuple[int, int]] = []
-        self._run_anew: dict[int, Answer] = {}
+        self._begun: dict[int, Answer] = {}  # what stood for a step around others when the walk came to it
         self._closed: set[int] = set()
         self._said: dict[int, JSONValue] = {}
+        self.live: set[int] = set()  # what ended with words of live calls
+
+    def heed(self, event: Event) -> None:
+        """Note what is not as recorded: whatever encloses it may end otherwise."""
+        match event:
+            case Kept():
+                for no in event.assumed:
+                    self._not_exact(self._walk.graph.by_no[no], Label.SIMULATED)
+            case Resolved() if event.call.node is None:
+                self._added(event.call.parent, event.answer.label)
+            case Resolved() if event.answer.label is not Label.EXACT:
+                self._not_exact(event.call.node, event.answer.label)
+            case Gone():
+                self._around(event.node)
 
     def changed(self, node: Node) -> None:
         """What encloses `node` may say something else now."""
-        for around in self._walk.graph.ancestors(node):
-            self._open(around)
-            self._changed[around.no].append(node.no)
+        for inside in self._around(node):
+            inside.steps.add(node.no)
 
-    def run_anew(self, node: Node, answer: Answer) -> None:
-        """The recorded output of `node` counts no more: it ends with what is said inside."""
-        self._run_anew[node.no] = answer
+    def begin(self, node: Node, answer: Answer) -> None:
+        """`node` was given something else than recorded: `answer` stands for it until its inside has come."""
+        self._begun[node.no] = answer
         self._open(node)
 
-    def said(self, node: Node) -> JSONValue:
+    def said(self, node: Node) -> "JSONValue":
         """What a step around others says now that it is closed; None where that is as recorded."""
         return self._said.get(node.no)
 
@@ -52,69 +66,71 @@ class Closings:
             yield from self.close(self._walk.graph.by_no[-heappop(self._ends)[1]])
 
     def close(self, node: Node) -> Iterator[Event]:
-        """Give a step the output that its inside has now, where that can be told from the recording."""
+        """Say how a step ends, where something inside of it is not as recorded."""
         walk = self._walk
-        if node.no in self._closed or node.no not in self._changed:
+        if node.no in self._closed or node.no not in self._inside:
             return
         self._closed.add(node.no)
         for inner in reversed(walk.graph.inside(node.no)):
             yield from self.close(inner)
-        if node.no in walk.gone or node.no in walk.changes or node.no in walk.profile.by_step:
-            return
-        inside = [walk.changes[no] for no in sorted(set(self._changed[node.no]), reverse=True) if no in walk.changes]
-        recorded = walk.world.payload(node.output_ref) if node.output_ref else None
-        if node.no in self._run_anew:
-            yield from self._end(node, recorded, inside)
-        elif node.output_ref:
-            yield from self._derive(node, recorded, inside)
-        yield from walk.answerers.closed(node)
+        if node.no not in walk.gone and not self._is_settled(node):
+            yield from self._end(node)
+            yield from walk.answerers.closed(node)
 
-    def _open(self, node: Node) -> None:
-        if node.no not in self._changed:
-            self._changed[node.no] = []
+    def _is_settled(self, node: Node) -> bool:
+        """Whether the step was answered as a whole: by the operator, a cache or a placeholder."""
+        walk = self._walk
+        if node.no in self._begun:
+            return False
+        label, _ = walk.labels.get(node.no, (Label.EXACT, None))
+        return label is not Label.EXACT or node.no in {*walk.changes, *walk.profile.by_step} or node.lacks("output")
+
+    def _around(self, node: Node) -> list[Inside]:
+        return [self._open(around) for around in self._walk.graph.ancestors(node)]
+
+    def _not_exact(self, node: Node | None, label: Label | None) -> None:
+        if node is not None:
+            for inside in self._around(node):
+                inside.steps.add(node.no)
+                inside.weaken(label)
+
+    def _added(self, parent: int | None, label: Label | None) -> None:
+        """A step that was not recorded came in a step around others, which may be one that was not recorded either."""
+        walk = self._walk
+        holders = (no for no in walk.graph.children if no is not None and walk.parent_of(no) == parent)
+        holder = walk.graph.by_no.get(next(holders, 0))
+        for inside in () if holder is None else [self._open(holder), *self._around(holder)]:
+            inside.weaken(label)
+
+    def _open(self, node: Node) -> Inside:
+        if node.no not in self._inside:
+            self._inside[node.no] = Inside()
             heappush(self._ends, (self._walk.graph.ends.get(node.no, node.no), -node.no))
+        return self._inside[node.no]
 
-    def _derive(self, node: Node, recorded: JSONValue, inside: list[Change]) -> Iterator[Event]:
-        for change in inside:
-            output = replaced_in(recorded, [change])
-            if digest(output) != digest(recorded):
-                yield from self._say(node, recorded, output, change)
-                return
-        if node.type is StepType.TOOL and inside and inside[0].node is self._last_model(node):
-            yield Diverged(text=result_kept(inside[0].node.no, node.no))
+    def _end(self, node: Node) -> Iterator[Event]:
+        walk, inside = self._walk, self._inside[node.no]
+        recorded = walk.world.payload(node.output_ref) if node.output_ref else None
+        ended = ending(walk, node, recorded, inside, self._begun.get(node.no))
+        yield self._event(node, ended)
+        walk.labels[node.no] = ended.label, ended.reason
+        if any(map(walk.waits_for_live, ended.origins)):
+            self.live.add(node.no)
+        if ended.is_assumed:
+            walk.reach.assume(node.no)
+        if digest(ended.output) != digest(recorded):
+            self._said[node.no] = ended.output
+            if node.type not in CONTAINERS:
+                answered = all(walk.changes[no].answered for no in ended.origins if no in walk.changes)
+                walk.change(Change(node=node, recorded=recorded, current=ended.output, answered=answered))
+        elif ended.is_assumed and node.type is StepType.TOOL:
+            last = last_model(walk, node)
+            if last is not None and last.no in walk.changes:
+                yield Diverged(text=result_kept(last.no, node.no))
 
-    def _end(self, node: Node, recorded: JSONValue, inside: list[Change]) -> Iterator[Event]:
-        """End a step whose inside was run for another task."""
-        for change in inside:
-            output = replaced_in(recorded, [change])
-            if digest(output) != digest(recorded):
-                yield from self._say(node, recorded, output, change)
-                return
-        said = next((change for change in inside if change.node is self._last_model(node)), None)
-        if said is None:  # the same words were said to another task
-            yield self._closing(node, recorded, self._run_anew[node.no], self._last_model(node) or node)
-            return
-        text = text_of(answer_of(said.current))
-        yield from self._say(node, recorded, {"text": text} if node.type in CONTAINERS else text, said)
-
-    def _say(self, node: Node, recorded: JSONValue, output: JSONValue, change: Change) -> Iterator[Event]:
-        walk = self._walk
-        self._said[node.no] = output
-        yield self._closing(node, output, self._run_anew.get(node.no), change.node)
-        if node.type is StepType.TOOL:
-            walk.labels[node.no] = walk.label_of(change.node)
-            walk.change(Change(node=node, recorded=recorded, current=output, answered=change.answered))
-
-    def _closing(self, node: Node, output: JSONValue, anew: Answer | None, source: Node) -> Closed:
-        walk = self._walk
-        label, reason = walk.label_of(source)
-        if anew is not None and source.no not in walk.labels and anew.label and anew.reason:
-            label, reason = anew.label, anew.reason
+    def _event(self, node: Node, ended: Ending) -> Closed:
+        numbers = self._walk.numbers
         return Closed(
-            node=node, no=walk.numbers.get(node.no, node.no), output=output, label=label, reason=reason,
-            output_from=walk.numbers.get(source.no, source.no), inherited=node.no < walk.graph.fork,
+            node=node, no=numbers.get(node.no, node.no), output=ended.output, label=ended.label, reason=ended.reason,
+            output_from=tuple(numbers.get(no, no) for no in ended.origins), note=ended.note,
         )  # fmt: skip
-
-    def _last_model(self, node: Node) -> Node | None:
-        models = [step for step in self._walk.graph.inside(node.no) if step.type is StepType.MODEL]
-        return models[-1] if models else None

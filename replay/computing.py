@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from replay.edits import NO_EDITS
-from replay.graph import Link
+from replay.graph import CHECKS, Link, Node
 from replay.rebuild import Change, rebuilt_value, replaced_in
 from replay.schemas import PlanAction
 from replay.world import Answer, Call, label_key
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import Label, StepType
+from traces.vocabulary import Label, Reason, StepType
 
 if TYPE_CHECKING:
     from replay.walk import Walk
@@ -21,6 +21,7 @@ ACTIONS: Final[dict[Label, PlanAction]] = {
     Label.CACHED: "cache",
     Label.SIMULATED: "simulate",
 }
+BEGUN: Final = "begun"
 
 
 def computed(walk: "Walk", call: Call) -> Answer:
@@ -30,6 +31,10 @@ def computed(walk: "Walk", call: Call) -> Answer:
         return resumed or walk.resolvers.resolve(call)
     if call.changed and (anew := walk.subagents.opened(node)) is not None:
         return anew
+    if call.changed and node.no in walk.graph.children:
+        return _begun(node)
+    if call.changed and node.type in CHECKS:
+        return walk.resolvers.resolve(call)
     recorded = walk.world.payload(node.output_ref) if node.output_ref else None
     incoming = walk.incoming(node)
     producers = list({change.node.no: change for _, change in incoming}.values())
@@ -41,7 +46,7 @@ def computed(walk: "Walk", call: Call) -> Answer:
         return walk.resolvers.resolve(call)
     source = max(producers, key=lambda change: SEVERITY[walk.label_of(change.node)[0]])
     label, reason = walk.label_of(source.node)
-    detail: JSONObject = {**label_key(), "derived_from": source.node.no}
+    detail: JSONObject = {**label_key(), "derived_from": [walk.numbers.get(source.node.no, source.node.no)]}
     return Answer(
         action=ACTIONS[label],
         label=label,
@@ -53,6 +58,14 @@ def computed(walk: "Walk", call: Call) -> Answer:
         detail=detail,
         note=f"Its text is that of step {source.node.no}",
     )
+
+
+def _begun(node: Node) -> Answer:
+    """What stands for a step around others that was given something else, until they have come."""
+    return Answer(
+        action="simulate", label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED, known=False, source=node,
+        detail={**label_key(), BEGUN: True}, note="What it says follows from the steps inside of it",
+    )  # fmt: skip
 
 
 def _passed_on(

@@ -1,49 +1,57 @@
 """How containers (agent, turn) of a derived run ended: as their last step here did, not as the source's did."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import F
+
 from replay.graph import CONTAINERS
+from replay.models import ReplaySession
 from replay.world import label_key
 from traces import bulk
 from traces.models import Step
-from traces.vocabulary import StepStatus
+from traces.vocabulary import Label, Reason, StepStatus
 
 _FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 _SUMS: Final = ("duration_ms", "tokens_in", "tokens_out", "tokens_cached", "cost_usd")
-_OPEN: Final = (
-    "The step was open at the fork: its label speaks of its start, which is the recorded one. "
-    "Its status and duration are those of this run's steps."
-)
-_CUT_OFF: Final = (
-    "The replay ended inside of it, so it has no output: its label speaks of its start. "
-    "Its status and duration are those of this run's steps."
-)
+_CUT_OFF: Final = "The replay ended inside of it, so it has no output. Its status and duration are those of its steps."
 _CHANGED: Final = "Steps in it were resolved anew: its status and duration are those of this run's steps."
 
 
-def settle(run_id: UUID, touched: Collection[int | None], fork: int) -> None:
+def settle(run_id: UUID, touched: Collection[int | None]) -> None:
     """Give the containers around the `touched` steps the outcome of what they hold now.
 
     `touched` are numbers of containers in which something is not as recorded.
     """
-    _settle_all(run_id, touched, fork, cut_off=False)
+    _settle_all(run_id, touched, cut_off=False)
 
 
-def cut_off(run_id: UUID, fork: int) -> None:
-    """Settle the containers in which a replay came to its end before they did."""
-    last = Step.objects.filter(run_id=run_id).order_by("-sequence_no").values_list("sequence_no", "parent_no").first()
-    _settle_all(run_id, set(last or ()), fork, cut_off=True)
+def cut_off(session: ReplaySession) -> None:
+    """Settle the containers in which a replay came to its end before they did; without an output none is exact."""
+    if session.run_id is None:
+        return
+    steps = Step.objects.filter(run_id=session.run_id).order_by("-sequence_no")
+    last = steps.values_list("sequence_no", "parent_no").first()
+    before = _settle_all(session.run_id, set(last or ()), cut_off=True)
+    ReplaySession.objects.filter(id=session.id).update(
+        exact_count=F("exact_count") - before.get(Label.EXACT, 0),
+        cached_count=F("cached_count") - before.get(Label.CACHED, 0),
+        simulated_count=F("simulated_count") + before.get(Label.EXACT, 0) + before.get(Label.CACHED, 0),
+    )
 
 
-def _settle_all(run_id: UUID, touched: Collection[int | None], fork: int, *, cut_off: bool) -> None:
+def _settle_all(run_id: UUID, touched: Collection[int | None], *, cut_off: bool) -> Mapping[str, int]:
+    """Settle what encloses the touched steps; how often it had each label before."""
     containers = _around(run_id, touched)
+    before = Counter(step.label for step in containers.values())
     held = _children(run_id, containers)
     for no in sorted(containers, reverse=True):  # inner ones first
-        _settle(containers[no], held.get(no, []), fork, cut_off=cut_off)
-    columns = ["status", "error", "detail", "output_ref", *_SUMS]
+        _settle(containers[no], held.get(no, []), cut_off=cut_off)
+    columns = ["status", "error", "detail", "output_ref", "label", "reason", *_SUMS]
     Step.objects.bulk_update(containers.values(), columns, batch_size=100)
+    return before
 
 
 def _around(run_id: UUID, touched: Collection[int | None]) -> dict[int, Step]:
@@ -70,16 +78,19 @@ def _children(run_id: UUID, containers: Mapping[int, Step]) -> dict[int, list[St
     return found
 
 
-def _settle(container: Step, children: list[Step], fork: int, *, cut_off: bool) -> None:
+def _settle(container: Step, children: list[Step], *, cut_off: bool) -> None:
     failed = bool(children) and children[-1].status in _FAILED
-    container.status = StepStatus.ERROR if failed else StepStatus.PARTIAL if cut_off else StepStatus.OK
+    unverified = any(child.status == StepStatus.UNVERIFIED for child in children)
+    ended = StepStatus.PARTIAL if cut_off else StepStatus.UNVERIFIED if unverified else StepStatus.OK
+    container.status = StepStatus.ERROR if failed else ended
     container.error = children[-1].error if failed else ""
     for name in _SUMS:
         if getattr(container, name) is not None:
             setattr(container, name, _sum(getattr(child, name) for child in children))
     if cut_off:
         container.output_ref = ""  # what it would have said was never said
-    means = _CUT_OFF if cut_off else _OPEN if container.sequence_no < fork else _CHANGED
+        container.label, container.reason = Label.SIMULATED, Reason.DERIVED
+    means = _CUT_OFF if cut_off else _CHANGED
     container.detail = {**label_key(), **container.detail, "means": means}
 
 

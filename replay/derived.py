@@ -98,17 +98,14 @@ def answer_of_row(step: Step, output: JSONValue) -> Answer:
 
 
 def closed_columns(event: Closed, detail: JSONObject) -> dict[str, object]:
-    """What changes on a step around others when the replay has come to its end; `detail` is what it says so far.
-
-    One that was open at the fork keeps its label, which speaks of what lay before; its old output would be
-    wrong, and what stands for it is named instead.
-    """
-    if event.inherited:
-        return {"output_ref": "", "detail": {**label_key(), "open_at_fork": True, "output_from": event.output_from}}
-    return {
-        "output_ref": store.save(event.output), "label": event.label, "reason": event.reason,
-        "detail": {**label_key(), **detail, "derived_from": event.output_from},
-    }  # fmt: skip
+    """What changes on a step around others when the replay has come to its end; `detail` is what it says so far."""
+    found: JSONObject = {**label_key(), **detail}
+    if event.output_from:
+        found["derived_from"] = [*event.output_from]
+    if event.note:
+        found["note"] = event.note
+    output_ref = "" if event.output is None else store.save(event.output)
+    return {"output_ref": output_ref, "label": event.label, "reason": event.reason, "detail": found}
 
 
 def _input_ref(call: Call, save: Saver) -> str:

@@ -30,6 +30,7 @@ from replay import (
     tool_queries,
     tools,
 )
+from replay.computing import BEGUN
 from replay.deviations import Deviations
 from replay.hooks import lifecycle
 from replay.hooks.types import NO_HOOKS, Hooks
@@ -221,8 +222,10 @@ class Execution:
 
     def _will_close(self, event: Closed) -> None:
         self.closed.append(event)
-        if not event.inherited:
-            self.deviations.closed(event.node.no, event.label, event.reason)
+        self.deviations.closed(event.node.no, event.label, event.reason)
+        if self.policy.strict and event.label is Label.SIMULATED:
+            why = f"step {event.no} ({event.node.called}): it would be simulated ({event.reason})"
+            raise Stopped("strict", why, step=event.no)
 
     def keep_everything(self) -> None:
         """A replay that changes nothing keeps every step."""
@@ -256,7 +259,7 @@ class Execution:
         with transaction.atomic():
             for event in self.closed:
                 self._close(event)
-            containers.settle(self.run_id, self.touched, self.session.fork_sequence_no)
+            containers.settle(self.run_id, self.touched)
             status = ending.session_status(self.session, self.counts)
             ended = ending.run_status(self.session, touched=bool(self.touched), end_kept=self.end_kept)
             traces.seal_run(self.run_id, ended)
@@ -293,7 +296,7 @@ class Execution:
             self._refuse(call, answer, ARTIFACT_MISSING, answer.note)
         if answer.label is None:
             self._refuse(call, answer, "fallback_refused", answer.note)
-        if self.policy.strict and answer.label is Label.SIMULATED:
+        if self.policy.strict and answer.label is Label.SIMULATED and BEGUN not in answer.detail:
             self._refuse(call, answer, "strict", f"it would be simulated ({answer.reason})")
         if answer.action != "live":  # there was room for it before it was asked
             self.room_for(1)
@@ -334,10 +337,9 @@ class Execution:
         step = Step.objects.filter(run_id=self.run_id, sequence_no=event.no)
         ((before, detail),) = step.values_list("label", "detail")
         step.update(**derived.closed_columns(event, detail))
-        if not event.inherited:
-            self.counts[Label(before)] -= 1
-            self.counts[event.label] += 1
-            log.say(self.session.id, StepsResolved(seq=0, first=event.no, last=event.no))
+        self.counts[Label(before)] -= 1
+        self.counts[event.label] += 1
+        log.say(self.session.id, StepsResolved(seq=0, first=event.no, last=event.no))
 
     def progress(self, first: int, last: int) -> None:
         self.checkpoint = max(self.checkpoint, last)

@@ -12,6 +12,7 @@ from traces.origins import Unexplained
 from traces.vocabulary import EdgeKind, StepStatus, StepType
 
 CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
+CHECKS = frozenset({StepType.VALIDATOR, StepType.SAFETY})  # what they say of another input only they can tell
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

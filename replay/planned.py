@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
+from replay.computing import ACTIONS
 from replay.graph import Graph, Node
 from replay.lost import note
 from replay.reach import explanation
 from replay.schemas import PlannedStep
+from replay.wording import ending_derived
 from replay.world import Closed, Event, Gone, Kept, Resolved
 from traces.json_types import JSONObject
 from traces.vocabulary import Label, Reason
@@ -16,7 +18,10 @@ EXACT = str(Reason.SOURCE_OUTPUT_REUSED)
 def planned_steps(
     graph: Graph, events: Iterable[Event], costs: Mapping[int, float | None], *, brief: bool, untouched: bool
 ) -> list[PlannedStep]:
-    """One entry for every source step from the fork on, or for those that something reaches or that are lost."""
+    """One entry for every source step from the fork on, or for those that something reaches or that are lost.
+
+    Steps that were open at the fork and end otherwise are among them.
+    """
     found: dict[int, PlannedStep] = {}
     lost = [node for node in graph.nodes if node.lost]
     for event in events:
@@ -32,7 +37,7 @@ def planned_steps(
                     found[node.no] = _resolved(node, event, costs.get(event.call.no), brief=brief)
             case Gone():
                 found[event.node.no] = _gone(event)
-            case Closed() if not event.inherited:
+            case Closed():
                 found[event.node.no] = _closed(event)
             case _:
                 pass
@@ -88,9 +93,8 @@ def _gone(event: Gone) -> PlannedStep:
 
 
 def _closed(event: Closed) -> PlannedStep:
-    note = f"Its output is that of step {event.output_from}"
+    note = event.note or ending_derived(event.output_from)
     return PlannedStep(
-        sequence_no=event.node.no, type=event.node.type, name=event.node.name,
-        action="cache" if event.label is Label.CACHED else "simulate", label=event.label, reason=event.reason,
-        differs=[], because=[event.output_from], cost_usd=None, note=note,
+        sequence_no=event.node.no, type=event.node.type, name=event.node.name, action=ACTIONS[event.label],
+        label=event.label, reason=event.reason, differs=[], because=[*event.output_from], cost_usd=None, note=note,
     )  # fmt: skip

@@ -22,17 +22,7 @@ from replay.policy import Policy
 from replay.schemas import Determinism, Plan, PlanAction, PlannedStep, PlanRefusal
 from replay.walk import Walk
 from replay.wording import assumed_warning, new_calls, numbered, sentence
-from replay.world import (
-    UNREVIEWED,
-    Answer,
-    Call,
-    Event,
-    Hit,
-    OperatorAnswer,
-    Resolved,
-    Serving,
-    Standing,
-)
+from replay.world import UNREVIEWED, Answer, Call, Event, Hit, OperatorAnswer, Resolved, Serving, Standing
 from traces.canonical import digest
 from traces.ignoring import NOTHING, Ignoring
 from traces.json_types import JSONObject, JSONValue
@@ -215,7 +205,8 @@ def _assembled(
     counted: _Counted, steps: list[PlannedStep], policy: Policy, determinism: Determinism,
     refusals: list[PlanRefusal], loop: str, events: Sequence[Event], lost: Mapping[int, LostPayloads],
 ) -> Plan:  # fmt: skip
-    inherited, untouched = counted.fork - 1, counted.total - len(steps)
+    before = sum(step.sequence_no < counted.fork for step in steps)  # open at the fork, and end otherwise
+    inherited, untouched = counted.fork - 1 - before, counted.total + before - len(steps)
     lost_before = sum(no < counted.fork for no in lost)
     actions: dict[PlanAction, int] = dict.fromkeys(get_args(PlanAction), 0)
     actions |= Counter(step.action for step in steps)

@@ -17,6 +17,7 @@ import orjson
 from replay.graph import Link, Node
 from replay.pointers import path_tokens, replaced_at, value_at
 from replay.substitution import substituted
+from replay.texts import as_words
 from traces.canonical import digest
 from traces.chat import role_of
 from traces.json_types import JSONObject, JSONValue
@@ -332,7 +333,7 @@ def _replaced_text(text: str, pairs: dict[str, str]) -> str:
     """All replacements in one pass, the longest first, so that no replacement is replaced again."""
     if not pairs or not any(old in text for old in pairs):
         return text
-    pattern = "|".join(re.escape(old) for old in sorted(pairs, key=len, reverse=True))
+    pattern = "|".join(as_words(old) for old in sorted(pairs, key=len, reverse=True))
     return re.sub(pattern, lambda match: pairs[match.group()], text)
 
 

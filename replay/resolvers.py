@@ -5,7 +5,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
-from replay.graph import Node
+from replay.graph import CHECKS, Node
 from replay.lost import are_refused
 from replay.lost import cause as lost_cause
 from replay.lost import note as lost_note
@@ -251,6 +251,7 @@ class Resolvers:
         return Answer(
             action="simulate", label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK, known=False, note=sentence(note),
             output=placeholder(call.type, note),
+            status=StepStatus.UNVERIFIED if call.type in CHECKS else StepStatus.OK,
         )  # fmt: skip
 
     def _reason_for_fallback(self, call: Call) -> str:

@@ -150,12 +150,11 @@ def _end(
         )  # fmt: skip
         if not ended:
             return
-        columns = ("run_id", "fork_sequence_no")
-        run_id, fork = ReplaySession.objects.values_list(*columns).get(id=session_id)
-        if run_id is not None:
-            containers.cut_off(run_id, fork)
-            traces.seal_run(run_id, RunStatus.FAILED)
-            exporting.enqueue_replay(run_id)
+        session = ReplaySession.objects.get(id=session_id)
+        containers.cut_off(session)
+        if session.run_id is not None:
+            traces.seal_run(session.run_id, RunStatus.FAILED)
+            exporting.enqueue_replay(session.run_id)
         log.say(session_id, "session")
     lifecycle.ended(session_id)
 

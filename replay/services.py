@@ -67,8 +67,8 @@ def cancel(session_id: UUID) -> ReplaySession:
             ReplaySession.objects.filter(id=session_id).update(
                 status="cancelled", ended_at=datetime.now(UTC), owner="", question=None, current=""
             )
+            containers.cut_off(session)
             if session.run_id is not None:
-                containers.cut_off(session.run_id, session.fork_sequence_no)
                 traces.seal_run(session.run_id, RunStatus.FAILED)
                 exporting.enqueue_replay(session.run_id)
                 transaction.on_commit(partial(lifecycle.ended, session_id))

@@ -48,7 +48,7 @@ class SubAgents:
         for step in self._walk.graph.inside(node.no):
             self._tasks[step.no] = task
         self._first.add(first.no)
-        self._walk.closings.run_anew(node, answer)
+        self._walk.closings.begin(node, answer)
 
     def can_answer(self, answering: Answering, arguments: JSONValue) -> bool:
         """Whether an agent or a search without a tool step can run for other arguments; `refused` says why not."""
@@ -69,7 +69,7 @@ class SubAgents:
             self._tasks[step.no] = task
         if (first := self._first_model(node)) is not None:
             self._first.add(first.no)
-            self._walk.closings.run_anew(node, _ran(node))
+            self._walk.closings.begin(node, _ran(node))
 
     def has_task(self, node: Node) -> bool:
         """Whether a step runs for another task than it was recorded with."""

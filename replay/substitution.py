@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from replay.pointers import value_at
+from replay.texts import texts_in
 from traces.chat import ANSWER, message_of
 from traces.json_types import JSONValue
 from traces.text_index import SHINGLE
@@ -47,8 +48,8 @@ def substituted(text: str, change: "Change") -> str | None:
 
 def quotes_survive(text: str, change: "Change") -> bool:
     """Whether all runs of words that a text shares with the recorded output stand in the new one as well."""
-    runs = set(_runs(text)) & {run for old in _texts(change.recorded) for run in _runs(old)}
-    return bool(runs) and runs <= {run for new in _texts(change.current) for run in _runs(new)}
+    runs = set(_runs(text)) & {run for old in texts_in(change.recorded) for run in _runs(old)}
+    return bool(runs) and runs <= {run for new in texts_in(change.current) for run in _runs(new)}
 
 
 def _values(type: StepType, output: JSONValue) -> Iterator[Value]:
@@ -101,14 +102,6 @@ def _same_token(token: str, before: str, after: str) -> str | None:
 def _shape(token: str) -> str:
     """Letters and digits by kind, whatever their number: ``TCK-20931`` is ``A-9``."""
     return re.sub(r"\d+", "9", re.sub(r"[^\W\d_]+", "A", token))
-
-
-def _texts(value: JSONValue) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
 
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:

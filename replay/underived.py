@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from replay.graph import Link, Node
 from replay.rebuild import Incoming, Missed, is_reply, message_place
 from replay.substitution import substituted
-from replay.world import LIVE_REASONS, Call
+from replay.world import Call
 from traces.json_types import JSONValue
 from traces.vocabulary import EdgeKind
 
@@ -34,9 +34,7 @@ class Underived:
         if not steps or call.edits.arguments is not None:
             return call
         # A plan does not know what a live call will answer; the call itself will.
-        if self._walk.world.planning and any(
-            self._walk.labels.get(no, (None, None))[1] in LIVE_REASONS for no in steps
-        ):
+        if self._walk.world.planning and any(map(self._walk.waits_for_live, steps)):
             return self._walk.guess(call)
         return replace(
             call,

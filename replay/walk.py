@@ -11,7 +11,7 @@ from replay.agenda import Agenda
 from replay.answerers import Answerers
 from replay.callids import aligned, asked
 from replay.closing import Closings
-from replay.computing import computed
+from replay.computing import BEGUN, computed
 from replay.edits import AppliedProfile, Edits, edit_slots, edited_names, edited_request, with_system_slots
 from replay.follow import Follower
 from replay.graph import Graph, Link, Node, numbered
@@ -28,7 +28,7 @@ from replay.resolvers import Resolvers
 from replay.subagents import RAN, SubAgents
 from replay.underived import Underived
 from replay.wording import UNFOLLOWED
-from replay.world import Answer, Call, Diverged, Event, Gone, Resolved, World
+from replay.world import LIVE_REASONS, Answer, Call, Diverged, Event, Gone, Resolved, World
 from traces.canonical import digest
 from traces.ignoring import NOTHING, Ignoring, Known
 from traces.json_types import JSONObject, JSONValue
@@ -73,6 +73,11 @@ class Walk:
 
     def run(self) -> Iterator[Event]:
         """Everything that happens, in order; live calls are made as the walk comes to them."""
+        for event in self._events():
+            self.closings.heed(event)
+            yield event
+
+    def _events(self) -> Iterator[Event]:
         with turns.ending(self):
             yield from self.advance()
         yield from self.closings.before(self.graph.last + 1)
@@ -168,8 +173,8 @@ class Walk:
         call = self.rebuilt_call(node)
         answer = computed(self, call) if node.type not in _CALLED else self.resolvers.resolve(call)
         yield Resolved(call=call, answer=answer)
-        if answer.detail.get(RAN):
-            self.closings.run_anew(node, answer)
+        if answer.detail.get(RAN) or answer.detail.get(BEGUN):
+            self.closings.begin(node, answer)
         else:
             self.settle(node, answer)
 
@@ -348,6 +353,10 @@ class Walk:
 
     def label_of(self, node: Node) -> tuple[Label, Reason]:
         return self.labels.get(node.no, (Label.SIMULATED, Reason.POLICY_FALLBACK))
+
+    def waits_for_live(self, no: int) -> bool:
+        """Whether what a step says, or what is said inside of it, comes from a live call."""
+        return self.labels.get(no, (None, None))[1] in LIVE_REASONS or no in self.closings.live
 
     def _aligned(self, node: Node, answer: Answer) -> Answer:
         """The answer with the recorded ids on calls that equal the recorded ones: ids say nothing."""

@@ -12,6 +12,8 @@ _SHOWN: Final = 60
 _LISTED: Final = 5
 UNFOLLOWED: Final = "which is not followed"
 CUT_SHORT: Final = "The loop was stopped after"
+WITHOUT_OUTPUT: Final = "No output of its own was recorded; steps inside of it are not as recorded"
+GIVEN_OTHERWISE: Final = "Assumed unaffected: its input changed, and nothing inside of it shows what of that it took up"
 RESULT_KEPT: Final = "the recorded result is kept"
 
 _PLANNED: Final[Mapping[str, str]] = {
@@ -33,6 +35,8 @@ _BECAME: Final[Mapping[str, str]] = {
     Reason.DUPLICATE_SUPPRESSED: "was not made again, because the same call had succeeded in this turn",
     Reason.DENIED: "was denied by a hook",
     Reason.STOPPED: "was replaced by what a hook said when it stopped the agent",
+    Reason.ASSUMED_UNAFFECTED: "kept its recorded output on an assumption",
+    Reason.DERIVED: "took its output from the steps inside of it",
     Reason.POLICY_FALLBACK: "got a placeholder, because nothing could answer it",
 }
 _BECOMES: Final[Mapping[str, str]] = {
@@ -60,6 +64,17 @@ def new_calls(calls: Sequence[tuple[str, str]]) -> str:
     named = [f"{name} {_BECOMES.get(reason, 'gets no answer')}" for name, reason in calls[:_LISTED]]
     more = f", and {len(calls) - _LISTED} more" if len(calls) > _LISTED else ""
     return f"{made} that the recording does not have: {', '.join(named)}{more}."
+
+
+def ending_derived(numbers: Sequence[int]) -> str:
+    """Where the output of a step that holds others comes from."""
+    return sentence(f"its output is that of {numbered(numbers)}")
+
+
+def ending_unknown(numbers: Sequence[int]) -> str:
+    """Of a step that holds others: its output is kept, and nobody knows whether it should be."""
+    inside = numbered(numbers) if numbers else "the steps"
+    return f"Assumed unaffected: what {inside} inside of it may have put into its output cannot be seen"
 
 
 def result_kept(no: int, holder: int) -> str:

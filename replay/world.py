@@ -195,9 +195,9 @@ class Gone:
 
 @dataclass(frozen=True, kw_only=True)
 class Closed:
-    """A container whose output is no longer the recorded one, because that of step `output_from` changed.
+    """A step that holds others has come to its end, and something inside of it is not as recorded.
 
-    `inherited`: it was open at the fork, and its label speaks of what lay before.
+    `output_from`: the steps that its output comes from, in the derived run, the latest first.
     """
 
     node: Node
@@ -205,8 +205,8 @@ class Closed:
     output: JSONValue
     label: Label
     reason: Reason
-    output_from: int
-    inherited: bool
+    output_from: tuple[int, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

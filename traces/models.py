@@ -108,7 +108,7 @@ class Step(models.Model):
     external_id = models.CharField(max_length=200, blank=True)
     type = models.CharField(max_length=10, choices=_choices(StepType))
     name = models.CharField(max_length=300)
-    status = models.CharField(max_length=8, choices=_choices(StepStatus))
+    status = models.CharField(max_length=10, choices=_choices(StepStatus))
     started_at = models.DateTimeField(null=True)
     duration_ms = models.FloatField(null=True)
     label = models.CharField(max_length=9, choices=_choices(Label))

@@ -36,11 +36,14 @@ class StepType(StrEnum):
 
 
 class StepStatus(StrEnum):
+    """How a step ended. `unverified`: a check on it did not run, so nobody knows."""
+
     OK = "ok"
     ERROR = "error"
     TIMEOUT = "timeout"
     PARTIAL = "partial"
     DENIED = "denied"
+    UNVERIFIED = "unverified"
     RUNNING = "running"
 
 

@@ -20,7 +20,7 @@ _PLACES: Final = ("input", "output")
 _ENVIRONMENT: Final = re.compile(r"(?!langfuse)[a-z0-9_-]{1,40}")
 _LEVELS: Final = {
     StepStatus.ERROR: "ERROR", StepStatus.TIMEOUT: "ERROR", StepStatus.DENIED: "WARNING",
-    StepStatus.PARTIAL: "WARNING",
+    StepStatus.PARTIAL: "WARNING", StepStatus.UNVERIFIED: "WARNING",
 }  # fmt: skip
 
 

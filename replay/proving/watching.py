@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from diffing.facets import answer_text
-from replay.graph import CONTAINERS, Graph, Node
+from replay.graph import CHECKS, CONTAINERS, Graph, Node
 from replay.proving.coupling import Coupling
 from replay.proving.derivations import Derivations, State, UnknownState, answer
 from replay.proving.outcomes import Result, Used
@@ -16,7 +16,6 @@ from traces.vocabulary import Label, Reason, StepStatus, StepType
 
 CALLED: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 _WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
-_DECIDING: Final = frozenset({StepType.VALIDATOR, StepType.SAFETY})
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 _LOST: Final = (UNFOLLOWED, RESULT_KEPT, CUT_SHORT)
 _GUESSED: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED})
@@ -139,7 +138,7 @@ class Watch:
             self._refuse_stale(call, given)
         elif guessed:
             self.unknown.add(call.node.no if call.node is not None else call.no)
-            self.undecided = self.undecided or (call.no if call.type in _DECIDING else None)
+            self.undecided = self.undecided or (call.no if call.type in CHECKS else None)
         if given.action == "cache" and call.type in _WORLD:
             self.borrowed += self.coupling.is_borrowed(call.reduced or call.signature)
         self.coupling.made_again(call.reduced or call.signature)

@@ -21,7 +21,7 @@ from traces.importers.source import Source
 from traces.models import Run
 from traces.queries import steps
 from traces.recording import RecordedRun
-from traces.vocabulary import Label, RunStatus, StepStatus, StepType
+from traces.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
 
 
 @pytest.fixture
@@ -92,10 +92,12 @@ def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(local_model
     derived = {step.sequence_no: step for step in steps(view.run)}
     refund = next(step for step in derived.values() if step.tool_name == "issue_refund")
     assert refund.label == Label.CACHED  # the other run of the app asked for just this
-    assert all(derived[number].label == Label.EXACT for number in range(1, view.fork_sequence_no))
+    before = [derived[number] for number in range(1, view.fork_sequence_no)]
+    around = {step.sequence_no: step.reason for step in before if step.label != Label.EXACT}
+    assert around == {1: Reason.DERIVED, 4: Reason.DERIVED}  # the agent and the turn that go on after the fork
     assert all(step.label == Label.SIMULATED for step in derived.values() if step.type == StepType.MODEL)
     fixed = Run.objects.get(id=view.run)
-    assert (fixed.status, fixed.error_count, derived[1].status) == (RunStatus.COMPLETED, 0, StepStatus.OK)
+    assert (fixed.status, fixed.error_count, derived[1].status) == (RunStatus.COMPLETED, 0, StepStatus.UNVERIFIED)
     assert view.divergences == ["Step 8: issue_refund was asked with amount 42 instead of 4200."]
     assert view.unused_calls == [8]
     assert view.diff is not None

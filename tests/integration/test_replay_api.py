@@ -34,8 +34,9 @@ def test_a_preview_lists_every_step_from_the_fork_on_and_starts_nothing(client: 
     answer = post(client, "/replays/preview", body)
     assert answer.status_code == 200
     plan = answer.json()
-    assert [step["sequence_no"] for step in plan["steps"]] == list(range(3, 11))
-    assert (plan["actions"]["inherited"], plan["actions"]["reuse"], plan["refusals"]) == (2, 2, [])
+    assert [step["sequence_no"] for step in plan["steps"]] == list(range(1, 11))
+    assert [step["reason"] for step in plan["steps"][:2]] == ["derived"] * 2  # they hold what follows
+    assert (plan["actions"]["inherited"], plan["actions"]["reuse"], plan["refusals"]) == (0, 2, [])
     assert client.get("/api/v1/replays").json() == {"sessions": []}
 
 
@@ -61,7 +62,7 @@ def test_a_replay_is_launched_watched_and_found_again(client: Client, body: dict
     assert post(client, "/replays", body, **{"Idempotency-Key": "k1"}).json()["id"] == session["id"]
     runner.execute(UUID(session["id"]))
     after = client.get(f"/api/v1/replays/{session['id']}").json()
-    assert (after["status"], after["counts"]["exact"], after["counts"]["simulated"]) == ("completed_mixed", 4, 6)
+    assert (after["status"], after["counts"]["exact"], after["counts"]["simulated"]) == ("completed_mixed", 2, 8)
     assert [found["id"] for found in client.get(f"/api/v1/replays?run={body['run']}").json()["sessions"]] == [
         session["id"]
     ]

@@ -15,6 +15,7 @@ from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import OperatorAnswer, SessionView
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
 from tests.replay_runs import ORDERS, Asks, order_desk
+from traces import store
 from traces.models import Run, Step
 from traces.once import Key, KeyConflict
 from traces.problems import NotFound, ProblemError
@@ -111,12 +112,12 @@ def test_a_changed_tool_output_reaches_what_consumed_it_and_nothing_else(server:
     before = list(Step.objects.filter(run=run).values())
     view = replay(run, 3, WRONG)
     assert labels(view) == [
-        "1 agent exact source_output_reused",
-        "2 turn exact source_output_reused",
+        "1 agent simulated derived",
+        "2 turn simulated derived",
         "3 model exact source_output_reused",
         "4 get_order simulated simulation_operator_override",
         "5 model simulated live_model_call",
-        "6 turn simulated live_model_call",
+        "6 turn simulated derived",
         "7 model simulated live_model_call",
         "8 output simulated live_model_call",
     ]
@@ -191,7 +192,9 @@ def test_an_answer_given_by_the_operator_ends_the_loop(server: ProviderServer) -
     assert labels(view)[2] == "3 model simulated simulation_operator_override"
     assert view.unused_calls == [4, 6]
     assert server.seen[0].body["messages"][2]["content"] == "I cannot look that up."
-    assert steps(view)[1].detail["output_from"] == 3  # of the turn that was open at the fork
+    turn = steps(view)[1]  # which was open at the fork
+    assert turn.detail["derived_from"] == [3]
+    assert store.payload(turn.output_ref) == {"message": {"role": "assistant", "content": "I cannot look that up."}}
 
 
 def failing_run() -> Run:
@@ -206,13 +209,13 @@ def test_containers_open_at_the_fork_end_as_the_replay_did(server: ProviderServe
     view = replay(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}})
     agent, turn = steps(view)[:2]
     assert (agent.status, turn.status, derived(view).status, derived(view).error_count) == ("ok", "ok", "completed", 0)
-    assert "open at the fork" in agent.detail["means"]
+    assert {step.label for step in (agent, turn)} == {"simulated"}
 
 
 def test_containers_fail_where_the_replay_fails_again(server: ProviderServer) -> None:
     view = replay(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": "no such order", "status": "error"}})
     agent, turn = steps(view)[:2]
-    assert (turn.status, derived(view).error_count > 0, agent.label) == ("error", True, "exact")
+    assert (turn.status, derived(view).error_count > 0, agent.label) == ("error", True, "simulated")
 
 
 def test_the_same_fork_again_is_answered_from_the_cache(server: ProviderServer) -> None:

@@ -152,7 +152,7 @@ def test_a_sub_agents_new_answer_becomes_the_result_of_its_call(shape: Shape) ->
     assert went.closed[tool] == "Nobody knows."
     assert results(went.asked(went.models[2])) == [("call_main.0.0", "Nobody knows.")]
     assert went.gone == [number(run, StepType.TOOL, 1)]
-    assert labels(went.events)[tool] == "simulated live_model_call"
+    assert labels(went.events)[tool] == "simulated derived"
 
 
 @BOTH

@@ -43,7 +43,7 @@ def test_an_agent_without_a_tool_step_runs_again_for_another_task(shape: Shape) 
     assert went.asked(went.models[1])[-1]["content"] == "Task: find out how wide the bridge is"
     assert last_results(went) == ["It is 9 metres wide."]
     assert went.tools == ["measure simulated"]  # inside; the agent itself is no tool call
-    assert labels(went.events)[within(run)[0]] == "simulated live_model_call"
+    assert labels(went.events)[within(run)[0]] == "simulated derived"
     assert any("find out how wide the bridge is" in text for text in went.said)
 
 

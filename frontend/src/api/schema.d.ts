@@ -5288,9 +5288,10 @@ export interface components {
         };
         /**
          * StepStatus
+         * @description How a step ended. `unverified`: a check on it did not run, so nobody knows.
          * @enum {string}
          */
-        StepStatus: "ok" | "error" | "timeout" | "partial" | "denied" | "running";
+        StepStatus: "ok" | "error" | "timeout" | "partial" | "denied" | "unverified" | "running";
         /**
          * StepSummary
          * @description One step without its payloads. `offset_ms` counts from the run's start; null when not recorded.

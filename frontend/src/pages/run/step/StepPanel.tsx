@@ -7,6 +7,7 @@ import { stepQuery } from "@/api/runs";
 import type { StepDetail, StepSummary } from "@/api/schema";
 import { ErrorState } from "@/components/ErrorState";
 import { counted, duration, money, tokens } from "@/components/format";
+import { isFailed } from "@/components/labels";
 import { StepIcon } from "@/components/StepIcon";
 import { StepJudgements } from "../judge/StepJudgements";
 import type { StepPlan } from "../planned";
@@ -98,7 +99,7 @@ function Facts({ step, detail }: { step: StepSummary; detail: StepDetail | undef
   return (
     <div className={`${classes.facts} num`}>
       {step.model && <span className="chip">{[step.provider, step.model].filter(Boolean).join(" / ")}</span>}
-      {step.status !== "ok" && <span className="chip failed">{step.status}</span>}
+      {step.status !== "ok" && <span className={`chip ${isFailed(step.status) ? "failed" : ""}`}>{step.status}</span>}
       {hasTokens && (
         <span className="chip" title="tokens in → out">
           {tokens(step.tokens_in)} → {tokens(step.tokens_out)} tokens

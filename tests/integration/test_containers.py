@@ -1,0 +1,88 @@
+"""Agents and turns of derived runs as they are stored: output, label, status and what the session counts."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from replay import preflight, queries, runner, services, tasks
+from replay.schemas import SessionView
+from tests.replay_runs import Asks, Says, order_desk
+from traces import store
+from traces.models import Step
+from traces.recording import RecordedRun, RecordedStep
+from traces.services import record
+from traces.vocabulary import RunStatus, StepStatus, StepType
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    for task in (tasks.execute, tasks.compare):
+        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+
+
+def replayed(run: RecordedRun, fork: int, *overrides: dict[str, Any], **policy: Any) -> tuple[SessionView, list[Step]]:
+    source = record(run).run_id
+    body: Any = {"run": str(source), "fork_step": fork, "overrides": {"overrides": [*overrides]}, "policy": policy}
+    session = services.launch(preflight.parse(body))
+    runner.execute(session.id)
+    view = queries.session_view(session.id)
+    return view, list(Step.objects.filter(run=view.run).order_by("sequence_no"))
+
+
+def counted(view: SessionView) -> Counter[str]:
+    counts = view.counts
+    return +Counter({"exact": counts.exact, "cached": counts.cached, "simulated": counts.simulated})
+
+
+def checked_agent(verdict: StepStatus) -> RecordedRun:
+    """An agent that fails because the check of its answer does."""
+    agent = RecordedStep(
+        key="agent", type=StepType.AGENT, name="clerk", input={"task": "refund"}, output={"text": "Refund 4200 euros."},
+        status=verdict, error="over the limit",
+    )  # fmt: skip
+    answer = RecordedStep(
+        key="answer", type=StepType.MODEL, name="clerk", parent="agent", provider="desk", model="m1",
+        input={"messages": [{"role": "user", "content": "refund"}]},
+        output={"message": {"role": "assistant", "content": "Refund 4200 euros."}},
+    )  # fmt: skip
+    check = RecordedStep(
+        key="check", type=StepType.VALIDATOR, name="limit", parent="agent", input={"text": "Refund 4200 euros."},
+        output={"valid": False, "about": "Refund 4200 euros."}, status=verdict, error="over the limit",
+    )  # fmt: skip
+    return RecordedRun(
+        external_id="check", name="clerk", app="clerk", format="test", steps=(agent, answer, check),
+        status=RunStatus.FAILED,
+    )  # fmt: skip
+
+
+def test_an_agent_whose_check_did_not_run_is_unverified() -> None:
+    view, (agent, _, check) = replayed(
+        checked_agent(StepStatus.ERROR), 2, {"match": {"step": 2}, "output": "Refund 42."}
+    )
+    assert (check.status, check.reason) == ("unverified", "simulation_policy_fallback")
+    assert (agent.status, agent.error, agent.label, agent.reason) == ("unverified", "", "simulated", "derived")
+    assert store.payload(agent.output_ref) == {"text": "Refund 42."}
+    assert counted(view) == Counter(simulated=3)
+
+
+def test_a_replay_that_ends_inside_of_agents_leaves_none_of_them_exact() -> None:
+    run = order_desk([("Where is A-1?", (Asks("get_order", {"order_id": "A-1"}, "lost"), Says("It is lost.")))])
+    entry = {"match": {"step": 4}, "tool": {"output": "found"}}
+    view, steps = replayed(run, 4, entry, fallback="fail")
+    assert view.status == "failed_execution"
+    assert [(step.label, step.reason, step.output_ref) for step in steps[:2]] == [("simulated", "derived", "")] * 2
+    assert counted(view) == Counter(step.label for step in steps)
+
+
+def test_a_strict_replay_stops_where_what_an_agent_says_is_only_assumed() -> None:
+    recorded = order_desk()
+    turn = replace(recorded.steps[7], output={"verdict": "content"})
+    run = replace(recorded, steps=(*recorded.steps[:7], turn, *recorded.steps[8:]))
+    record(order_desk(external_id="other", model="m2"))  # where the new call finds its answer
+    view, _ = replayed(run, 9, {"match": {"step": 9}, "model": {"model": "m2"}}, strict=True)
+    assert (view.status, view.error_code, view.error_sequence_no) == ("failed_validation", "strict", 8)
