@@ -1,8 +1,13 @@
-"""Many rows at once: executemany on SQLite, COPY on PostgreSQL; five to eight times `bulk_create`."""
+"""Many rows at once: executemany on SQLite, COPY on PostgreSQL; five to eight times `bulk_create`.
+
+Rows are taken one by one, so that those of a long run are never in memory together.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
+from itertools import chain, islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,6 +19,7 @@ from traces.checking import storable
 # Below every database's limit of variables in one statement, and few enough to plan quickly.
 CHUNK: Final = 900
 _COPY_FROM: Final = 20  # fewer rows than this are not worth a COPY
+_AT_ONCE: Final = 1_000  # rows in one executemany
 Row = Sequence[Any]
 
 
@@ -25,14 +31,17 @@ def chunks(values: Iterable[Any], size: int = CHUNK) -> Iterator[list[Any]]:
 
 
 def insert(
-    model: type[models.Model], columns: Sequence[str], rows: Sequence[Row], *, ignore_conflicts: bool = False
+    model: type[models.Model], columns: Sequence[str], rows: Iterable[Row], *, ignore_conflicts: bool = False
 ) -> None:
     """Insert `rows`, given in the order of `columns` (field names); all or nothing inside a transaction."""
-    if not rows:
+    remaining = iter(rows)
+    first = list(islice(remaining, _COPY_FROM))
+    if not first:
         return
     converters = _converters(model, columns)
-    ready = [_converted(row, converters) for row in rows] if converters else rows
-    if connection.vendor == "postgresql" and len(rows) >= _COPY_FROM:
+    every = chain(first, remaining)
+    ready = (_converted(row, converters) for row in every) if converters else every
+    if connection.vendor == "postgresql" and len(first) == _COPY_FROM:
         _copy(model, columns, ready, ignore_conflicts=ignore_conflicts)
     else:
         _execute_many(model, columns, ready, ignore_conflicts=ignore_conflicts)
@@ -51,17 +60,20 @@ def _field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
 
 
 def _execute_many(
-    model: type[models.Model], columns: Sequence[str], rows: Sequence[Row], *, ignore_conflicts: bool
+    model: type[models.Model], columns: Sequence[str], rows: Iterable[Row], *, ignore_conflicts: bool
 ) -> None:
     names = ", ".join(column_names(model, columns))
     places = ", ".join(["%s"] * len(columns))
     table = connection.ops.quote_name(model._meta.db_table)
     ending = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
+    remaining = iter(rows)
     with connection.cursor() as cursor:
-        cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places}){ending}", rows)
+        # Django looks at the first row through `itertools.tee`, which keeps all rows until the statement is done.
+        while some := list(islice(remaining, _AT_ONCE)):
+            cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places}){ending}", some)
 
 
-def _copy(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row], *, ignore_conflicts: bool) -> None:
+def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row], *, ignore_conflicts: bool) -> None:
     names = ", ".join(column_names(model, columns))
     table = target = connection.ops.quote_name(model._meta.db_table)
     with connection.cursor() as cursor:
@@ -79,7 +91,14 @@ def _copy(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row]
 
 def _converters(model: type[models.Model], columns: Sequence[str]) -> dict[int, Callable[[Any], Any]]:
     """By position, how values become what the driver stores; most need nothing."""
-    by_type = _SQLITE if connection.vendor == "sqlite" else _POSTGRESQL
+    return _converters_for(model, tuple(columns), connection.vendor)
+
+
+@lru_cache
+def _converters_for(
+    model: type[models.Model], columns: tuple[str, ...], vendor: str
+) -> dict[int, Callable[[Any], Any]]:
+    by_type = _SQLITE if vendor == "sqlite" else _POSTGRESQL
     found: dict[int, Callable[[Any], Any]] = {}
     for position, name in enumerate(columns):
         field = _field(model, name)

@@ -29,6 +29,14 @@ from traces.importers.source import Source
 from traces.problems import ProblemError
 from traces.spread import SpreadFiles
 
+# Storing a run takes time however small it is: so many of a file, and of a large one as many as fit into its bytes.
+# Recordings of real work have more than 100 bytes for each run unless they are compressed.
+MOST_RUNS: Final = 20_000
+RUNS_OF_MIB: Final = 10_000
+_TOO_MANY_RUNS: Final = (
+    "a file of its size may have {most:,} runs, and this one has more: from here on nothing was imported. "
+    "Unpack it, or split it into several files"
+)
 # One of many files that is over its limit of memory; what it held is free again.
 _TOO_MUCH: Final = "this takes more memory to read than a file of its size may"
 
@@ -57,7 +65,7 @@ def read_files(
             numbers = tuple(sorted({number for each in sources for number in state.waiting[name][each.name]}))
             yield ReadingStarted(numbers)
             state.allow(sum(len(source.data) for source in sources))
-            yield from _read_together(spread.importer, sources)
+            yield from _bounded(_read_together(spread.importer, sources), sum(len(source.data) for source in sources))
             yield FilesFinished(numbers)
 
 
@@ -81,7 +89,7 @@ def _read_file(state: _Reading, number: int, file: NamedFile) -> Iterator[Event]
     total = size_of(file.file)
     state.allow(total)
     try:
-        yield from _events_of(state, number, file, total)
+        yield from _bounded(_events_of(state, number, file, total), total)
     except ProblemError as problem:
         yield _skipped(file.name, problem)
     except MemoryError:
@@ -124,6 +132,19 @@ def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Ite
         state.together.setdefault(importer.name, SpreadFiles(importer=importer)).add(source, file.file)
         return
     yield from _of_one_file(importer, source, total)
+
+
+def _bounded(events: Iterator[Event], size: int) -> Iterator[Event]:
+    """The events of files of `size` bytes as long as they have no more runs than such files may."""
+    most = max(MOST_RUNS, size * RUNS_OF_MIB // 2**20)
+    runs = 0
+    for event in events:
+        if isinstance(event, RunRead):
+            runs += 1
+            if runs > most:
+                yield PartSkipped(event.path, _TOO_MANY_RUNS.format(most=most), f"run {event.run.external_id}")
+                return
+        yield event
 
 
 def _bundle(number: int, data: bytes) -> BundleRead:

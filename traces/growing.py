@@ -6,7 +6,7 @@ from operator import eq
 from typing import overload
 
 from traces.conversation import Conversation
-from traces.json_types import JSONObject
+from traces.json_types import JSONObject, JSONValue
 
 
 @dataclass(kw_only=True, slots=True)
@@ -16,6 +16,7 @@ class Growing:
     conversation: Conversation
     references: list[JSONObject] = field(default_factory=list)
     blocks: list[list[JSONObject]] = field(default_factory=list)
+    cut: tuple[int, JSONValue] | None = None  # the last beginning of it that was cut, by its length
 
 
 class Digests(Sequence[str]):

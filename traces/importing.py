@@ -5,7 +5,8 @@ run on each line the good lines are imported and each bad one is reported.
 """
 
 import io
-from collections.abc import Callable, Generator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import IO, Final
@@ -21,7 +22,7 @@ from traces.schemas import ImportedRun, ImportReport, SkippedFile
 from traces.services import Recorded
 from traces.vocabulary import RunStatus
 
-_BATCH_RUNS: Final = 50
+_BATCH_RUNS: Final = 200
 _BATCH_STEPS: Final = 2_000
 
 # path, bytes of the file read so far, its size in bytes (0: unknown)
@@ -31,10 +32,15 @@ Reader = Callable[[Sequence[NamedFile], str | None], Generator[Event, None, None
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Waiting:
-    """A run that was read and is to be stored with the next batch."""
+    """What is reported of a run that is to be stored with the next batch."""
 
     path: str
-    run: RecordedRun
+    external_id: str
+    name: str
+    app: str
+    status: RunStatus
+    steps: int
+    format: str
 
 
 @dataclass(kw_only=True)
@@ -43,6 +49,11 @@ class _Import:
     runs: list[ImportedRun] = field(default_factory=list)
     skipped: list[SkippedFile] = field(default_factory=list)
     waiting: list[_Waiting] = field(default_factory=list)
+    runs_waiting: deque[RecordedRun] = field(default_factory=deque)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.waiting) >= _BATCH_RUNS or sum(each.steps for each in self.waiting) >= _BATCH_STEPS
 
     @property
     def report(self) -> ImportReport:
@@ -61,9 +72,11 @@ def import_files(
     state = _Import(app=app)
     with closing(reader(files, format)) as events:
         for event in events:
+            if state.is_full:  # now that nothing holds the last run but what waits to be stored
+                _store_waiting(state)
             match event:
                 case RunRead():
-                    _record(state, event)
+                    _wait(state, event)
                 case BundleRead():
                     _import_bundle(state, files[event.file])
                 case PartSkipped():
@@ -84,35 +97,45 @@ def import_bundle(file: IO[bytes]) -> ImportedRun:
     )  # fmt: skip
 
 
-def _record(state: _Import, event: RunRead) -> None:
+def _wait(state: _Import, event: RunRead) -> None:
     """Have a run stored, in one transaction with a few others: a commit costs more than a small run."""
     run = replace(event.run, app=state.app) if state.app else event.run
-    state.waiting.append(_Waiting(path=event.path, run=run))
-    if len(state.waiting) >= _BATCH_RUNS or sum(len(each.run.steps) for each in state.waiting) >= _BATCH_STEPS:
-        _store_waiting(state)
+    state.runs_waiting.append(run)
+    state.waiting.append(
+        _Waiting(
+            path=event.path, external_id=run.external_id, name=run.name, app=run.app, status=run.status,
+            steps=len(run.steps), format=run.format,
+        )
+    )  # fmt: skip
 
 
 def _store_waiting(state: _Import) -> None:
     if not state.waiting:
         return
-    outcomes = services.record_all([each.run for each in state.waiting])
+    outcomes = services.record_all(_taken(state.runs_waiting))
     for each, outcome in zip(state.waiting, outcomes, strict=True):
         if isinstance(outcome, ProblemError):
-            where = ", ".join(part for part in (f"run {each.run.external_id}", outcome.where) if part)
+            where = ", ".join(part for part in (f"run {each.external_id}", outcome.where) if part)
             _skip(state, each.path, BadFile(outcome.detail, where))
         else:
-            state.runs.append(_imported(each.run, outcome))
+            state.runs.append(_imported(each, outcome))
     state.waiting = []
 
 
-def _imported(run: RecordedRun, recorded: Recorded) -> ImportedRun:
+def _taken(runs: deque[RecordedRun]) -> Iterator[RecordedRun]:
+    """The runs, each given up as it is taken."""
+    while runs:
+        yield runs.popleft()
+
+
+def _imported(run: _Waiting, recorded: Recorded) -> ImportedRun:
     return ImportedRun(
         id=recorded.run_id,
         external_id=run.external_id,
         name=run.name,
         app=run.app,
         status=run.status,
-        steps=len(run.steps),
+        steps=run.steps,
         format=run.format,
         created=recorded.created,
     )

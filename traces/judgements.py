@@ -5,7 +5,7 @@ The outcome is stored in the transaction that stores a judgement, under the run'
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, Final
@@ -35,12 +35,38 @@ from traces.vocabulary import (
 logger = structlog.get_logger("traces")
 _stated: Final = attrgetter(*STATED)
 _COLUMNS: Final = ("id", "run", "key", "created_at", *STATED)
+_OUTCOME: Final = ("run", "outcome", "basis", "reason", "is_probe")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedRun:
+    """A run that is being recorded, and what is stated of it."""
+
+    run_id: UUID
+    app: str
+    status: RunStatus
+    source: RunSource
+    judgements: Sequence[JudgementRow]
 
 
 def begin(runs: Mapping[UUID, RunSource]) -> None:
     """Give new runs the outcome *unknown*, until their judgements are stored."""
     rows = [(run_id, Outcome.UNKNOWN, "", "", source is RunSource.PROBE) for run_id, source in runs.items()]
-    bulk.insert(RunOutcome, ("run", "outcome", "basis", "reason", "is_probe"), rows)
+    bulk.insert(RunOutcome, _OUTCOME, rows)
+
+
+def begin_judged(runs: Sequence[JudgedRun]) -> None:
+    """Store the judgements and outcomes of runs that nobody else can see yet; call it inside a transaction."""
+    now = datetime.now(UTC)
+    _insert({(run.run_id, row.key): row for run in runs for row in run.judgements}, now)
+    rules = thresholds_of({run.app for run in runs})
+    bulk.insert(RunOutcome, _OUTCOME, (_outcome_values(run, rules.get(run.app, {}), now) for run in runs))
+
+
+def _outcome_values(run: JudgedRun, thresholds: Thresholds, now: datetime) -> tuple[object, ...]:
+    verdicts = [verdict for row in run.judgements if (verdict := _verdict(row, now))]
+    found = conclude(run.status, verdicts, thresholds)
+    return run.run_id, found.outcome, found.basis or "", found.reason, run.source is RunSource.PROBE
 
 
 def add(judgements: Mapping[UUID, Sequence[JudgementRow]], *, new_runs: Collection[UUID] = ()) -> None:
@@ -58,7 +84,7 @@ def add(judgements: Mapping[UUID, Sequence[JudgementRow]], *, new_runs: Collecti
             for row in judgements.get(run_id, ())
             if (run_id, row.key) not in known
         }
-        _insert(added)
+        _insert(added, datetime.now(UTC))
         changed = {*({run_id for run_id, _ in added}), *(set(run_ids) & set(new_runs))}
         refresh(sorted(changed))
 
@@ -182,15 +208,18 @@ def _verdicts(run_ids: Sequence[UUID]) -> dict[UUID, list[Verdict]]:
     found: dict[UUID, list[Verdict]] = defaultdict(list)
     rows = Judgement.objects.filter(run_id__in=run_ids, withdrawn_at__isnull=True).order_by("created_at", "id")
     for run_id, created, *stated in rows.values_list(*columns):
-        row = JudgementRow(**dict(zip(STATED, stated, strict=True)))
-        if row.step_no is None or row.source == JudgementSource.VALIDATOR:
-            found[run_id].append(
-                Verdict(
-                    name=row.name, kind=JudgementKind(row.kind), source=JudgementSource(row.source), value=row.value,
-                    text=row.text, by=row.by, at=row.at or created, step_no=row.step_no,
-                )
-            )  # fmt: skip
+        if verdict := _verdict(JudgementRow(**dict(zip(STATED, stated, strict=True))), created):
+            found[run_id].append(verdict)
     return found
+
+
+def _verdict(row: JudgementRow, created: datetime) -> Verdict | None:
+    if row.step_no is not None and row.source != JudgementSource.VALIDATOR:
+        return None
+    return Verdict(
+        name=row.name, kind=JudgementKind(row.kind), source=JudgementSource(row.source), value=row.value,
+        text=row.text, by=row.by, at=row.at or created, step_no=row.step_no,
+    )  # fmt: skip
 
 
 def _outcome_row(run_id: UUID, source: RunSource, conclusion: Conclusion) -> RunOutcome:
@@ -203,8 +232,7 @@ def _outcome_row(run_id: UUID, source: RunSource, conclusion: Conclusion) -> Run
     )
 
 
-def _insert(added: Mapping[tuple[UUID, str], JudgementRow]) -> None:
-    now = datetime.now(UTC)
+def _insert(added: Mapping[tuple[UUID, str], JudgementRow], now: datetime) -> None:
     rows = [(new_id(), run_id, key, now, *_stated(row)) for (run_id, key), row in added.items()]
     bulk.insert(Judgement, _COLUMNS, rows, ignore_conflicts=True)
 

@@ -22,7 +22,12 @@ def pack(data: bytes) -> bytes:
     """JSON text with its references in short."""
     if _PART_KEY not in data:
         return data
-    return _REFERENCE.sub(lambda found: _MARK + bytes.fromhex(found[1].decode()), data)
+    first, *rest = _REFERENCE.split(data)
+    digests = bytes.fromhex(b"".join(rest[::2]).decode())
+    packed = [first]
+    for at, text in enumerate(rest[1::2]):
+        packed += (_MARK, digests[at * _BYTES : (at + 1) * _BYTES], text)
+    return b"".join(packed)
 
 
 def unpack(data: bytes) -> bytes:

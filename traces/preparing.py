@@ -1,6 +1,6 @@
 """Recordings made ready to be stored, without the database: rows, parts, provenance, and the columns of the run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -28,13 +28,18 @@ Identity = tuple[str, str]  # app, external id
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prepared:
-    """A recording as it will be stored: `columns` of the run, and `rows` of its steps."""
+    """A recording as it will be stored: `columns` of the run, and `rows` of its steps.
+
+    `calls` are the tool calls that were really answered: number, tool and arguments. `judged` are the judgements that
+    came with it, and those of its validators.
+    """
 
     columns: dict[str, Any]
     rows: Sequence[StepRow]
-    steps: Sequence[RecordedStep]
+    calls: Sequence[tuple[int, str, JSONValue]]
+    judged: Sequence[JudgementRow]
+    steps: list[RecordedStep]  # until provenance was worked out
     splitter: Splitter
-    judgements: Sequence[RecordedJudgement] = ()
 
     @property
     def run_id(self) -> UUID:
@@ -53,28 +58,14 @@ class Prepared:
     def parts(self) -> dict[str, bytes]:
         return self.splitter.parts
 
-    def answered_calls(self) -> Iterator[tuple[int, str, JSONValue]]:
-        """The tool calls that were really answered: number, tool and arguments."""
-        for step, row in zip(self.steps, self.rows, strict=True):
-            answered = step.type is StepType.TOOL and step.status is StepStatus.OK and step.output is not None
-            if answered and step.label is Label.LIVE:
-                yield row.sequence_no, step.tool_name or step.name, step.input
-
-    def judged(self) -> list[JudgementRow]:
-        """The judgements that came with it, and those of its validators."""
-        numbers = {step.key: row.sequence_no for step, row in zip(self.steps, self.rows, strict=True)}
-        return [*(row_of(each, numbers) for each in self.judgements), *self._validators()]
-
-    def _validators(self) -> Iterator[JudgementRow]:
-        for step, row in zip(self.steps, self.rows, strict=True):
-            if step.type is StepType.VALIDATOR and (kind := validator_kind(step.status, step.label, step.output)):
-                yield validator_row(row, kind)
-
     def provenance(self) -> Provenance:
-        """Worked out only when asked, for a repeated recording needs none."""
-        numbers = {step.key: row.sequence_no for step, row in zip(self.steps, self.rows, strict=True)}
+        """Worked out only when asked, and once: the payloads are then given up, for a long run takes much memory."""
+        numbers = _numbers(self.steps)
         facts = [_facts(step, row, numbers) for step, row in zip(self.steps, self.rows, strict=True)]
-        return find_provenance(facts, self.splitter)
+        found = find_provenance(facts, self.splitter)
+        self.steps.clear()
+        self.splitter.release()
+        return found
 
 
 def prepare(run: RecordedRun) -> Prepared:
@@ -83,13 +74,39 @@ def prepare(run: RecordedRun) -> Prepared:
     steps = checking.in_order(run)
     step_rows = _rows(run, steps, splitter)
     return Prepared(
-        columns=_run_values(run, step_rows), rows=step_rows, steps=steps, splitter=splitter, judgements=run.judgements
-    )
+        columns=_run_values(run, step_rows), rows=step_rows, calls=list(_answered_calls(steps, step_rows)),
+        judged=[*_judgements(run.judgements, steps), *_validators(steps, step_rows)], steps=steps, splitter=splitter,
+    )  # fmt: skip
+
+
+def _numbers(steps: Iterable[RecordedStep]) -> dict[str, int]:
+    """The sequence numbers of steps in order, by key."""
+    return {step.key: number for number, step in enumerate(steps, 1)}
+
+
+def _answered_calls(
+    steps: Iterable[RecordedStep], step_rows: Iterable[StepRow]
+) -> Iterator[tuple[int, str, JSONValue]]:
+    for step, row in zip(steps, step_rows, strict=True):
+        answered = step.type is StepType.TOOL and step.status is StepStatus.OK and step.output is not None
+        if answered and step.label is Label.LIVE:
+            yield row.sequence_no, step.tool_name or step.name, step.input
+
+
+def _judgements(given: Sequence[RecordedJudgement], steps: Iterable[RecordedStep]) -> Iterator[JudgementRow]:
+    numbers = _numbers(steps) if given else {}
+    return (row_of(each, numbers) for each in given)
+
+
+def _validators(steps: Iterable[RecordedStep], step_rows: Iterable[StepRow]) -> Iterator[JudgementRow]:
+    for step, row in zip(steps, step_rows, strict=True):
+        if step.type is StepType.VALIDATOR and (kind := validator_kind(step.status, step.label, step.output)):
+            yield validator_row(row, kind)
 
 
 def _rows(run: RecordedRun, steps: Sequence[RecordedStep], splitter: Splitter) -> list[StepRow]:
     given = {step.key: index for index, step in enumerate(run.steps)}
-    numbers = {step.key: number for number, step in enumerate(steps, 1)}
+    numbers = _numbers(steps)
     return [_row(given[step.key], step, numbers, splitter) for step in steps]
 
 

@@ -3,20 +3,25 @@
 It ends when its input does: so it never outlives the server that started it.
 """
 
+import gc
 import io
 import os
 import pickle
 import sys
 from threading import Thread
-from typing import IO
+from typing import IO, Final
 
 from traces import file_reader, reader_limits
 from traces.file_events import NamedFile
 from traces.file_sections import Section
 from traces.reader_job import NO_MEMORY, Job
 
+# Nearly all that is made here is kept until it is sent: with the usual numbers a fifth of the time goes into looking.
+_COLLECTED: Final = (50_000, 20, 100)
+
 
 def main() -> None:
+    gc.set_threshold(*_COLLECTED)
     job: Job = pickle.load(sys.stdin.buffer)  # noqa: S301  # written by the server that started this process
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -1,5 +1,6 @@
 """Reading files in a process with limits: what a file makes of memory and time ends with that process. Pure."""
 
+import io
 import pickle
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from tempfile import TemporaryFile
 from typing import IO, Final
 
 from traces import file_reader
+from traces.collection import without_pauses
 from traces.file_events import BundleRead, Event, FilesFinished, NamedFile, PartSkipped, ReadingStarted
 from traces.importers import archives, opening, sqlite_file
 from traces.reader_job import NO_MEMORY, Job
@@ -101,7 +103,7 @@ def _read_some(
     numbers = list(sections)
     process = _started(together, list(sections.values()), format, budget)
     try:
-        assert process.stdout is not None
+        assert isinstance(process.stdout, io.BufferedReader)
         while (event := _next(process.stdout)) is not None:
             event = _renumbered(event, numbers)
             progress.follow(event)
@@ -133,10 +135,12 @@ def _started(
     return process
 
 
-def _next(stream: IO[bytes]) -> Event | None:
+def _next(stream: io.BufferedReader) -> Event | None:
     """The next event; a process that died left a part of one, or nothing."""
+    stream.peek(1)  # waits for it, with pauses
     try:
-        event: Event = pickle.load(stream)  # noqa: S301  # written by a process of our own
+        with without_pauses():
+            event: Event = pickle.load(stream)  # noqa: S301  # written by a process of our own
     except (EOFError, pickle.UnpicklingError):
         return None
     return event

@@ -52,7 +52,7 @@ class StepRow:
     retries: int = 0
     document_count: int | None = None
     source_step: UUID | None = None
-    unexplained: list[JSONValue] | None = None
+    unexplained: list[JSONValue] | None = None  # the last one: see `explained`
 
 
 COLUMNS: Final = tuple(column.name for column in fields(StepRow))
@@ -62,6 +62,11 @@ SAID: Final = tuple(name for name in COLUMNS if name not in _COMPUTED)
 _PLAIN: Final = frozenset({str, int, type(None)})
 values_of: Final = attrgetter(*COLUMNS)
 said_of: Final = attrgetter(*SAID)
+
+
+def explained(row: StepRow, unexplained: list[JSONValue]) -> tuple[object, ...]:
+    """The columns of a row with what its provenance left unexplained: in place of the last one."""
+    return (*values_of(row)[:-1], unexplained)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,7 +3,7 @@
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -15,10 +15,12 @@ from django.db.models import ProtectedError, TextField
 from django.db.models.functions import Cast
 
 from traces import bulk, judgements, lineage, live, rows, store, summaries, tool_calls
+from traces.collection import without_pauses
 from traces.ids import new_id
 from traces.json_types import JSONObject, JSONValue
 from traces.judging import JudgementRow
 from traces.models import Edge, RetentionPass, Run, RunTag, Step
+from traces.origins import Unexplained
 from traces.preparing import Identity, Prepared, prepare
 from traces.problems import NotFound, Pinned, ProblemError, RunConflict, RunSealed
 from traces.provenance import EdgeFact, Provenance
@@ -59,13 +61,17 @@ def record(run: RecordedRun) -> Recorded:
     return outcome
 
 
-def record_all(runs: Sequence[RecordedRun]) -> list[Recorded | ProblemError]:
-    """Store recordings in one transaction, each as `record` does; one that is refused does not keep out the others."""
-    prepared = [_prepared(run) for run in runs]
-    given = [each for each in prepared if isinstance(each, Prepared)]
-    known = _known(given)
-    new = {each.identity: each for each in reversed(given) if each.identity not in known}
-    provenance = {identity: each.provenance() for identity, each in new.items()}
+def record_all(runs: Iterable[RecordedRun]) -> list[Recorded | ProblemError]:
+    """Store recordings in one transaction, each as `record` does; one that is refused does not keep out the others.
+
+    Of a recording that nobody else keeps, the payloads are out of memory before the rows are written.
+    """
+    with without_pauses():
+        prepared = [_prepared(run) for run in runs]
+        given = [each for each in prepared if isinstance(each, Prepared)]
+        known = _known(given)
+        new = {each.identity: each for each in reversed(given) if each.identity not in known}
+        provenance = {identity: each.provenance() for identity, each in new.items()}
     if new:
         with transaction.atomic():
             _insert_runs(new.values())
@@ -185,12 +191,12 @@ def insert_tags(run_id: UUID, tags: Iterable[str]) -> None:
 
 
 def insert_edges(run_id: UUID, edges: Iterable[EdgeFact]) -> None:
-    bulk.insert(Edge, _EDGE_COLUMNS, [_edge(run_id, edge) for edge in edges])
+    bulk.insert(Edge, _EDGE_COLUMNS, (_edge(run_id, edge) for edge in edges))
 
 
 def insert_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
     """Insert rows; callers hold the run and wake who watches."""
-    bulk.insert(Step, _STEP_COLUMNS, [(run_id, *rows.values_of(row)) for row in step_rows])
+    bulk.insert(Step, _STEP_COLUMNS, ((run_id, *rows.values_of(row)) for row in step_rows))
 
 
 def _prepared(run: RecordedRun) -> Prepared | ProblemError:
@@ -216,27 +222,32 @@ def _insert_runs(runs: Iterable[Prepared]) -> None:
     # In one order for all writers, runs before artifacts: two batches then wait for each other, and never in a circle.
     ordered = sorted(runs, key=lambda run: run.identity)
     columns = tuple(ordered[0].columns)
-    bulk.insert(Run, columns, [tuple(run.columns.values()) for run in ordered], ignore_conflicts=True)
+    bulk.insert(Run, columns, (tuple(run.columns.values()) for run in ordered), ignore_conflicts=True)
 
 
 def _insert_recorded(runs: Sequence[Prepared], provenance: Mapping[Identity, Provenance]) -> None:
     """All that belongs to runs whose rows are in, and seal them."""
     store.put_many({sha256: data for run in runs for sha256, data in run.parts.items()})
     bulk.insert(
-        Step, _STEP_COLUMNS,
-        [(run.run_id, *rows.values_of(row)) for run in runs for row in _explained(run.rows, provenance[run.identity])],
-    )  # fmt: skip
+        Step, _STEP_COLUMNS, (row for run in runs for row in _step_values(run, provenance[run.identity].unexplained))
+    )
     bulk.insert(
-        Edge, _EDGE_COLUMNS, [_edge(run.run_id, edge) for run in runs for edge in provenance[run.identity].edges]
+        Edge, _EDGE_COLUMNS, (_edge(run.run_id, edge) for run in runs for edge in provenance[run.identity].edges)
     )  # fmt: skip
-    bulk.insert(RunTag, _TAG_COLUMNS, [row for run in runs for row in _tags(run.run_id, run.columns["tags"])])
-    for run in runs:
-        tool_calls.insert(run.columns["app"], run.run_id, run.answered_calls())
+    bulk.insert(RunTag, _TAG_COLUMNS, (row for run in runs for row in _tags(run.run_id, run.columns["tags"])))
+    tool_calls.insert_all((run.columns["app"], run.run_id, run.calls) for run in runs)
     for chunk in bulk.chunks(run.run_id for run in runs):
         Run.objects.filter(id__in=chunk).update(sealed_at=datetime.now(UTC))
-    judgements.begin({run.run_id: run.columns["source"] for run in runs})
-    judgements.add({run.run_id: run.judged() for run in runs}, new_runs=[run.run_id for run in runs])
+    judgements.begin_judged([_judged(run) for run in runs])
     live.touch("runs")
+
+
+def _judged(run: Prepared) -> judgements.JudgedRun:
+    columns = run.columns
+    return judgements.JudgedRun(
+        run_id=run.run_id, app=columns["app"], status=columns["status"], source=columns["source"],
+        judgements=run.judged,
+    )  # fmt: skip
 
 
 def _add_judgements(runs: Iterable[Prepared], stored: Mapping[Identity, _Stored]) -> None:
@@ -244,18 +255,19 @@ def _add_judgements(runs: Iterable[Prepared], stored: Mapping[Identity, _Stored]
     judged: dict[UUID, list[JudgementRow]] = {}
     for run in runs:
         home = stored[run.identity]
-        if home.run_id != run.run_id and home.content_digest == run.content_digest and (more := run.judged()):
-            judged.setdefault(home.run_id, []).extend(more)
+        if home.run_id != run.run_id and home.content_digest == run.content_digest and run.judged:
+            judged.setdefault(home.run_id, []).extend(run.judged)
     if judged:
         with transaction.atomic():
             judgements.add(judged)
             judgements.wake(judged)
 
 
-def _explained(step_rows: Iterable[StepRow], provenance: Provenance) -> Iterator[StepRow]:
-    for row in step_rows:
-        items = provenance.unexplained.get(row.sequence_no, ())
-        yield replace(row, unexplained=[item.as_json() for item in items])
+def _step_values(run: Prepared, unexplained: Mapping[int, Sequence[Unexplained]]) -> Iterator[tuple[object, ...]]:
+    """The columns of a run's steps, with what of their inputs is unexplained."""
+    for row in run.rows:
+        items = unexplained.get(row.sequence_no, ())
+        yield (run.run_id, *rows.explained(row, [item.as_json() for item in items]))
 
 
 def _outcome(run: Prepared, stored: _Stored) -> Recorded | ProblemError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import is_, itemgetter
 from typing import Any, Final, TypeVar
 
-from traces.canonical import MAX_DEPTH, NotCanonical, canonical_bytes, digest_bytes
+from traces.canonical import MAX_DEPTH, NotCanonical, Vetted, canonical_bytes, digest_bytes
 from traces.conversation import Messages
 from traces.growing import Digests, Growing
 from traces.json_types import JSONObject, JSONValue
@@ -52,6 +52,13 @@ class Splitter:
         self._blocks: dict[tuple[int, ...], JSONObject] = {}
         self._last: deque[tuple[list[JSONValue], list[JSONObject]]] = deque(maxlen=_RECENT)
         self._recent: deque[tuple[list[JSONObject], list[JSONObject]]] = deque(maxlen=_RECENT)
+
+    def release(self) -> None:
+        """Forget the values that it was given; only `parts` stay. Long runs need the memory while they are stored."""
+        for known in (self._by_identity, self._kept, self._by_content, self._lists, self._conversations, self._blocks):
+            known.clear()
+        self._last.clear()
+        self._recent.clear()
 
     def split(self, value: JSONValue) -> str:
         """The digest of `value`; raises `NotCanonical` naming the place in it."""
@@ -104,15 +111,20 @@ class Splitter:
     def _conversation(self, messages: Messages, depth: int) -> JSONValue:
         """The beginning of a conversation, as `_blocked` cuts a list of the same messages."""
         growing, count = self._grown(messages, depth), len(messages)
+        if growing.cut is None or growing.cut[0] != count:  # a request is cut for its storage and for its signature
+            growing.cut = count, self._first_of(growing, count)
+        return growing.cut[1]
+
+    def _first_of(self, growing: Growing, count: int) -> JSONValue:
         if count <= 2 * BLOCK:
-            return [*growing.references[:count]]
+            return Vetted(growing.references[:count])
         levels: list[JSONValue] = []
         items, height = growing.references, 0
         while count > BLOCK:
             levels.append([*items[count // BLOCK * BLOCK : count]])
             count //= BLOCK
             items, height = growing.blocks[height], height + 1
-        return {BLOCKS: [[*items[:count]], *reversed(levels)]}
+        return {BLOCKS: Vetted([[*items[:count]], *reversed(levels)])}
 
     def _grown(self, messages: Messages, depth: int) -> Growing:
         """What is known of a conversation, with what was said since then."""
@@ -121,6 +133,8 @@ class Splitter:
             growing = Growing(conversation=messages.conversation)
             self._conversations[id(messages.conversation)] = growing
         references = growing.references
+        if len(references) >= len(messages):
+            return growing
         for index in range(len(references), len(messages)):
             try:
                 references.append(self._joint(messages[index], depth))
@@ -186,7 +200,7 @@ class Splitter:
     def _blocked(self, items: list[JSONObject]) -> JSONValue:
         """A long list as levels of references to full blocks: a tree that grows at its end."""
         if len(items) <= 2 * BLOCK:
-            return [*items]
+            return Vetted(items)
         levels: list[JSONValue] = []
         given, known = items, self._known_blocks(items)
         while len(items) > BLOCK:
@@ -197,7 +211,7 @@ class Splitter:
             if len(levels) == 1:
                 self._recent.append((given, items))
                 known = []
-        return {BLOCKS: [[*items], *reversed(levels)]}
+        return {BLOCKS: Vetted([[*items], *reversed(levels)])}
 
     def _known_blocks(self, items: list[JSONObject]) -> list[JSONObject]:
         """The first blocks of a list that goes on where one of the last ones ended."""
@@ -211,7 +225,7 @@ class Splitter:
         key = tuple(map(id, items))
         known = self._blocks.get(key)
         if known is None:
-            known = self._blocks[key] = self._reference([*items])
+            known = self._blocks[key] = self._reference(Vetted(items))
         return known
 
     def _reference(self, cut: JSONValue) -> JSONObject:

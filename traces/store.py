@@ -46,7 +46,7 @@ def put_many(parts: Mapping[str, bytes], *, media_type: str = JSON_TYPE) -> None
     """Store bytes under their SHA-256. What is there already stays as it is."""
     known = present(parts)
     # In one order for all writers: two that store the same parts then wait for each other, and never in a circle.
-    rows = [_row(sha256, parts[sha256], media_type) for sha256 in sorted(parts.keys() - known)]
+    rows = (_row(sha256, parts[sha256], media_type) for sha256 in sorted(parts.keys() - known))
     bulk.insert(Artifact, _COLUMNS, rows, ignore_conflicts=True)
 
 

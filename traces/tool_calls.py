@@ -50,9 +50,16 @@ class Asked:
 
 def insert(app: str, run_id: UUID, calls: Iterable[tuple[int, str, JSONValue]]) -> None:
     """Make calls of a run found: each with its number, tool and arguments."""
-    rows = [
-        _row(run_id, number, Asked(app=app, shape=shape_of(tool, arguments))) for number, tool, arguments in calls
-    ]  # fmt: skip
+    insert_all([(app, run_id, calls)])
+
+
+def insert_all(runs: Iterable[tuple[str, UUID, Iterable[tuple[int, str, JSONValue]]]]) -> None:
+    """The same for several runs: app, run, calls."""
+    rows = (
+        _row(run_id, number, Asked(app=app, shape=shape_of(tool, arguments)))
+        for app, run_id, calls in runs
+        for number, tool, arguments in calls
+    )
     bulk.insert(ToolCall, _COLUMNS, rows)
 
 

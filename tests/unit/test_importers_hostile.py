@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests import importing_fixtures as fixtures
+from traces import file_reader
 from traces.canonical import digest
+from traces.file_events import NamedFile, PartSkipped, RunRead
 from traces.importers import archives, opening, registry
 from traces.importers.problems import BadFile
 from traces.importers.reading import json_value
@@ -295,6 +297,31 @@ def test_files_with_too_many_values_are_not_parsed(values: bytes) -> None:
     with pytest.raises(BadFile, match="too many values"):
         opening.check_weight(values, 250_000)
     opening.check_weight(values[:300_000], 250_000)
+
+
+def test_runs_beyond_the_most_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_reader, "MOST_RUNS", 3)
+    monkeypatch.setattr(file_reader, "RUNS_OF_MIB", 0)
+    line = b'{"id":"chat-%d","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"yes"}]}'
+    lines = b"\n".join(line % number for number in range(5))
+    *runs, refusal = [
+        event for event in file_reader.read_files([NamedFile(name="chats.jsonl", file=io.BytesIO(lines))])
+        if isinstance(event, RunRead | PartSkipped)
+    ]  # fmt: skip
+    assert len(runs) == 3
+    assert isinstance(refusal, PartSkipped)
+    assert refusal.path == "chats.jsonl"
+    assert "a file of its size may have 3 runs" in refusal.reason
+    assert refusal.where == "run chat-3"
+
+
+def test_large_files_may_have_as_many_runs_as_fit_into_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_reader, "MOST_RUNS", 0)
+    line = b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"' + b"yes " * 12 + b'"}]}'
+    lines = b"\n".join(line % number for number in range(100))
+    events = list(file_reader.read_files([NamedFile(name="chats.jsonl", file=io.BytesIO(lines))]))
+    assert not [event for event in events if isinstance(event, PartSkipped)]
+    assert len([event for event in events if isinstance(event, RunRead)]) == 100
 
 
 def test_archives_in_proportion_are_opened() -> None:
