@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from replay import typed
 from replay.computing import ACTIONS
 from replay.graph import Graph, Node
 from replay.lost import note
@@ -82,6 +83,7 @@ def _resolved(node: Node, event: Resolved, cost: float | None, *, brief: bool) -
         sequence_no=node.no, type=node.type, name=node.name, action=answer.action, label=answer.label,
         reason=str(answer.reason or ""), differs=[] if brief else list(call.differs), because=because, cost_usd=cost,
         note="" if brief else answer.note,
+        typed=[] if brief else typed.places(answer),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
+from replay import typed
 from replay.graph import CHECKS, Node
 from replay.lost import are_refused
 from replay.lost import cause as lost_cause
@@ -47,7 +48,7 @@ class Resolvers:
             return resumed
         for resolver in self._chain(call):
             if (answer := resolver(call)) is not None:
-                return replace(answer, detail={**label_key(), **_why(call, answer), **answer.detail})
+                return _explained(call, answer)
         raise AssertionError("the fallback answers every call")
 
     def resolve_tool(
@@ -72,7 +73,7 @@ class Resolvers:
             self._fallback,
         )
         answer = next(found for resolver in chain if (found := resolver(call)) is not None)
-        return replace(answer, detail={**label_key(), **_why(call, answer), **answer.detail})
+        return _explained(call, answer)
 
     def _repeated(self, node: Node | None) -> Answer | None:
         if node is None or node.lost:
@@ -360,6 +361,15 @@ def _rendered(call: Call, base: Answer, world: World) -> Answer | None:
         return None
     output = render(world.payload(node.input_ref), world.payload(node.output_ref), call.input)
     return None if output is None else replace(base, output=output, detail={"rendered": True})
+
+
+def _explained(call: Call, answer: Answer) -> Answer:
+    """The answer with its label's key, why it is not exact, and which messages people typed before a change."""
+    detail = {**label_key(), **_why(call, answer)}
+    if not call.typed or not call.changed or answer.reason is Reason.OPERATOR_OVERRIDE:
+        return replace(answer, detail={**detail, **answer.detail})
+    note = ". ".join(filter(None, (answer.note, typed.note(call.typed))))
+    return replace(answer, detail={**detail, **typed.detail(call.typed), **answer.detail}, note=note)
 
 
 def _why(call: Call, answer: Answer) -> JSONObject:

@@ -48,6 +48,7 @@ class PlannedStep(Schema):
     because: list[int]  # the changed steps that reach this one directly
     cost_usd: float | None  # of a live step; null: unknown
     note: str
+    typed: list[int] = []  # messages of the input, from 0, that a person typed after an answer that changes
 
 
 class Determinism(Schema):

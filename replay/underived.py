@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from replay.graph import Link, Node
 from replay.rebuild import Incoming, Missed, is_reply, message_place
 from replay.substitution import substituted
+from replay.typed import TypedMessages
 from replay.world import Call
 from traces.json_types import JSONValue
 from traces.vocabulary import EdgeKind
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 
 
 class Underived:
-    """The links of the call that is being rebuilt whose new value is not known."""
+    """What of the call that is being rebuilt is not known: new values of links, and what people would have typed."""
 
     def __init__(self, walk: "Walk") -> None:
         self._walk = walk
         self.missed: Missed = []
+        self._messages = TypedMessages(walk)
 
     def check(self, node: Node, incoming: Incoming, messages: Sequence[JSONValue] = ()) -> None:
         """A value that an unchanged step gave as well may come from either."""
@@ -30,6 +32,8 @@ class Underived:
     def applied(self, call: Call) -> Call:
         """The call, marked where part of its input is not known."""
         missed, self.missed = self.missed, []
+        if call.node is not None and (typed := self._messages.after_a_change(call.node)):
+            call = replace(call, typed=typed)
         steps = tuple(sorted({link.producer for link in missed if link.kind is not EdgeKind.LINK}))
         if not steps or call.edits.arguments is not None:
             return call

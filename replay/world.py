@@ -22,7 +22,8 @@ class Call:
     """One step to resolve, as it would be made now. `node` is the source step; None: the recording has none.
 
     `no` and `parent` are numbers in the derived run. `complete` is false where the input is not known: the recorded one
-    is missing, or what the changed steps `underived` put into it cannot be derived.
+    is missing, or what the changed steps `underived` put into it cannot be derived. `typed` are the places of messages
+    that people typed after an answer that is another one now.
     """
 
     no: int
@@ -33,6 +34,7 @@ class Call:
     node: Node | None = None
     complete: bool = True
     underived: tuple[int, ...] = ()
+    typed: tuple[int, ...] = ()
     changed: bool = False
     differs: tuple[str, ...] = ()
     because: tuple[int, ...] = ()

@@ -165,6 +165,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
             ("steps", counts),
             ("labels", output.labels(plan["counts"])),
             ("assumed", _assumed(plan["assumed"])),
+            ("typed", _typed(plan["steps"])),
             ("live calls", plan["live_calls"]),
             ("cost", output.money(plan["cost_usd"]) if plan["live_calls"] else "nothing"),
             ("type", _type(plan)),
@@ -217,6 +218,12 @@ def _show_session(session: dict[str, Any], steps: list[dict[str, Any]]) -> None:
 def _assumed(count: int) -> str:
     """How many steps keep their output without proof."""
     return f"{count} {'step' if count == 1 else 'steps'} assumed unaffected" if count else ""
+
+
+def _typed(steps: list[dict[str, Any]]) -> str:
+    """How many steps hold what a person typed after an answer that changes."""
+    count = sum(bool(step["typed"]) for step in steps)
+    return f"{count} {'step' if count == 1 else 'steps'} with messages typed after a changed answer" if count else ""
 
 
 def _type(shown: dict[str, Any]) -> str:

@@ -61,6 +61,7 @@ function Outlook({
         ))}
       </ul>
       {plan.assumed > 0 && <Assumed plan={plan} onSelect={onSelect} />}
+      <Typed plan={plan} onSelect={onSelect} />
       {orphans.map((refusal) => (
         <Refused key={refusal.code + refusal.where + refusal.detail}>
           {sentence(refusal.detail)}
@@ -89,6 +90,21 @@ function Assumed({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => v
     <Note>
       {counted(plan.assumed, "step")} assumed unaffected. Set the value by hand where the change reaches it:
       {steps.map((step) => (
+        <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
+      ))}
+    </Note>
+  );
+}
+
+/** Steps with messages that a person typed after an answer that changes. */
+function Typed({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement | null {
+  const steps = plan.steps.filter((step) => (step.typed ?? []).length > 0);
+  if (steps.length === 0) return null;
+  return (
+    <Note>
+      {counted(steps.length, "step")} with messages that a person typed after an answer that changes. They are as
+      recorded; the person might have written something else:
+      {steps.slice(0, NAMED).map((step) => (
         <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
       ))}
     </Note>
