@@ -70,6 +70,7 @@ def _replayed(run: UUID, entries: Any, *, strict_later: bool = False, **policy: 
 
 
 def _steps(view: SessionView) -> list[Step]:
+    assert view.run is not None
     return list(Step.objects.filter(run_id=view.run).order_by("sequence_no"))
 
 

@@ -26,7 +26,7 @@ def _record(folder: Path) -> None:
             ([question, answer, reply], "I refunded it."),
             ([{"role": "user", "content": "Write a friendly letter."}], "Dear customer, all is well."),
         ):
-            with recorder.model("m1", provider="local", messages=messages) as model:
+            with recorder.model("m1", provider="elsewhere", messages=messages) as model:
                 model.answered({"message": {"role": "assistant", "content": text}})
     assert recorder.flush()
 

@@ -3889,6 +3889,11 @@ export interface components {
             cost_usd: number | null;
             /** Note */
             note: string;
+            /**
+             * Typed
+             * @default []
+             */
+            typed: number[];
         };
         /**
          * Policy

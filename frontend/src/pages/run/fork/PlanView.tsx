@@ -98,7 +98,7 @@ function Assumed({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => v
 
 /** Steps with messages that a person typed after an answer that changes. */
 function Typed({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement | null {
-  const steps = plan.steps.filter((step) => (step.typed ?? []).length > 0);
+  const steps = plan.steps.filter((step) => step.typed.length > 0);
   if (steps.length === 0) return null;
   return (
     <Note>
