@@ -75,13 +75,34 @@ class Conclusion:
 def conclude(status: RunStatus, judgements: Iterable[Verdict], thresholds: Thresholds) -> Conclusion:
     """Apply the outcome rule; `thresholds` are those of the app."""
     newest = _newest(judgements)
-    effective = {**DEFAULT_THRESHOLDS, **thresholds}
+    effective = _effective(thresholds)
     return (
         _by_person(newest, effective)
         or _by_import(newest, effective)
         or _by_checks(status, newest, effective)
         or _by_status(status)
     )
+
+
+def adverse(judgements: Iterable[Verdict], thresholds: Thresholds) -> list[Verdict]:
+    """The judgements against a run or one of its steps: failed, below the app's threshold, or not made.
+
+    Of several of one step, source and name the newest counts; a judgement of a step does not replace one of another.
+    """
+    effective = _effective(thresholds)
+    by_step: dict[int | None, list[Verdict]] = {}
+    for each in judgements:
+        by_step.setdefault(each.step_no, []).append(each)
+    return [
+        each
+        for verdicts in by_step.values()
+        for each in _newest(verdicts)
+        if each.kind is JudgementKind.NOT_RUN or _passes(each, effective) is False
+    ]
+
+
+def _effective(thresholds: Thresholds) -> Thresholds:
+    return {**DEFAULT_THRESHOLDS, **thresholds}
 
 
 def validator_kind(status: StepStatus, label: Label, output: JSONValue) -> JudgementKind | None:

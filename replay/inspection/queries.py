@@ -25,10 +25,10 @@ from replay.inspection.schemas import (
     RunPlaces,
 )
 from replay.side_effects import looks_like_write
-from traces import store
+from traces import judgements, store
 from traces.models import Edge, Judgement, Run, RunOutcome, Step
-from traces.outcomes import DEFAULT_THRESHOLDS
-from traces.vocabulary import JudgementKind, Outcome, RunSource, StepType
+from traces.outcomes import Verdict, adverse
+from traces.vocabulary import JudgementKind, JudgementSource, Outcome, RunSource, StepType
 
 MOST: Final = 200  # places of one answer
 _EACH: Final = 40  # places of one kind
@@ -61,7 +61,7 @@ def places(run: Run) -> RunPlaces:
     """Everything that is worth a look in a run, and what to compare it with."""
     reviewed = frozenset(tool_queries.standings().items())
     found = (_found_once if run.sealed_at else _found)(run.id, reviewed)
-    judged = tuple(_judged(run.id))
+    judged = tuple(_judged(run))
     counts = found.counts + Counter(place.kind for place in judged)
     shown = in_order([*judged, *found.places])[:MOST]
     return RunPlaces(
@@ -135,25 +135,25 @@ def _is_write(reviewed: Mapping[str, bool | None]) -> Callable[[str], bool]:
     return is_write
 
 
-def _judged(run_id: UUID) -> Iterator[Place]:
-    """Verdicts and scores against the run or a step of it."""
-    rows = Judgement.objects.filter(run_id=run_id, withdrawn_at__isnull=True).order_by("step_no", "id")
-    for row in rows:
-        if title := _failing(row):
-            yield Place(kind=PlaceKind.JUDGEMENT, step=row.step_no, title=title, text=quote(row.text))
+def _judged(run: Run) -> Iterator[Place]:
+    """Judgements against the run or a step of it, by the outcome rule of its app."""
+    rows = Judgement.objects.filter(run=run, withdrawn_at__isnull=True).order_by("step_no", "id")
+    verdicts = [
+        Verdict(
+            name=row.name, kind=JudgementKind(row.kind), source=JudgementSource(row.source), value=row.value,
+            text=row.text, by=row.by, at=row.at or row.created_at, step_no=row.step_no,
+        )
+        for row in rows
+    ]  # fmt: skip
+    for each in adverse(verdicts, judgements.thresholds_of([run.app]).get(run.app, {})):
+        yield Place(kind=PlaceKind.JUDGEMENT, step=each.step_no, title=_title(each), text=quote(each.text))
 
 
-def _failing(row: Judgement) -> str:
-    who = f"{row.name} ({row.by or row.source})"
-    match JudgementKind(row.kind):
-        case JudgementKind.FAIL:
-            return f"{who}: failed"
-        case JudgementKind.NOT_RUN:
-            return f"{who}: did not run"
-        case JudgementKind.SCORE if row.value is not None and row.name in DEFAULT_THRESHOLDS:
-            return "" if DEFAULT_THRESHOLDS[row.name].passes(row.value) else f"{who}: {row.value:g}"
-        case _:
-            return ""
+def _title(verdict: Verdict) -> str:
+    who = f"{verdict.name} ({verdict.by or verdict.source})"
+    if verdict.kind is JudgementKind.NOT_RUN:
+        return f"{who}: did not run"
+    return f"{who}: failed" if verdict.value is None else f"{who}: {verdict.value:g}"
 
 
 def _outcome(run_id: UUID) -> Outcome:

@@ -9,7 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from tests.replay_runs import Asks, Says, order_desk
+from traces.judgements import set_thresholds
 from traces.models import Artifact, Step
+from traces.outcomes import Threshold
 from traces.recording import RecordedJudgement, RecordedRun
 from traces.services import record, retention
 from traces.vocabulary import JudgementKind, JudgementSource, StepStatus
@@ -45,6 +47,25 @@ def test_failed_run_shows_places(client: Client) -> None:
     assert shown["places"][0]["title"] == "reward (import): 0"
     assert shown["unread"] == 0
     assert {kind["kind"]: kind["places"] for kind in shown["kinds"]}["hidden_error"] == 1
+
+
+def test_scores_below_the_threshold_of_the_app_are_places(client: Client) -> None:
+    helpful = RecordedJudgement(name="helpful", kind=JudgementKind.SCORE, value=0.4, source=JudgementSource.IMPORT)
+    judged = replace(run("judged", "It is lost.", passed=True), judgements=(reward(1.0), helpful))
+    run_id = record(judged).run_id
+    assert "judgement" not in [place["kind"] for place in places(client, run_id)["places"]]
+    set_thresholds("desk", {"helpful": Threshold(at_least=0.7)}, by="ops")
+    titles = [place["title"] for place in places(client, run_id)["places"] if place["kind"] == "judgement"]
+    assert titles == ["helpful (import): 0.4"]
+
+
+def test_withdrawn_and_replaced_judgements_are_no_places(client: Client) -> None:
+    run_id = record(run("judged", "It is lost.", passed=True)).run_id
+    for kind in ("fail", "pass"):
+        body = {"name": "person", "kind": kind, "step": 2}
+        said = client.post(f"/api/v1/runs/{run_id}/judgements", body, content_type="application/json")
+        assert said.status_code in (200, 201), said.content
+    assert "judgement" not in [place["kind"] for place in places(client, run_id)["places"]]
 
 
 def test_nearest_passing_runs_share_the_task(client: Client) -> None:

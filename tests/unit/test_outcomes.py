@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from traces.importers.judged import judgement, termination
 from traces.json_types import JSONValue
-from traces.outcomes import Conclusion, Threshold, Verdict, conclude, validator_kind
+from traces.outcomes import Conclusion, Threshold, Verdict, adverse, conclude, validator_kind
 from traces.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunStatus, StepStatus
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -164,3 +164,30 @@ def test_passing_needs_a_passing_judgement(status: RunStatus, verdicts: list[Ver
         assert any(each.kind is PASS or (each.value or 0) > 0.9 for each in verdicts)
     if conclusion.outcome is Outcome.UNVERIFIED:
         assert any(each.kind is NOT_RUN for each in verdicts)
+
+
+def _against(*verdicts: Verdict, **thresholds: Threshold) -> list[str]:
+    return [each.name for each in adverse(verdicts, thresholds)]
+
+
+def test_whatever_fails_is_adverse() -> None:
+    found = _against(
+        verdict(IMPORT, SCORE, "reward", value=0.0), verdict(VALIDATOR, FAIL, "schema", step_no=3),
+        verdict(CHECK, NOT_RUN, "unit tests"), verdict(PERSON, PASS, "person"), verdict(IMPORT, NOTE, "comment"),
+        verdict(IMPORT, SCORE, "resolved", value=1.0),
+    )  # fmt: skip
+    assert sorted(found) == ["reward", "schema", "unit tests"]
+
+
+def test_thresholds_of_the_app_say_which_scores_are_adverse() -> None:
+    scores = (verdict(IMPORT, SCORE, "helpful", value=0.4), verdict(IMPORT, SCORE, "toxicity", value=0.4))
+    assert _against(*scores) == []
+    bounds = {"helpful": Threshold(at_least=0.7), "toxicity": Threshold(at_most=0.5)}
+    assert _against(*scores, **bounds) == ["helpful"]
+    assert _against(verdict(IMPORT, SCORE, "reward", value=0.4), reward=Threshold(at_least=0.3)) == []
+
+
+def test_later_judgements_of_a_step_replace_earlier_ones() -> None:
+    first = verdict(PERSON, FAIL, step_no=2, at=NOON)
+    assert _against(first, verdict(PERSON, PASS, step_no=2, at=NOON + timedelta(minutes=1))) == []
+    assert len(_against(first, verdict(PERSON, FAIL, step_no=4, at=NOON + timedelta(minutes=1)))) == 2

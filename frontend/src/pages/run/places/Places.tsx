@@ -1,4 +1,4 @@
-import { Button, Tooltip, UnstyledButton } from "@mantine/core";
+import { Button, Select, Tooltip, UnstyledButton } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -9,7 +9,7 @@ import { placesQuery } from "@/api/runs";
 import type { PlaceKindView, PlaceView, RunDetail, RunPlaces } from "@/api/schema";
 import { counted } from "@/components/format";
 import { paths } from "@/paths";
-import { isWorthALook, measured, nearness, precision } from "./places";
+import { isWorthALook, kindChoices, measured, nearness, ofKind, precision } from "./places";
 import classes from "./Places.module.css";
 
 interface Props {
@@ -29,7 +29,9 @@ export function Places(props: Props): ReactElement | null {
 function Panel({ found, phone, run, onSelect }: Props & { found: RunPlaces }): ReactElement {
   const [opened, setOpened] = useState(!phone && run.outcome !== "unverified");
   const Chevron = opened ? IconChevronDown : IconChevronRight;
+  const [only, setOnly] = useState<string | null>(null);
   const kinds = new Map(found.kinds.map((kind) => [kind.kind, kind]));
+  const shown = ofKind(found.places, only);
   return (
     <section className={`panel ${classes.panel}`} aria-label="Places to look at">
       <div className={classes.head}>
@@ -39,11 +41,12 @@ function Panel({ found, phone, run, onSelect }: Props & { found: RunPlaces }): R
           <b>Places to look at</b>
           <span className="muted ellipsis">{opened ? "none is a proven cause" : summary(found.kinds)}</span>
         </UnstyledButton>
+        {opened && found.kinds.length > 1 && <KindFilter kinds={found.kinds} only={only} onOnly={setOnly} />}
         <Compare found={found} />
       </div>
-      {opened && found.places.length > 0 && (
-        <ol className={classes.list}>
-          {found.places.map((place, index) => (
+      {opened && shown.length > 0 && (
+        <ol className={classes.list} aria-label="Places">
+          {shown.map((place, index) => (
             <li key={index}>
               <Row place={place} kind={kinds.get(place.kind)} onSelect={onSelect} />
             </li>
@@ -52,6 +55,27 @@ function Panel({ found, phone, run, onSelect }: Props & { found: RunPlaces }): R
       )}
       {opened && <Remarks found={found} />}
     </section>
+  );
+}
+
+function KindFilter(props: {
+  kinds: PlaceKindView[];
+  only: string | null;
+  onOnly: (kind: string | null) => void;
+}): ReactElement {
+  const { kinds, only, onOnly } = props;
+  return (
+    <Select
+      className={classes.filter}
+      size="xs"
+      aria-label="Kind of place"
+      data={kindChoices(kinds)}
+      value={only}
+      onChange={onOnly}
+      placeholder="All kinds"
+      clearable
+      clearButtonProps={{ "aria-label": "Show all kinds" }}
+    />
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { PlaceKindView } from "@/api/schema";
-import { isWorthALook, measured, precision } from "./places";
+import type { PlaceKindView, PlaceView } from "@/api/schema";
+import { isWorthALook, kindChoices, measured, ofKind, precision } from "./places";
 
 const kind: PlaceKindView = { kind: "loop", title: "Loops", places: 2, measured: [], seen: [] };
 const figures = { source: "a benchmark", places: 4, exact: 2, near: 3, low: 0.301, high: 0.954 };
@@ -23,4 +23,15 @@ test("only runs that did not pass get the panel", () => {
   expect(isWorthALook({ outcome: "unknown", status: "failed", sealed: true })).toBe(true);
   expect(isWorthALook({ outcome: "passed", status: "completed", sealed: true })).toBe(false);
   expect(isWorthALook({ outcome: "failed", status: "failed", sealed: false })).toBe(false);
+});
+
+test("places are shown by kind", () => {
+  const place = { step: 1, path: "", title: "", text: "", related: [] };
+  const places: PlaceView[] = [
+    { ...place, kind: "loop" },
+    { ...place, kind: "judgement" },
+  ];
+  expect(ofKind(places, null)).toHaveLength(2);
+  expect(ofKind(places, "loop").map((each) => each.kind)).toEqual(["loop"]);
+  expect(kindChoices([kind])).toEqual([{ value: "loop", label: "Loops (2)" }]);
 });

@@ -1,5 +1,5 @@
 // Places to look at, in words: what there is, and what is known of how much it helps.
-import type { PassingRun, PlaceKindView, RunSummary } from "@/api/schema";
+import type { PassingRun, PlaceKindView, PlaceView, RunSummary } from "@/api/schema";
 import { counted } from "@/components/format";
 
 type Listed = Pick<RunSummary, "outcome" | "status" | "sealed">;
@@ -7,6 +7,16 @@ type Listed = Pick<RunSummary, "outcome" | "status" | "sealed">;
 /** Whether a run gets the panel: only one that failed, or whose checks did not run. */
 export function isWorthALook(run: Listed): boolean {
   return run.sealed && (run.outcome === "failed" || run.outcome === "unverified" || run.status === "failed");
+}
+
+/** The places of one kind; of all kinds where none is chosen. */
+export function ofKind(places: readonly PlaceView[], kind: string | null): readonly PlaceView[] {
+  return kind === null ? places : places.filter((place) => place.kind === kind);
+}
+
+/** The choices of the filter by kind. */
+export function kindChoices(kinds: readonly PlaceKindView[]): { value: string; label: string }[] {
+  return kinds.map((kind) => ({ value: kind.kind, label: `${kind.title} (${kind.places})` }));
 }
 
 /** How often a kind helped on labelled failures, or that nobody knows. */
