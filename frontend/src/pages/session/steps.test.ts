@@ -39,6 +39,18 @@ const shape = (rows: ReturnType<typeof sessionRows>) =>
 describe("sessionRows", () => {
   const base = { forkAt: 3, source, unused: [], showInherited: false };
 
+  it("lists what was open at the fork and ends otherwise", () => {
+    const [agent, ...rest] = replayed(1, 2, 3);
+    if (!agent) throw new Error("there are three steps");
+    const resolved = [{ ...agent, label: "simulated" as const }, ...rest];
+    expect(shape(sessionRows({ ...base, resolved, running: false }))).toEqual([
+      "inherited 1",
+      "done 1",
+      "fork 3",
+      "done 3",
+    ]);
+  });
+
   it("shows what was inherited, what is done, what is under way and what is expected", () => {
     const rows = sessionRows({ ...base, resolved: replayed(1, 2, 3), running: true });
     expect(shape(rows)).toEqual(["inherited 2", "fork 3", "done 3", "current 4", "expected 5", "expected 6"]);

@@ -24,8 +24,11 @@ export function sessionRows(progress: Progress): SessionRow[] {
   const inherited = resolved.filter((step) => step.sequence_no < forkAt);
   const replayed = resolved.filter((step) => step.sequence_no >= forkAt);
   const rows: SessionRow[] = [];
-  if (inherited.length > 0 && !showInherited) rows.push({ kind: "inherited", count: inherited.length });
-  else rows.push(...inherited.map((step) => ({ kind: "done" as const, step })));
+  // Agents and turns that were open at the fork end otherwise; the rest is as recorded.
+  const listed = showInherited ? inherited : inherited.filter((step) => step.label !== "exact");
+  const count = inherited.length - listed.length;
+  if (count > 0) rows.push({ kind: "inherited", count });
+  rows.push(...listed.map((step) => ({ kind: "done" as const, step })));
   rows.push({ kind: "fork", sequenceNo: forkAt });
   rows.push(...replayed.map((step) => ({ kind: "done" as const, step })));
   if (!running) return rows;
