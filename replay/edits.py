@@ -86,7 +86,7 @@ class AppliedProfile:
 def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
     """Match every entry against the steps from the fork on. One with too much wrong, or in it, changes nothing."""
     refusals: list[PlanRefusal] = []
-    found: dict[int, list[tuple[int, Override]]] = {}
+    found: dict[int, tuple[int, ...]] = {}
     steps, pairs = StepsByName(graph), 0
     for index, entry in enumerate(profile.overrides):
         matched = _matched(index, entry, steps, refusals)
@@ -94,22 +94,21 @@ def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
         if pairs > max(_MOST_PAIRS, _EACH * len(graph.nodes)):
             return AppliedProfile(by_step={}, refusals=(_too_many(index, pairs),), profile=profile)
         for node in matched:
-            found.setdefault(node.no, []).append((index, entry))
+            found[node.no] = (*found.get(node.no, ()), index)
     fitting: set[tuple[int, ...]] = set()  # entries that were held against one another already
-    for no, entries in found.items():
-        indexes = tuple(index for index, _ in entries)
+    for no, indexes in found.items():
         before = len(refusals)
-        if before < _MOST_REFUSALS and indexes not in fitting:
-            _refuse_conflicts(no, entries, refusals)
+        if indexes not in fitting and before < _MOST_REFUSALS:
+            _refuse_conflicts(no, [(index, profile.overrides[index]) for index in indexes], refusals)
             fitting.update([indexes] if len(refusals) == before else ())
     if len(refusals) >= _MOST_REFUSALS:
         return AppliedProfile(by_step={}, refusals=tuple(refusals[:_MOST_REFUSALS]), profile=profile)
     same: dict[tuple[object, ...], Edits] = {}  # steps that the same entries match have the same edits
     by_step: dict[int, Edits] = {}
-    for no, entries in found.items():
-        key = graph.by_no[no].type, *(index for index, _ in entries)
+    for no, indexes in found.items():
+        key = graph.by_no[no].type, indexes
         if key not in same:
-            same[key] = _merged(entries, graph.by_no[no].type)
+            same[key] = _merged([(index, profile.overrides[index]) for index in indexes], graph.by_no[no].type)
         by_step[no] = same[key]
     return AppliedProfile(by_step=by_step, refusals=tuple(refusals), profile=profile)
 

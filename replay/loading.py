@@ -1,6 +1,6 @@
 """Loading what a replay needs from the store: the graph from the fork on, and payloads, each once."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -26,6 +26,7 @@ _COLUMNS: Final = (
     "started_at", "unexplained",
 )  # fmt: skip
 _AHEAD: Final = 200
+Announced = Callable[[], Iterable[Iterable[str]]]
 _READ_WHOLE: Final = 2000  # steps: verifying all artifacts of a run takes about 50 microseconds per step
 _TYPES: Final = {str(member): member for member in StepType}
 _STATUSES: Final = {str(member): member for member in StepStatus}
@@ -80,6 +81,8 @@ class Payloads:
     def __init__(self) -> None:
         self._joiner = Joiner(store.load)
         self._values: dict[str, JSONValue] = {}
+        self._roots: dict[str, JSONValue] = {}
+        self._announced: Announced = tuple
         self._expected: list[list[str]] = []
         self._place: dict[str, tuple[int, int]] = {}
 
@@ -91,13 +94,25 @@ class Payloads:
             self._values.update(self._joiner.join([ref]))
         return self._values[ref]
 
-    def expect(self, *groups: Iterable[str]) -> None:
-        """These will be wanted in about this order: wanting one reads the next few of its group in the same queries."""
-        self._expected = [list(dict.fromkeys(ref for ref in group if ref)) for group in groups]
-        self._place = {ref: (group, at) for group, refs in enumerate(self._expected) for at, ref in enumerate(refs)}
+    def roots(self, refs: Collection[str]) -> Mapping[str, JSONValue]:
+        """Recorded values with references in place of their parts; missing ones are absent."""
+        self._roots |= store.load({ref for ref in refs if ref not in self._roots})
+        return self._roots
+
+    def expect(self, announced: Announced) -> None:
+        """Values by group that will be wanted in about this order, worked out when the first one is.
+
+        Wanting one reads the next few of its group in the same queries.
+        """
+        self._announced = announced
+        self._expected, self._place = [], {}
 
     def _read_ahead(self, ref: str) -> None:
         """What is missing is left out: it matters only where it is used."""
+        if not self._place:
+            self._expected = [list(dict.fromkeys(ref for ref in group if ref)) for group in self._announced()]
+            self._place = {ref: (group, at) for group, refs in enumerate(self._expected) for at, ref in enumerate(refs)}
+            self._announced = tuple
         if (place := self._place.get(ref)) is not None:
             group, at = place
             ahead = [one for one in self._expected[group][at : at + _AHEAD] if one not in self._values]

@@ -1,11 +1,13 @@
 """What a plan's walk comes to, kept for plans that ask the same models otherwise. Pure.
 
-Where every model step is asked anew, and each finds a provider, nothing that a profile sets on models or in system
-prompts can become known before the answers: whatever it is, the same steps are asked, and the same ones follow.
+Where every model step is asked anew, and each finds a provider, nothing that a profile sets on what models are asked
+can become known before the answers: whatever it is, the same steps are asked, and the same ones follow. So plans that
+set the same on all other steps share one walk, and that one need not know the requests either.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Final
 
 from replay.edits import AppliedProfile, Edits
@@ -19,6 +21,7 @@ from traces.vocabulary import StepType
 Provider = Callable[[str, str, str | None], str | None]
 Price = Callable[[str, str, int | None, int | None], float | None]
 _ONLY_ASKED: Final = frozenset({"system"})
+_Others = tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,21 +38,21 @@ class Outlooks:
     """Those of one source, by policy."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Outlook] = {}
+        self._known: dict[tuple[str, _Others], Outlook] = {}
 
     def of(
         self, graph: Graph, profile: AppliedProfile, policy: Policy, *, provider: Provider, price: Price,
-        walked: Callable[[], Outlook],
+        walked: Callable[[bool], Outlook],
     ) -> Outlook:  # fmt: skip
-        """The outlook of a plan: as `walked`, or that of one before it with the costs of this one."""
+        """The outlook of a plan: as `walked`, blind or not, or that of one before it with the costs of this one."""
         if not policy.asks_anew(StepType.MODEL):
-            return walked()
+            return walked(False)
         served = _served(graph, profile, provider)
         if served is None:
-            return walked()
-        key = policy.model_dump_json()
+            return walked(False)
+        key = policy.model_dump_json(), _others(graph, profile)
         if key not in self._known:
-            first = walked()
+            first = walked(True)
             steps = planned_steps(graph, first.events, first.costs, brief=True, untouched=False)
             self._known[key] = replace(first, steps=steps)
             return self._known[key]
@@ -58,18 +61,17 @@ class Outlooks:
 
 def _served(graph: Graph, profile: AppliedProfile, provider: Provider) -> dict[int, tuple[str, str]] | None:
     """By model step: the provider and the model that answer it. None where a profile does more, or one finds none."""
-    if profile.refusals or not all(map(_only_asks, {id(one): one for one in profile.by_step.values()}.values())):
+    if profile.refusals:
         return None
+    asking = {id(edits): _only_asks(edits) for edits in {id(one): one for one in profile.by_step.values()}.values()}
     found: dict[int, tuple[str, str]] = {}
     names: dict[tuple[str, str, int], tuple[str | None, str]] = {}
     for node in graph.nodes:
         if node.type is not StepType.MODEL:
-            if node.no in profile.by_step:
-                return None
             continue
-        if not node.input_ref:
-            return None  # it is not asked, and what else becomes of it depends on what the profile sets
         edits = profile.of(node)
+        if not node.input_ref or not asking.get(id(edits), True):
+            return None  # it is not asked, and what else becomes of it depends on what the profile sets
         key = node.provider, node.model, id(edits)
         name, model = names.get(key) or names.setdefault(key, _named(node, edits, provider))
         if name is None:
@@ -78,9 +80,19 @@ def _served(graph: Graph, profile: AppliedProfile, provider: Provider) -> dict[i
     return found
 
 
+def _others(graph: Graph, profile: AppliedProfile) -> _Others:
+    """What a profile sets on other steps than models."""
+    named = {id(edits): repr(edits) for edits in {id(one): one for one in profile.by_step.values()}.values()}
+    return tuple(
+        (no, named[id(edits)])
+        for no, edits in sorted(profile.by_step.items(), key=itemgetter(0))
+        if graph.by_no[no].type is not StepType.MODEL
+    )
+
+
 def _only_asks(edits: Edits) -> bool:
-    """Whether edits change what a model is asked, by its configuration or its system prompt, and nothing else."""
-    bare = replace(edits, entries=(), model={}, prompt={})
+    """Whether edits change what a model is asked, and nothing else."""
+    bare = replace(edits, entries=(), model={}, prompt={}, messages=())
     return bare == Edits() and edits.prompt.keys() <= _ONLY_ASKED
 
 

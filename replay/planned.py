@@ -10,7 +10,6 @@ from replay.reach import explanation
 from replay.schemas import PlannedStep
 from replay.wording import ending_derived
 from replay.world import Closed, Event, Gone, Kept, Resolved
-from traces.json_types import JSONObject
 from traces.vocabulary import Label, Reason
 
 EXACT = str(Reason.SOURCE_OUTPUT_REUSED)
@@ -30,7 +29,8 @@ def planned_steps(
             case Kept():
                 for no in range(event.first, event.last + 1) if untouched else ():
                     found[no] = _kept(graph.by_no[no])
-                found |= {no: _assumed(graph.by_no[no], why) for no, why in event.assumed.items()}
+                notes = {no: "" if brief else explanation(why) for no, why in event.assumed.items()}
+                found |= {no: _assumed(graph.by_no[no], note) for no, note in notes.items()}
                 found |= {node.no: lost_step(node) for node in lost if event.first <= node.no <= event.last}
             case Resolved() if event.answer.source is not None or event.call.node is not None:
                 node = event.call.node or event.answer.source
@@ -53,10 +53,10 @@ def _kept(node: Node) -> PlannedStep:
     )  # fmt: skip
 
 
-def _assumed(node: Node, assumption: JSONObject) -> PlannedStep:
+def _assumed(node: Node, note: str) -> PlannedStep:
     return PlannedStep.model_construct(
         sequence_no=node.no, type=node.type, name=node.name, action="simulate", label=Label.SIMULATED,
-        reason=str(Reason.ASSUMED_UNAFFECTED), differs=[], because=[], cost_usd=None, note=explanation(assumption),
+        reason=str(Reason.ASSUMED_UNAFFECTED), differs=[], because=[], cost_usd=None, note=note,
     )  # fmt: skip
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final, get_args
 from uuid import UUID
 
-from diffing.determinism import ModelConfig
 from replay import conflicts
-from replay.determinism import assess, replay_type
-from replay.edits import AppliedProfile, bad_edit, edited_names, edited_request, pointer
+from replay.configurations import determinism_of
+from replay.determinism import replay_type
+from replay.edits import AppliedProfile, bad_edit, pointer
 from replay.graph import CONTAINERS, Graph, Node
 from replay.loops import recognise
 from replay.lost import refusals as lost_refusals
@@ -23,9 +23,8 @@ from replay.schemas import Determinism, Plan, PlanAction, PlannedStep, PlanRefus
 from replay.walk import Walk
 from replay.wording import assumed_warning, new_calls, numbered, sentence
 from replay.world import UNREVIEWED, Answer, Call, Event, Hit, OperatorAnswer, Resolved, Serving, Standing
-from traces.canonical import digest
 from traces.ignoring import NOTHING, Ignoring
-from traces.json_types import JSONObject, JSONValue
+from traces.json_types import JSONValue
 from traces.losses import LostPayloads
 from traces.parts import MissingPart
 from traces.schemas import LabelCounts
@@ -51,7 +50,9 @@ class Sources:
     similar: Callable[[Call, float], Hit | None] = lambda call, threshold: None
     retriever: Callable[[Call], Serving] = lambda call: Serving(why="no retriever is configured")
     outlooks: Outlooks = field(default_factory=Outlooks)
-    parameters: dict[str, str] = field(default_factory=dict)  # by input: the digest of its parameters
+    parameters: dict[str, bytes] = field(default_factory=dict)  # by input: its parameters
+    # Values with references in place of their parts, which is enough to compare them; None: as `payload` has them.
+    roots: Callable[[Collection[str]], Mapping[str, JSONValue]] | None = None
     lost: Mapping[int, LostPayloads] = field(default_factory=dict)  # by step of the source, wherever the fork is
 
 
@@ -145,7 +146,7 @@ def plan(
     refusals += conflicts.strict(policy, steps, events)
     refusals += conflicts.reexecuted(policy, events)
     refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
-    determinism = _determinism(graph, profile, policy, world)
+    determinism = determinism_of(graph, profile, policy, world)
     counted = _Counted(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
     made = _assembled(counted, steps, policy, determinism, refusals, _loop(graph, steps), events, sources.lost)
     return made.model_copy(update={"ignore_list": sources.ignoring.version})
@@ -154,14 +155,14 @@ def plan(
 def _outlook(
     graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool
 ) -> Outlook:  # fmt: skip
-    def walked() -> Outlook:
+    def walked(blind: bool) -> Outlook:
         world = PlanWorld(sources)
-        walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring)
+        walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring, blind=blind)
         events = list(walk.run())
         return Outlook(events=events, costs=world.costs, unreviewed=walk.resolvers.unreviewed)
 
     if not share:
-        return walked()
+        return walked(False)
     return sources.outlooks.of(
         graph, profile, policy, provider=sources.provider, price=sources.price, walked=walked
     )  # fmt: skip
@@ -185,7 +186,7 @@ def plan_unchanged(
     """The brief plan of a replay that changes nothing, for which only the `lost` steps from the fork on are loaded."""
     graph = Graph(fork=fork, nodes=tuple(models))
     profile = AppliedProfile(by_step={}, refusals=(), profile=OverrideProfile(overrides=[]))
-    determinism = _determinism(graph, profile, policy, PlanWorld(sources))
+    determinism = determinism_of(graph, profile, policy, PlanWorld(sources))
     counted = _Counted(fork=fork, total=max(0, last - fork + 1), nodes={})
     refusals = [*conflicts.of_policy(policy), *lost_refusals(policy, sources.lost, [range(1, last + 1)])]
     steps = [lost_step(node) for node in lost]
@@ -277,74 +278,6 @@ def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
     changed = (step for step in steps if step.type is StepType.MODEL and step.reason != EXACT)
     first = next((graph.by_no[step.sequence_no] for step in changed), None)
     return recognise(graph, first).said if first is not None else _NOTHING_TO_FOLLOW
-
-
-def _determinism(graph: Graph, profile: AppliedProfile, policy: Policy, world: PlanWorld) -> Determinism:
-    """The recorded configuration of every model step that the profile sets, against what it would be."""
-    models = [node for node in graph.nodes if node.type is StepType.MODEL]
-    edited = [node for node in models if profile.of(node).model]
-    pairs = []
-    for node in _different(edited or models[:1], profile, world):
-        if (pair := _configurations(node, profile, world)) is not None:
-            pairs.append(pair)
-    return assess(pairs, changed=_changed(graph, profile), threshold=policy.determinism_threshold)
-
-
-def _different(nodes: Sequence[Node], profile: AppliedProfile, world: PlanWorld) -> Iterable[Node]:
-    """One of all those that were configured alike and are edited alike."""
-    found: dict[tuple[object, ...], Node] = {}
-    for node in nodes:
-        key = node.provider, node.model, _parameters_key(node, world), profile.of(node).entries
-        found.setdefault(key, node)
-    return found.values()
-
-
-def _parameters_key(node: Node, world: PlanWorld) -> str:
-    known = world.sources.parameters
-    if node.input_ref not in known:
-        try:
-            value = world.payload(node.input_ref) if node.input_ref else None
-        except MissingPart:
-            value = None
-        input: JSONObject = value if isinstance(value, dict) else {}
-        known[node.input_ref] = digest({name: item for name, item in input.items() if name != "messages"})
-    return known[node.input_ref]
-
-
-def _configurations(node: Node, profile: AppliedProfile, world: PlanWorld) -> tuple[ModelConfig, ModelConfig] | None:
-    try:
-        value = world.payload(node.input_ref) if node.input_ref else None
-    except MissingPart:
-        return None
-    input: JSONObject = value if isinstance(value, dict) else {}
-    edits = profile.of(node).model
-    after = edited_request(input, edits)
-    provider, model = str(edits.get("provider", node.provider)), str(edits.get("model", node.model))
-    return (
-        ModelConfig(provider=node.provider, model=node.model, parameters=_parameters(input)),
-        ModelConfig(provider=provider, model=model, parameters=_parameters(after)),
-    )
-
-
-def _parameters(input: JSONObject) -> JSONObject:
-    parameters = input.get("parameters")
-    return parameters if isinstance(parameters, dict) else {}
-
-
-def _changed(graph: Graph, profile: AppliedProfile) -> list[str]:
-    """What the profile changes besides model configurations; a prompt's text or template is critical."""
-    found: dict[str, None] = {}
-    for edits in profile.by_step.values():
-        if {"system", "template", "template_id", "version"} & edits.prompt.keys():
-            found["prompt"] = None
-        for name, given in (
-            ("variables", "variables" in edits.prompt), ("messages", edits.messages), ("retrieval", edits.retrieval),
-            ("tools", {"tools"} & {*edited_names(edits.model)}), ("tool arguments", edits.arguments),
-            ("tool outputs", edits.tool), ("what-if outputs", edits.output),
-        ):  # fmt: skip
-            if given:
-                found[name] = None
-    return list(found)
 
 
 def _missing(graph: Graph, missing: MissingPart) -> PlanRefusal:

@@ -1,6 +1,6 @@
 """From a request to its plan: parsing with pointers, the source's fitness, and everything that planning looks up."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache as cache_of
@@ -22,6 +22,7 @@ from replay.structure import refuse_structural
 from replay.world import Call, Hit, Serving, Standing
 from traces import ignore_lists, queries
 from traces.bodies import parsed
+from traces.collection import without_pauses
 from traces.json_types import JSONValue
 from traces.losses import LostPayloads
 from traces.models import Run
@@ -65,6 +66,7 @@ class Source:
         self.fork = _fork(self.run, fork_step)
         self._payloads = Payloads()
 
+    @without_pauses()
     def prepare(self, request: ReplayRequest, *, brief: bool = False, untouched: bool = True) -> Prepared:
         if (refusal := unfit(self.run)) is not None:
             plan = planning.empty_plan(self.fork, request.policy, [refusal])
@@ -128,14 +130,18 @@ def changes_anything(overrides: OverrideProfile, policy: Policy) -> bool:
 
 def expect(graph: Graph, profile: AppliedProfile, policy: Policy, payloads: Payloads) -> None:
     """Announce what the change can reach. Apart from it the inputs of models, of which a plan may need none."""
-    anew = {node.no for node in graph.nodes if policy.asks_anew(node.type)}
-    nodes = [graph.by_no[no] for no in sorted(graph.reach(anew | profile.by_step.keys())) if no in graph.by_no]
-    around = {each.no: each for node in nodes for each in graph.ancestors(node)}
-    payloads.expect(
-        (node.input_ref for node in nodes if node.type is StepType.MODEL),
-        (ref for node in nodes for ref in (node.output_ref, _given(node))),
-        (each.output_ref for each in around.values()),
-    )  # fmt: skip
+
+    def announced() -> Iterable[Iterable[str]]:
+        anew = {node.no for node in graph.nodes if policy.asks_anew(node.type)}
+        nodes = [graph.by_no[no] for no in sorted(graph.reach(anew | profile.by_step.keys())) if no in graph.by_no]
+        around = {each.no: each for node in nodes for each in graph.ancestors(node)}
+        return (
+            (node.input_ref for node in nodes if node.type is StepType.MODEL),
+            (ref for node in nodes for ref in (node.output_ref, _given(node))),
+            (each.output_ref for each in around.values()),
+        )
+
+    payloads.expect(announced)
 
 
 def _given(node: Node) -> str:
@@ -154,8 +160,8 @@ def sources(run: Run, payloads: Payloads) -> planning.Sources:
         return cache.similar(run, call.called, call.input, threshold, held)
 
     return planning.Sources(
-        payload=payloads, cached=cached, similar=similar, provider=provider_name, price=_price, tool=_Tools(),
-        retriever=_Retrievers(),
+        payload=payloads, roots=payloads.roots, cached=cached, similar=similar, provider=provider_name, price=_price,
+        tool=_Tools(), retriever=_Retrievers(),
         ignoring=held,
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ consumes that output.
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from replay.graph import CONTAINERS, Link, Node
@@ -111,7 +112,7 @@ class Reach:
         return outermost
 
     def _before(self, no: int) -> Iterator[int]:
-        return (one for one in self._changed[: bisect_left(self._changed, no)] if one in self._walk.changes)
+        return (one for one in islice(self._changed, bisect_left(self._changed, no)) if one in self._walk.changes)
 
 
 def explanation(assumption: JSONObject) -> str:

@@ -367,7 +367,7 @@ def _explained(call: Call, answer: Answer) -> Answer:
     """The answer with its label's key, why it is not exact, and which messages people typed before a change."""
     detail = {**label_key(), **_why(call, answer)}
     if not call.typed or not call.changed or answer.reason is Reason.OPERATOR_OVERRIDE:
-        return replace(answer, detail={**detail, **answer.detail})
+        return answer.with_detail({**detail, **answer.detail})
     note = ". ".join(filter(None, (answer.note, typed.note(call.typed))))
     return replace(answer, detail={**detail, **typed.detail(call.typed), **answer.detail}, note=note)
 

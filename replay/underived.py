@@ -1,6 +1,6 @@
 """Inputs of which a part is not known: what a changed step now gives for it cannot be derived. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ class Underived:
 
     def check(self, node: Node, incoming: Incoming, messages: Sequence[JSONValue] = ()) -> None:
         """A value that an unchanged step gave as well may come from either."""
+        if not any(link.kind is EdgeKind.VALUE for link, _ in incoming):
+            return
         links = self._walk.graph.links.get(node.no, ())
         self.missed += _ambiguous(links, incoming, messages, self._walk.changes)
 
@@ -52,11 +54,10 @@ class Underived:
 
 
 def _ambiguous(
-    links: Iterable[Link], incoming: Incoming, messages: Sequence[JSONValue], changed: Iterable[int]
+    links: Iterable[Link], incoming: Incoming, messages: Sequence[JSONValue], changed: Container[int]
 ) -> Missed:
     """The links to values that have another source, which did not change."""
-    still = set(changed)
-    others = {_place(link) for link in links if link.kind is EdgeKind.VALUE and link.producer not in still}
+    others = {_place(link) for link in links if link.kind is EdgeKind.VALUE and link.producer not in changed}
     return [
         link
         for link, change in incoming

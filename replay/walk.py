@@ -27,6 +27,7 @@ from replay.rebuild import Change, Slots, answer_of, flat, rebuilt_slots, rebuil
 from replay.resolvers import Resolvers
 from replay.subagents import RAN, SubAgents
 from replay.underived import Underived
+from replay.unseen import unseen_call
 from replay.wording import UNFOLLOWED
 from replay.world import LIVE_REASONS, Answer, Call, Diverged, Event, Gone, Resolved, World
 from traces.canonical import digest
@@ -42,13 +43,15 @@ class Walk:
 
     def __init__(
         self, graph: Graph, profile: AppliedProfile, policy: Policy, world: World, hooks: Hooks = NO_HOOKS,
-        ignoring: Ignoring = NOTHING,
+        ignoring: Ignoring = NOTHING, *, blind: bool = False,
     ) -> None:  # fmt: skip
+        """`blind`: all model steps will be asked, and nobody wants to know what: only of a plan in brief."""
         self.graph = graph
         self.profile = profile
         self.policy = policy
         self.world = world
         self.ignoring = ignoring
+        self.blind = blind
         self.agenda = Agenda(graph.nodes)
         self.answerers = Answerers(self)
         self.closings = Closings(self)
@@ -180,17 +183,21 @@ class Walk:
 
     def _model(self, node: Node) -> Iterator[Event]:
         edits = self.profile.of(node)
-        unknowable = self.world.planning and self._unknowable(node)
+        unknowable = self.world.planning and ((self.blind and self._is_unreached(node)) or self._unknowable(node))
         if unknowable and edits.output is None:
             yield self._guessed(node, edits)
             return
         recorded = self.recorded_input(node)
-        plain, edited = self.messages(node, recorded, edits)
         added = self.points.take(self.loops.of(node))
-        plain, edited = with_added(plain, added), with_added(edited, added)
-        input = edited_request(
-            {**recorded, "messages": flat(edited)} if "messages" in recorded else recorded, edits.model
-        )
+        same = not added and self._keeps_messages(node, edits)
+        if same:  # the very list, which is then known wherever it is compared or signed
+            plain = edited = []
+            input = edited_request(recorded, edits.model)
+        else:
+            plain, edited = (with_added(slots, added) for slots in self.messages(node, recorded, edits))
+            input = edited_request(
+                {**recorded, "messages": flat(edited)} if "messages" in recorded else recorded, edits.model
+            )
         call = self.model_call(node, input, recorded, edits)
         if unknowable:
             call = self.guess(call)
@@ -198,14 +205,24 @@ class Walk:
         self.points.answered(call, answer)
         yield Resolved(call=call, answer=answer)
         self.settle(node, answer)
-        self.histories.rebuilt(node, plain, edited)
+        if not same:
+            self.histories.rebuilt(node, plain, edited)
         if not self._asks_otherwise(node, answer):
             return
+        edited = self.messages(node, recorded, edits)[1] if same else edited
         loop = self.recognition(node)
         if loop.loop is None:
             yield Diverged(text=f"Step {node.no} asks for other tools than recorded, {UNFOLLOWED}. {loop.said}.")
             return
         yield from Follower(self, loop.loop, node, call, edited, answer).run()
+
+    def _keeps_messages(self, node: Node, edits: Edits) -> bool:
+        """Whether a model step is sent the recorded messages: nothing changes them."""
+        return not edits.messages and "system" not in edits.prompt and self._is_unreached(node)
+
+    def _is_unreached(self, node: Node) -> bool:
+        """Whether nothing that changed before stands in a step's input."""
+        return not self.subagents.has_task(node) and not any(map(self._brings_change, self.answerers.links(node.no)))
 
     def _unknowable(self, node: Node) -> bool:
         """Whether what a live call will say stands in this call's messages: then only the call itself can tell."""
@@ -219,7 +236,7 @@ class Walk:
 
     def _guessed(self, node: Node, edits: Edits) -> Resolved:
         """A model step of a plan whose messages are not known; nothing of it needs rebuilding."""
-        call = self.guess(self.model_call(node, {}, {}, edits))
+        call = self.guess(unseen_call(self, node, edits))
         answer = self.resolvers.resolve(call)
         self.settle(node, answer)
         return Resolved(call=call, answer=answer)
@@ -321,10 +338,10 @@ class Walk:
                 digest_of=self.splitter.digest,
             )  # fmt: skip
         call = Call(
-            no=self._numbered(node), parent=self.parent_of(node.parent), type=node.type, name=node.named_for(model),
+            no=self.numbered(node), parent=self.parent_of(node.parent), type=node.type, name=node.named_for(model),
             input=input, node=node, complete=bool(node.input_ref),
             changed=bool(differs) and (not signed or signed != node.signature),
-            differs=tuple(differs), because=self._because(node), provider=provider, model=model,
+            differs=tuple(differs), because=self.because(node), provider=provider, model=model,
             override_provider=override_provider, tool_name=node.tool_name, call_id=node.call_id, signature=signed,
             edits=edits, reduced=self.reduced(node.type, node.name, input, provider, model, node.tool_name),
         )  # fmt: skip
@@ -341,13 +358,13 @@ class Walk:
         """What of a call's input is compared: all but what the app's ignore list leaves out."""
         return self.ignoring.reduced(node.type, node.called, input, self.reductions)
 
-    def _numbered(self, node: Node) -> int:
+    def numbered(self, node: Node) -> int:
         number = self.number()
         self.numbers_moved |= number != node.no
         self.numbers[node.no] = number
         return number
 
-    def _because(self, node: Node) -> tuple[int, ...]:
+    def because(self, node: Node) -> tuple[int, ...]:
         links = filter(self._brings_change, self.answerers.links(node.no))
         return tuple(sorted({link.producer for link in links}))
 
@@ -364,7 +381,7 @@ class Walk:
         return aligned(answer, recorded)
 
     def _same_output(self, node: Node, recorded: JSONValue, answer: Answer) -> bool:
-        if answer.status is not node.status:
+        if answer.status is not node.status or (not answer.known and recorded != answer.output):
             return False
         if node.type is StepType.MODEL and recorded is not None and answer.known:
             return digest(answer_of(recorded)) == digest(answer_of(answer.output))
