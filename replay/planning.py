@@ -157,7 +157,7 @@ def _outlook(
 ) -> Outlook:  # fmt: skip
     def walked(blind: bool) -> Outlook:
         world = PlanWorld(sources)
-        walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring, blind=blind)
+        walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring, brief=share, blind=blind)
         events = list(walk.run())
         return Outlook(events=events, costs=world.costs, unreviewed=walk.resolvers.unreviewed)
 

@@ -4,6 +4,7 @@ They stay in the request as they were recorded, and the step that holds them say
 might have written something else.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,7 @@ class TypedMessages:
     def __init__(self, walk: "Walk") -> None:
         self._walk = walk
         self._changed_at: dict[int, int] = {}
+        self._typed: dict[int, tuple[int, ...]] = {}
 
     def after_a_change(self, node: Node) -> tuple[int, ...]:
         """The places of the recorded messages of people that stand after a changed answer."""
@@ -49,8 +51,21 @@ class TypedMessages:
         if not places:
             return ()
         first = self._changed_at[node.no] = min(places)
+        before, start = self._typed_before(node, first)
         messages = messages_of(walk.world.payload(node.input_ref))
-        return tuple(at for at in range(first + 1, len(messages)) if at not in made and _is_typed(messages, at))
+        later = (at for at in range(max(first + 1, start), len(messages)) if at not in made and _is_typed(messages, at))
+        found = self._typed[node.no] = (*before, *later)
+        return found
+
+    def _typed_before(self, node: Node, first: int) -> tuple[tuple[int, ...], int]:
+        """The places that are known from the step that this one continues, and how many messages they cover."""
+        continued = self._walk.graph.continued.get(node.no)
+        if continued is None or self._changed_at.get(continued.producer) != first:
+            return (), 0
+        place, _ = message_place(continued.consumer_path)
+        shared = 0 if place is None else place + (not continued.producer_path)
+        known = self._typed.get(continued.producer, ())
+        return known[: bisect_left(known, shared)], shared
 
     def _inherited(self, node: Node) -> Sequence[int]:
         """The place in the conversation that a step continues."""

@@ -34,7 +34,7 @@ class Underived:
     def applied(self, call: Call) -> Call:
         """The call, marked where part of its input is not known."""
         missed, self.missed = self.missed, []
-        if call.node is not None and (typed := self._messages.after_a_change(call.node)):
+        if not self._walk.brief and call.node is not None and (typed := self._messages.after_a_change(call.node)):
             call = replace(call, typed=typed)
         steps = tuple(sorted({link.producer for link in missed if link.kind is not EdgeKind.LINK}))
         if not steps or call.edits.arguments is not None:

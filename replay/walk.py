@@ -43,14 +43,15 @@ class Walk:
 
     def __init__(
         self, graph: Graph, profile: AppliedProfile, policy: Policy, world: World, hooks: Hooks = NO_HOOKS,
-        ignoring: Ignoring = NOTHING, *, blind: bool = False,
+        ignoring: Ignoring = NOTHING, *, brief: bool = False, blind: bool = False,
     ) -> None:  # fmt: skip
-        """`blind`: all model steps will be asked, and nobody wants to know what: only of a plan in brief."""
+        """`brief`: nobody asks why a step is resolved as it is; `blind`: nor what models are asked, for all will be."""
         self.graph = graph
         self.profile = profile
         self.policy = policy
         self.world = world
         self.ignoring = ignoring
+        self.brief = brief
         self.blind = blind
         self.agenda = Agenda(graph.nodes)
         self.answerers = Answerers(self)
@@ -236,7 +237,7 @@ class Walk:
 
     def _guessed(self, node: Node, edits: Edits) -> Resolved:
         """A model step of a plan whose messages are not known; nothing of it needs rebuilding."""
-        call = self.guess(unseen_call(self, node, edits))
+        call = self.guess(self.underived.applied(unseen_call(self, node, edits)))
         answer = self.resolvers.resolve(call)
         self.settle(node, answer)
         return Resolved(call=call, answer=answer)
