@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cockpit.cli.failures import Exit
+from cockpit.cli.groups import bundles, exports, finish, tokens
 from cockpit.cli.library import POLICIES, PROFILES, commands
 from cockpit.cli.options import (
     Base,
@@ -43,11 +43,8 @@ app = typer.Typer(
     epilog="Exit codes: 0 success, 1 error, 2 bad input, 3 authentication, 4 not found, 5 a gate or --strict failed, "
     "6 a dependency is unavailable or timed out.",
 )
-tokens = typer.Typer(no_args_is_help=True, help="API tokens of the store on this machine.")
-bundles = typer.Typer(no_args_is_help=True, help="Runs as portable files.")
 app.add_typer(tokens, name="token")
 app.add_typer(bundles, name="bundle")
-exports = typer.Typer(no_args_is_help=True, help="Runs to other systems.")
 app.add_typer(exports, name="export")
 app.add_typer(commands(PROFILES, "What forks change, stored under names."), name="profiles")
 app.add_typer(commands(POLICIES, "Policies of replays, stored under names."), name="policies")
@@ -96,7 +93,7 @@ def import_(
     """Import recordings; the format is detected."""
     from cockpit.cli import importing
 
-    _finish(importing.run(paths, app=app, format=format, json=json, url=url, token=token))
+    finish(importing.run(paths, app=app, format=format, json=json, url=url, token=token))
 
 
 @app.command()
@@ -175,9 +172,9 @@ def replay(
     entry = replaying.shortcut(model=model, temperature=temperature, system_prompt=system_prompt, max_tokens=max_tokens)
     request = replaying.asked(from_=from_, overrides=overrides, policy=policy, strict=strict, shortcut=entry)
     if preview:
-        _finish(replaying.preview(run, request, json=json, url=url, token=token))
+        finish(replaying.preview(run, request, json=json, url=url, token=token))
     else:
-        _finish(replaying.replay(run, request, stream=stream, json=json, url=url, token=token))
+        finish(replaying.replay(run, request, stream=stream, json=json, url=url, token=token))
 
 
 @app.command()
@@ -197,7 +194,7 @@ def gate(
     least = {"ars": min_ars, "output_similarity": min_similarity, "tool_accuracy": min_tool_accuracy}
     if all(bound is None for bound in least.values()):
         least["ars"] = 0.9
-    _finish(gating.gate(base, candidate, least=least, json=json, url=url, token=token))
+    finish(gating.gate(base, candidate, least=least, json=json, url=url, token=token))
 
 
 @app.command()
@@ -256,7 +253,7 @@ def bisect(
         max_cost=max_cost,
     )  # fmt: skip
     act = bisecting.preview if preview else bisecting.bisect
-    _finish(act(run, request, json=json, url=url, token=token))
+    finish(act(run, request, json=json, url=url, token=token))
 
 
 @app.command()
@@ -275,7 +272,7 @@ def experiment(
 
     request = experimenting.asked(matrix, from_=from_, samples=samples)
     act = experimenting.preview if preview else experimenting.experiment
-    _finish(act(run, request, json=json, url=url, token=token))
+    finish(act(run, request, json=json, url=url, token=token))
 
 
 @app.command()
@@ -322,9 +319,9 @@ def prove(
     )  # fmt: skip
     level = proving.required(require)
     if preview:
-        _finish(proving.preview(base, candidate, request, json=json, url=url, token=token))
+        finish(proving.preview(base, candidate, request, json=json, url=url, token=token))
     else:
-        _finish(proving.prove(base, candidate, request, require=level, json=json, url=url, token=token))
+        finish(proving.prove(base, candidate, request, require=level, json=json, url=url, token=token))
 
 
 @app.command()
@@ -375,65 +372,4 @@ def check(
     """Validate the configuration and print it without secrets; say whether what it needs can be reached."""
     from cockpit.cli import checking
 
-    _finish(checking.check(artifacts=artifacts, json=json, url=url, token=token))
-
-
-@tokens.command("create")
-def token_create(
-    name: Annotated[str, typer.Argument(help="Whose it is, or what for.")],
-    role: Annotated[str, typer.Option(metavar="viewer|debugger|admin")] = "viewer",
-    json: Json = False,
-) -> None:
-    """Make an API token. It is shown once."""
-    from cockpit.cli import serving
-
-    serving.create_token(name, role=role, json=json)
-
-
-@exports.command("langfuse")
-def export_langfuse(
-    run: Run,
-    target: Annotated[
-        str | None, typer.Option(help="A Langfuse of FORKPOINT_TELEMETRY by its name, where there are several.")
-    ] = None,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until Langfuse has everything.")] = True,
-    json: Json = False,
-    url: Url = None,
-    token: Token = None,
-) -> None:
-    """Send a run to Langfuse as a trace; sent again, nothing is doubled there."""
-    from cockpit.cli import exporting
-
-    _finish(exporting.langfuse(run, target=target, wait=wait, json=json, url=url, token=token))
-
-
-@bundles.command("export")
-def bundle_export(
-    run: Run,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
-    json: Json = False,
-    url: Url = None,
-    token: Token = None,
-) -> None:
-    """Write a run to one file that any other Forkpoint can import."""
-    from cockpit.cli import importing
-
-    importing.export(run, output, json=json, url=url, token=token)
-
-
-@bundles.command("import")
-def bundle_import(
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE...")],
-    json: Json = False,
-    url: Url = None,
-    token: Token = None,
-) -> None:
-    """Import bundles."""
-    from cockpit.cli import importing
-
-    _finish(importing.run(paths, app=None, format="bundle", json=json, url=url, token=token))
-
-
-def _finish(exit: Exit) -> None:
-    if exit:
-        raise typer.Exit(exit)
+    finish(checking.check(artifacts=artifacts, json=json, url=url, token=token))

@@ -4,11 +4,12 @@ Spans (before: `step` events) contain what happened between their begin and end;
 step itself. Model events name their input messages in a pool that all events of a sample share.
 """
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, cast
 
+from traces.conversation import Conversation, Messages
 from traces.importers.calls import answer_of, model_input, parameters_of, provider_of, usage_of
 from traces.importers.messages import as_text, messages_of, tools_of
 from traces.importers.problems import BadFile
@@ -20,11 +21,35 @@ from traces.recording import RecordedStep
 from traces.vocabulary import StepType
 
 ROOT: Final = "sample"
+_RECENT: Final = 8  # conversations that go on: agents take turns
 _ATTACHMENT: Final = "attachment://"
 _USAGE_NAMES: Final = {
     "input_tokens_cache_read": "cache_read_input_tokens",
     "input_tokens_cache_write": "cache_creation_input_tokens",
 }
+
+
+_Bounds = list[tuple[JSONValue, ...]]
+
+
+@dataclass(kw_only=True)
+class _Pooled:
+    """The messages in some ranges of a pool, which the ranges of later calls go on with."""
+
+    bounds: _Bounds = field(default_factory=list)
+    messages: Conversation = field(default_factory=Conversation)
+
+    def is_continued_by(self, bounds: _Bounds) -> bool:
+        """Whether `bounds` are these ranges, the last of them perhaps longer, and perhaps more after it."""
+        last = len(self.bounds) - 1
+        if len(bounds) <= last or bounds[:last] != self.bounds[:last]:
+            return False
+        mine, theirs = self.bounds[last], bounds[last]
+        match (*mine, *theirs):
+            case [int(start), int(end), int(begin), int(stop)]:
+                return start == begin and end <= stop
+            case _:
+                return False
 
 
 @dataclass(kw_only=True)
@@ -35,6 +60,7 @@ class _Reading:
     pool: list[JSONValue]
     # number of a message of Inspect -> where its messages in the normal form begin in the pool
     starts: list[int]
+    conversations: deque[_Pooled] = field(default_factory=lambda: deque(maxlen=_RECENT))
     steps: list[RecordedStep] = field(default_factory=list)
     # id of a span -> key of the step that its events are below
     owners: dict[str, str] = field(default_factory=dict)
@@ -232,11 +258,12 @@ def _model(reading: _Reading, event: JSONObject, key: str, times: Span, where: s
 
 
 def _request(reading: _Reading, event: JSONObject) -> JSONObject | None:
-    given: list[JSONValue] = [
+    given: Sequence[JSONValue] = [
         message for each in items(event.get("input")) for message in messages(each, reading.attachments)
     ]
-    for bounds in items(event.get("input_refs")):
-        given += _pooled(reading, items(bounds))
+    ranges = items(event.get("input_refs"))
+    if ranges:
+        given = [*given, *_shown(reading, ranges)] if given else _shown(reading, ranges)
     if not given:
         return None
     config: JSONObject = {name: value for name, value in obj(event.get("config")).items() if value is not None}
@@ -244,8 +271,24 @@ def _request(reading: _Reading, event: JSONObject) -> JSONObject | None:
     if choice not in (None, "auto") and items(event.get("tools")):
         config["tool_choice"] = choice
     request = model_input([], tools_of(event.get("tools") or []), parameters_of(config))
-    # the messages of the pool are shared between the inputs, not copied
-    return {**request, "messages": given}
+    return {**request, "messages": cast(JSONValue, given)}
+
+
+def _shown(reading: _Reading, ranges: list[JSONValue]) -> Messages:
+    """The messages of the pool in some ranges: the beginning of a conversation that calls before had as well."""
+    bounds = [tuple(items(each)) for each in ranges]
+    for known in reading.conversations:
+        if known.is_continued_by(bounds):
+            fresh = [(known.bounds[-1][1], bounds[len(known.bounds) - 1][1]), *bounds[len(known.bounds) :]]
+            break
+    else:
+        known, fresh = _Pooled(), bounds
+        reading.conversations.appendleft(known)
+    for each in fresh:
+        for message in _pooled(reading, [*each]):
+            known.messages.append(message)
+    known.bounds = bounds
+    return known.messages.so_far
 
 
 def _pooled(reading: _Reading, bounds: list[JSONValue]) -> list[JSONValue]:

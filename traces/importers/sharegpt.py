@@ -55,12 +55,7 @@ def recognises(sample: Sample) -> float:
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """One run for each conversation."""
-    for record in source.records():
-        if not isinstance(record.value, list):
-            yield _run(obj(record.value), record.where)
-            continue
-        for at, value in enumerate(record.value):
-            yield _run(obj(value), f"{record.where}/{at}")
+    return (_run(body, where) for body, where in source.entries())
 
 
 def _turns(body: JSONObject) -> bool:

@@ -63,6 +63,15 @@ class Source:
             return
         yield from _readable(opening.lines_of(self.data), self.skipped)
 
+    def entries(self) -> Iterator[tuple[JSONObject, str]]:
+        """The records, those that are lists entry by entry; what is no object is an empty one."""
+        for record in self.records():
+            if not isinstance(record.value, list):
+                yield reading.obj(record.value), record.where
+                continue
+            for at, value in enumerate(record.value):
+                yield reading.obj(value), f"{record.where}/{at}"
+
     def objects(self) -> Iterator[tuple[JSONObject, str]]:
         """The records that are objects; others are noted."""
         for record in self.records():
