@@ -110,15 +110,56 @@ def test_after_a_summary_the_model_is_shown_the_summary() -> None:
     assert (run.name, turns) == ("Count the red books.", ["Count the red books.", "And the blue ones?"])
 
 
-def test_a_sub_agent_in_a_file_of_its_own_is_a_run_beside_its_session() -> None:
+def test_sub_agent_file_belongs_to_its_session() -> None:
     session = [line("u", None, said="Count them."), line("a", "u", "assistant", says("Done."))]
     agent = [
         line("s1", None, said="count the books", isSidechain=True, agentId="ab12"),
         line("s2", "s1", "assistant", says("three"), isSidechain=True, agentId="ab12"),
     ]
-    run, inner = read("claude-code", session, agent)
-    assert (run.external_id, inner.external_id, inner.metadata["sub_agent_of"]) == ("cc", "cc/ab12", "cc")
-    assert (inner.name, answers(inner)) == ("count the books", ["three"])
+    (run,) = read("claude-code", session, agent)
+    assert (run.external_id, answers(run)) == ("cc", ["Done.", "three"])
+    (alone,) = read("claude-code", agent)
+    assert (alone.external_id, alone.metadata["sub_agent_of"]) == ("cc/ab12", "cc")
+    assert (alone.name, answers(alone)) == ("count the books", ["three"])
+
+
+def test_session_over_several_files_is_one_run() -> None:
+    whole = [
+        line("u", None, said="Count them."), line("aa", "u", "assistant", says("Two.")),
+        line("uuu", "aa", said="And now?"), line("aaaa", "uuu", "assistant", says("Three.")),
+    ]  # fmt: skip
+    (run,) = read("claude-code", whole)
+    for later, earlier in ((whole[2:], whole[:2]), (whole[1:], whole[:3])):  # the second one repeats lines
+        (split,) = read("claude-code", later, earlier)
+        assert (split.external_id, split.metadata) == (run.external_id, run.metadata)
+        assert [(step.key, step.input, step.output) for step in split.steps] == [
+            (step.key, step.input, step.output) for step in run.steps
+        ]
+
+
+def test_sessions_of_other_files_stay_apart() -> None:
+    one = [line("u", None, said="One."), line("a", "u", "assistant", says("1"))]
+    two = [{**each, "sessionId": "other"} for each in one]
+    assert [run.external_id for run in read("claude-code", one, two)] == ["cc", "other"]
+
+
+def test_resumed_rollout_is_one_run() -> None:
+    def said(at: int, role: str, words: str) -> dict[str, Any]:
+        content = [{"type": "output_text" if role == "assistant" else "input_text", "text": words}]
+        payload = {"type": "message", "role": role, "content": content}
+        return {"timestamp": AT.format(0, at), "type": "response_item", "payload": payload}
+
+    meta = {"timestamp": AT.format(0, 0), "type": "session_meta", "payload": {"id": "cx"}}
+    again = {**meta, "timestamp": AT.format(0, 30)}
+    first = [meta, said(1, "user", "Count."), said(2, "assistant", "Two.")]
+    rest = [said(31, "user", "And now?"), said(32, "assistant", "Three.")]
+    (run,) = read("codex", [*first, *rest])
+    for files in (([again, *rest], first), (first, [again, *first[1:], *rest])):
+        (split,) = read("codex", *files)
+        assert (split.external_id, answers(split)) == ("cx", ["Two.", "Three."])
+        assert [step.input for step in split.steps] == [step.input for step in run.steps]
+    other = [{**meta, "payload": {"id": "other"}}, *first[1:]]
+    assert [each.external_id for each in read("codex", first, other)] == ["cx", "other"]
 
 
 @given(

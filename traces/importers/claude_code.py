@@ -2,11 +2,12 @@
 
 A session's run is the branch that ends last; every other branch on which the model answered is a run of its own, which
 begins with the messages that they share. Sub-agents (`isSidechain`) are nested under the tool call that gave them their
-task, or under the session's agent where none did; newer versions write each to a file of its own, which is a run.
+task, or under the session's agent where none did. A session may be spread over several files of one import, as newer
+versions write each sub-agent to a file of its own; where the session's file is not among them, a sub-agent is a run.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from traces.chat import messages_of
 from traces.importers import transcripts
@@ -26,18 +27,72 @@ _SETTING = Setting(provider="anthropic", agent="claude-code")
 _KEPT = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forkedFrom")
 
 
-def parse(source: Source) -> Iterator[RecordedRun]:
-    """The runs of each session in the file."""
-    sessions: dict[str, list[Line]] = {}
+@dataclass(kw_only=True)
+class _Session:
+    """What the files of one import hold of a session."""
+
+    parts: list[list[Line]] = field(default_factory=list)  # by file
+    titles: list[JSONValue] = field(default_factory=list)
+    last: Source
+
+    @property
+    def lines(self) -> list[Line]:
+        """All lines, the file that begins first before the others; a line that a later file repeats is left out."""
+        ordered = sorted(self.parts, key=lambda part: text(part[0].given.get("timestamp")))
+        found = ordered[0]
+        for part in ordered[1:]:
+            known = {line.id for line in found if line.id}
+            found = [*found, *(line for line in part if line.id not in known)]
+        return found
+
+
+def keys(source: Source) -> set[str]:
+    """The sessions that have lines in a file."""
+    try:
+        return {_session_of(given, source) for given, _ in source.objects() if _is_line(given)}
+    except BadFile:
+        return set()
+
+
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """The runs of each session, which may be spread over several files."""
+    sessions: dict[str, _Session] = {}
+    for source in sources:
+        try:
+            _read(source, sessions, several=len(sources) > 1)
+        except BadFile as problem:
+            source.skipped.append(problem)
+    for session_id, session in sessions.items():
+        try:
+            yield from _runs(session_id, session.lines, session.titles)
+        except BadFile as problem:
+            session.last.skipped.append(problem)
+
+
+def _read(source: Source, sessions: dict[str, _Session], *, several: bool) -> None:
+    parts: dict[str, list[Line]] = {}
     titles: list[JSONValue] = []
     for given, where in source.objects():
         if given.get("type") == "summary":
             titles.append(given.get("summary"))
-        elif "uuid" in given or "message" in given:
-            session_id = text(given.get("sessionId")) or source.name
-            sessions.setdefault(session_id, []).append(Line(given=given, where=where))
-    for session_id, lines in sessions.items():
-        yield from _runs(session_id, [_checked(line, source.skipped) for line in lines], titles)
+        elif _is_line(given):
+            line = _checked(Line(given=given, where=where), source.skipped)
+            # lines are told apart by their places
+            placed = replace(line, where=f"{source.name}, {where}") if several else line
+            parts.setdefault(_session_of(given, source), []).append(placed)
+    for session_id, lines in parts.items():
+        session = sessions.setdefault(session_id, _Session(last=source))
+        session.parts.append(lines)
+        session.titles += [title for title in titles if title not in session.titles]
+        session.last = source
+
+
+def _is_line(given: JSONObject) -> bool:
+    return given.get("type") != "summary" and ("uuid" in given or "message" in given)
+
+
+def _session_of(given: JSONObject, source: Source) -> str:
+    return text(given.get("sessionId")) or source.name
 
 
 def _checked(line: Line, skipped: list[BadFile]) -> Line:

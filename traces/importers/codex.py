@@ -4,9 +4,10 @@ When a conversation gets too long, Codex goes on with a summary (`compacted`): t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from traces.canonical import digest
 from traces.importers import transcripts
 from traces.importers.building import RunFacts, finish
 from traces.importers.calls import provider_of, tokens
@@ -37,10 +38,52 @@ class _Rollout:
     effort: JSONValue = None
 
 
-def parse(source: Source) -> Iterator[RecordedRun]:
-    """The run of a rollout file."""
+@dataclass(kw_only=True)
+class _File:
+    """The records of one rollout file with their places."""
+
+    source: Source
+    records: list[tuple[JSONObject, str]]
+
+    @property
+    def session(self) -> str:
+        metas = (obj(given.get("payload")) for given, _ in self.records if given.get("type") == "session_meta")
+        return text(first(next(metas, {}), "session_id", "id")) or _session_in(self.source.name)
+
+    @property
+    def begun(self) -> str:
+        return next((text(given.get("timestamp")) for given, _ in self.records if given.get("timestamp")), "")
+
+
+def keys(source: Source) -> set[str]:
+    """The session of a file."""
+    try:
+        return {_File(source=source, records=list(source.objects())).session}
+    except BadFile:
+        return set()
+
+
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """One run for each session; rollouts that resume one are written to further files."""
+    sessions: dict[str, list[_File]] = {}
+    for source in sources:
+        try:
+            read = _File(source=source, records=list(source.objects()))
+        except BadFile as problem:
+            source.skipped.append(problem)
+        else:
+            sessions.setdefault(read.session, []).append(read)
+    for files in sessions.values():
+        ordered = sorted(files, key=lambda each: each.begun)
+        try:
+            yield _session(ordered)
+        except BadFile as problem:
+            ordered[-1].source.skipped.append(problem)
+
+
+def _session(files: list[_File]) -> RecordedRun:
     rollout = _Rollout()
-    for given, where in source.objects():
+    for given, where in _records(files):
         payload = obj(given.get("payload"))
         match given.get("type"):
             case "session_meta":
@@ -55,8 +98,19 @@ def parse(source: Source) -> Iterator[RecordedRun]:
                 _compact(rollout, payload, given.get("timestamp"), where)
     if not rollout.said:
         raise BadFile("a Codex rollout without any message", "line 1")
-    rollout.said = transcripts.readable(rollout.said, source.skipped)
-    yield _run(rollout, source.name)
+    rollout.said = transcripts.readable(rollout.said, files[-1].source.skipped)
+    return _run(rollout, files[0].source.name)
+
+
+def _records(files: list[_File]) -> Iterator[tuple[JSONObject, str]]:
+    """The records of all files in order; what a later file repeats of those before it is left out."""
+    seen: set[str] = set()
+    for at, each in enumerate(files):
+        mine = [digest(given) if len(files) > 1 else "" for given, _ in each.records]
+        for (given, where), name in zip(each.records, mine, strict=True):
+            if at == 0 or name not in seen:
+                yield given, where if len(files) == 1 else f"{each.source.name}, {where}"
+        seen.update(mine)
 
 
 def _run(rollout: _Rollout, name: str) -> RecordedRun:

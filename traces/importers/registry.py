@@ -210,9 +210,15 @@ IMPORTERS: Final = (
         keys=krabs.keys,
     ),
     Importer(
-        name="claude-code", title="Claude Code sessions", sniff=recognition.is_claude_code, parse=claude_code.parse
+        name="claude-code",
+        title="Claude Code sessions",
+        sniff=recognition.is_claude_code,
+        parse_together=claude_code.parse,
+        keys=claude_code.keys,
     ),
-    Importer(name="codex", title="Codex rollouts", sniff=recognition.is_codex, parse=codex.parse),
+    Importer(
+        name="codex", title="Codex rollouts", sniff=recognition.is_codex, parse_together=codex.parse, keys=codex.keys
+    ),
     Importer(
         name="atif",
         title="ATIF trajectories",
