@@ -13,13 +13,14 @@ from typing import Final, Literal
 
 from diffing import chance
 from diffing.chance import Chance
+from diffing.changes import Atom
 from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
 from diffing.flow import Flow
 from diffing.origins import Entry, Origin, Reach, entry_of
-from diffing.roots import Atom, Roots, is_standing, roots
+from diffing.roots import Roots, is_standing, roots
 from diffing.terms import Category
-from traces.vocabulary import StepType
+from traces.vocabulary import EdgeKind, StepType
 
 # The document's four priorities, with what it does not name where it belongs: the user's words are part of the
 # request; a step that is new or gone explains more than an answer that differs for no recorded reason.
@@ -67,15 +68,23 @@ def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
         return Reasoning(verdict="no_effect", discarded=tuple(found.atoms), chance=judged, chance_at_all=judged)
     if _strangers(comparison) and not judged.certain:
         return Reasoning(verdict="inconclusive", strangers=True)
-    reach = Reach(comparison, flow, _entries(comparison, found.atoms))
+    reach = Reach(comparison, flow, _entries(comparison, flow, found.atoms))
     chosen = _choose(comparison, facets, flow, found, reach)
     return replace(chosen, chance_at_all=judged, reach=reach)
 
 
-def _entries(comparison: Comparison, atoms: Sequence[Atom]) -> dict[int, Entry]:
-    """Where the agent's code may have put what it made of earlier outputs."""
+def _entries(comparison: Comparison, flow: Flow, atoms: Sequence[Atom]) -> dict[int, Entry]:
+    """Where the agent's code may have put what it made of earlier outputs, or done something because of them."""
     follows = [atom for atom in atoms if atom.origin is not Origin.EXOGENOUS]
-    return {place: entry_of(comparison.pairs[place]) for atom in follows for place in atom.places}
+    places = {place for atom in follows for place in atom.places}
+    places |= {pair.place for pair in comparison.acting if pair.both is None and not _is_asked_for(pair, flow)}
+    return {place: entry_of(comparison.pairs[place]) for place in places}
+
+
+def _is_asked_for(pair: Pair, flow: Flow) -> bool:
+    """Whether a step of one run alone was made because a model called for it, or goes on after such a call."""
+    travels = flow.into.get(pair.place, ())
+    return any(travel.kind in {EdgeKind.TOOL_CALL_ID, EdgeKind.HISTORY} for travel in travels)
 
 
 def _strangers(comparison: Comparison) -> bool:

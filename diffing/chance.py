@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from diffing.changes import Atom
 from diffing.comparison import Comparison, Pair
 from diffing.repeats import Repeats, declared_changes, repeats
-from diffing.roots import Atom, Reaction, Roots
+from diffing.roots import Reaction, Roots
 from diffing.wording import step_name, value_note
 from traces.vocabulary import StepType
 

@@ -51,6 +51,11 @@ class Flow:
         pair = self._pairs[travel.producer]
         return pair.answers_differently or (travel.kind is EdgeKind.HISTORY and pair.differs)
 
+    def is_whole(self, travel: Travel) -> bool:
+        """Whether all that was given was passed on, rather than words of it that stand among others."""
+        rendered = self._pairs[travel.producer].step.type == StepType.PROMPT
+        return travel.kind is not EdgeKind.VALUE and (travel.kind is not EdgeKind.TEXT or rendered)
+
     def way(self, start: int, end: int) -> list[Travel]:
         """The most telling way that a change can have taken from `start` to `end`; empty when there is none."""
         came: dict[int, Travel] = {}

@@ -17,11 +17,12 @@ from typing import Final
 
 from diffing.comparison import Comparison, Pair
 from diffing.flow import Flow
+from diffing.word_hunks import Hunk, hunks, is_repeated
 from traces.vocabulary import StepType
 
 _NOWHERE: Final = -1
 _WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
-_WORD: Final = re.compile(r"[^\W\d_]{4,}|\d[\d.,:-]+")  # shorter ones stand in any two texts
+_WORD: Final = re.compile(r"[^\W\d_]{4,}|\d[\d.,:-]*\d")  # shorter ones stand in any two texts
 
 
 class Origin(StrEnum):
@@ -40,23 +41,58 @@ class Entry:
     candidate: int = _NOWHERE
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Output:
+    """An output that differs, with the telling words that only one side has, and every word that differs."""
+
+    pair: Pair
+    base: set[str]
+    candidate: set[str]
+    hunks: Sequence[Hunk]
+
+
 class Words:
     """The words in which outputs differ, by side, to tell what takes them up."""
 
     def __init__(self) -> None:
-        self._outputs: list[tuple[Pair, set[str], set[str]]] = []
+        self._outputs: list[_Output] = []
 
     def add(self, pair: Pair, base: str, candidate: str) -> None:
         """Add an output with both of its texts."""
-        self._outputs.append((pair, *_apart(base, candidate)))
+        gone, come = _apart(base, candidate)
+        self._outputs.append(_Output(pair=pair, base=gone, candidate=come, hunks=hunks(base, candidate)))
 
     def taken_up(self, pair: Pair, base: str, candidate: str) -> bool:
-        """Whether the words that only one of a step's texts has are mostly words that only outputs before it have."""
+        """Whether the words in which a step's texts differ are mostly words in which outputs before it do.
+
+        Either each difference is the same as one between outputs, however short, or most of the telling words are.
+        """
+        before = self._before(pair)
+        if not before:
+            return False
+        copies = _copies(before, base, candidate)
+        if copies and all(copies):
+            return True
         gone, come = _apart(base, candidate)
-        before = [each for each in self._outputs if _is_before(_first([each[0]]), pair)]
-        outputs = set[str]().union(*(each[1] for each in before)), set[str]().union(*(each[2] for each in before))
-        sides = [(own, other) for own, other in zip((gone, come), outputs, strict=True) if own]
-        return bool(sides) and all(2 * len(own & other) >= len(own) for own, other in sides)
+        outputs = (
+            set[str]().union(*(each.base for each in before)),
+            set[str]().union(*(each.candidate for each in before)),
+        )
+        sides = [(words, other) for words, other in zip((gone, come), outputs, strict=True) if words]
+        return bool(sides) and all(2 * len(words & other) >= len(words) for words, other in sides)
+
+    def has_copies(self, pair: Pair, base: str, candidate: str) -> bool:
+        """Whether some of the differences between a step's texts are the same as between outputs before it."""
+        return any(_copies(self._before(pair), base, candidate))
+
+    def _before(self, pair: Pair) -> list[_Output]:
+        return [each for each in self._outputs if _is_before(_first([each.pair]), pair)]
+
+
+def _copies(outputs: Sequence[_Output], base: str, candidate: str) -> list[bool]:
+    """Of each difference between two texts, whether it is one between two outputs."""
+    known = [other for each in outputs for other in each.hunks]
+    return [any(is_repeated(one, other) for other in known) for one in hunks(base, candidate)]
 
 
 def _apart(base: str, candidate: str) -> tuple[set[str], set[str]]:

@@ -1,7 +1,7 @@
 """How two tries at one task came apart, in words. Pure."""
 
+from diffing.changes import Atom
 from diffing.repeats import Repeats
-from diffing.roots import Atom
 from diffing.wording import closed, shown
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
 
+from diffing.changes import Atom, Gathered
 from diffing.comparison import Comparison, Pair
 from diffing.facets import SYSTEM_ROLES, WINDOW, Facet
 from diffing.flow import Flow, Travel
@@ -15,7 +16,6 @@ from diffing.origins import ChangedOutputs, Origin, Words
 from diffing.structure import value_changes
 from diffing.terms import Category
 from diffing.text import normalise, word_diff
-from traces.canonical import digest
 from traces.json_types import JSONValue
 from traces.summaries import one_line
 from traces.vocabulary import EdgeKind, StepType
@@ -28,23 +28,6 @@ _TEMPLATES: Final = frozenset({"template", "template version and variables"})
 _WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _REWRITTEN: Final = 0.5  # share of characters; of two prompts that keep less, code may have chosen either
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Atom:
-    """One change that no earlier change explains. `places` are the pairs it acts on, the first one first.
-
-    `facet` is None for a step that only one side has; `sampled` marks a model that answered the same request
-    differently without anybody's doing. `origin` says whether it may itself follow from an earlier changed output.
-    """
-
-    category: Category
-    places: tuple[int, ...]
-    pair: Pair
-    facet: Facet | None = None
-    sampled: bool = False
-    overridden: bool = False
-    origin: Origin = Origin.EXOGENOUS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +49,7 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
     changed = {pair.place for pair in comparison.acting if pair.answers_differently}
     tainted = flow.after({pair.place for pair in comparison.acting if pair.differs})
     outputs = ChangedOutputs(comparison)
-    found: dict[str, Atom] = {}
+    found = Gathered()
     reactions: list[Reaction] = []
     words = Words()
     for pair in comparison.acting:
@@ -83,29 +66,17 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
                 tainted=pair.place in tainted, given=comparison.given,
                 fed=_heads(travel for travel in flow.into.get(pair.place, ()) if travel.producer in changed),
                 linked=_heads(flow.into.get(pair.place, ())),
-                handed=_handed(pair, flow, changed), covered=_covered(pair, flow), world=outputs.calls_precede(pair),
+                handed=_handed(pair, flow, changed), rendered=_handed(pair, flow, changed, whole=True),
+                covered=_covered(pair, flow), world=outputs.calls_precede(pair),
                 follows=not comparison.derived and outputs.precede(pair), replayed=comparison.derived,
                 after_model=outputs.models_precede(pair), renamed=_is_renamed(pair),
-                taken_up=partial(words.taken_up, pair),
+                taken_up=partial(words.taken_up, pair), has_copies=partial(words.has_copies, pair),
             )  # fmt: skip
             own = _own(pair, facets.get(pair.place, ()), context)
             reactions += _reactions(pair, facets.get(pair.place, ()), context)
         for atom in own:
-            key = _identity(atom)
-            known = found.get(key)
-            found[key] = _also(known, atom) if known else atom
-    return Roots(atoms=_standing(comparison, list(found.values())), reactions=reactions)
-
-
-def _also(known: Atom, atom: Atom) -> Atom:
-    """One change at one more place; it is shown where it stands first."""
-    shown = min(known, atom, key=lambda each: each.pair.when)
-    # What stood somewhere before any output differed does not follow from one.
-    origin = min(known.origin, atom.origin, key=list(Origin).index)
-    facet = shown.facet
-    if facet is not None and facet.kind == WINDOW and known.facet is not None and atom.facet is not None:
-        facet = replace(facet, messages=tuple(dict.fromkeys((*known.facet.messages, *atom.facet.messages))))
-    return replace(known, places=(*known.places, *atom.places), pair=shown.pair, facet=facet, origin=origin)
+            found.add(atom)
+    return Roots(atoms=_standing(comparison, found.atoms), reactions=reactions)
 
 
 def is_standing(atom: Atom) -> bool:
@@ -133,30 +104,18 @@ def _of_agents(pair: Pair, places: Mapping[str, set[int]]) -> set[int]:
     return set[int]().union(*(places.get(role, ()) for role in roles))
 
 
-def _identity(atom: Atom) -> str:
-    facet = atom.facet
-    if facet is None and atom.sampled:
-        return "sampled"  # what comes of another answer may be another answer again
-    if facet is None or facet.part == "output":
-        return f"{atom.pair.place} {facet.kind if facet else ''}"
-    if facet.kind == WINDOW:
-        return f"{WINDOW} {facet.messages[0].op} {atom.pair.step.role}"
-    if facet.messages:
-        return digest([list(facet.messages[0].key)])
-    return digest([facet.kind, facet.base, facet.candidate])
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Context:
     """What an earlier change can have brought about at a pair.
 
     `tainted`: something of it; `fed`: the messages that came from a changed step directly, `linked`: from any;
     `given`: what the runs were given to begin with; `handed`: what a changed step handed the step, by the paths'
-    beginnings. `covered`: on each side the last message of the conversation that the step continues; `follows`: an
-    earlier output differs, `after_model`: one of a model; `world`: an earlier call of a tool or retriever differs;
-    `replayed`: one run is a replay of the other, in which no code ran that could have derived anything; `renamed`: the
-    two steps have different names, as if code had chosen between them. `taken_up`: whether two texts differ by
-    words in which earlier outputs do.
+    beginnings, `rendered`: the same without single values in other texts. `covered`: on each side the last message of
+    the conversation that the step continues; `follows`: an earlier output differs, `after_model`: one of a model;
+    `world`: an earlier call of a tool or retriever differs; `replayed`: one run is a replay of the other, in which no
+    code ran that could have derived anything; `renamed`: the two steps have different names, as if code had chosen
+    between them. `taken_up`: whether two texts differ by words in which earlier
+    outputs do, `has_copies`: whether some of these words are the same.
     """
 
     tainted: bool
@@ -164,6 +123,7 @@ class _Context:
     linked: frozenset[str]
     given: frozenset[str]
     handed: frozenset[str]
+    rendered: frozenset[str]
     covered: tuple[int, int]
     follows: bool
     after_model: bool
@@ -171,6 +131,7 @@ class _Context:
     replayed: bool
     renamed: bool
     taken_up: Callable[[str, str], bool]
+    has_copies: Callable[[str, str], bool]
 
 
 def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Atom]:
@@ -225,7 +186,8 @@ def _answered(pair: Pair, facet: Facet, origin: Origin) -> Atom:
 def _own_parts(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
     """The facet, or the parts of it, that no recorded data flow brought about."""
     if facet.kind == "system prompt" and _OPENING in context.handed:
-        return  # rendered by a step that changed
+        yield from _beside_values(facet, context)
+        return
     if facet.part == "config" or facet.kind in _STANDING:
         yield facet, _standing_origin(facet, context)
     elif facet.form == "messages":
@@ -242,6 +204,14 @@ def _own_parts(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]
         yield facet, _derived(context)
     elif facet.kind == "template" and not _is_handed(facet, context):
         yield facet, Origin.OPEN if context.follows else Origin.EXOGENOUS
+
+
+def _beside_values(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
+    """A system prompt in which something of a changed step stands: what differs in it beside that, if anything."""
+    texts = _text(facet.base), _text(facet.candidate)
+    if _OPENING in context.rendered or context.taken_up(*texts):
+        return
+    yield facet, Origin.DERIVED if context.has_copies(*texts) else _standing_origin(facet, context)
 
 
 def _standing_origin(facet: Facet, context: _Context) -> Origin:
@@ -341,9 +311,13 @@ def _heads(travels: Iterable[Travel]) -> frozenset[str]:
     return frozenset(_head(travel.path) for travel in travels)
 
 
-def _handed(pair: Pair, flow: Flow, changed: set[int]) -> frozenset[str]:
-    """Where the steps of both sides hold what a changed step gave; of a step that one side has, its own."""
+def _handed(pair: Pair, flow: Flow, changed: set[int], *, whole: bool = False) -> frozenset[str]:
+    """Where the steps of both sides hold what a changed step gave; of a step that one side has, its own.
+
+    With `whole`, more than some words of it.
+    """
     into = [travel for travel in flow.into.get(pair.place, ()) if travel.producer in changed]
+    into = [travel for travel in into if not whole or flow.is_whole(travel)]
     base, candidate = ({_head(travel.path) for travel in into if travel.side == side} for side in _SIDES)
     return frozenset(base & candidate if pair.both else base | candidate)
 

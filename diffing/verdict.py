@@ -5,13 +5,14 @@ from typing import Final
 
 from diffing import effects, wording
 from diffing.attribution import Reasoning, is_choice
+from diffing.changes import Atom
 from diffing.comparison import Comparison, Pair
 from diffing.facets import Facet
 from diffing.flow import Flow, Travel
 from diffing.references import step_ref
 from diffing.repeats import declared_changes
 from diffing.retried import parted
-from diffing.roots import Atom, is_standing
+from diffing.roots import is_standing
 from diffing.schemas import Attribution, Cause, PathLink
 from diffing.terms import Confidence
 from diffing.text import shortened

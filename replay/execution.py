@@ -32,6 +32,7 @@ from replay import (
 )
 from replay.computing import BEGUN
 from replay.deviations import Deviations
+from replay.graph import Graph
 from replay.hooks import lifecycle
 from replay.hooks.types import NO_HOOKS, Hooks
 from replay.langfuse import exporting
@@ -98,6 +99,10 @@ class Execution:
         self.hooks: Hooks = NO_HOOKS
 
     # Before the walk
+
+    def completed_graph(self, graph: Graph) -> Graph:
+        """The graph of the source, with what else is known of its data flow."""
+        return graph
 
     def open(self) -> None:
         """Open the derived run, or take it over: what lies after the last checkpoint is taken back."""

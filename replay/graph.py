@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from uuid import UUID
 
+from replay.copied_values import Copied
 from replay.witnesses import Witness
 from traces.losses import LostPayloads
 from traces.origins import Unexplained
@@ -68,6 +69,7 @@ class Link:
     producer_path: str = ""
     nth: int | None = None
     value: str = ""  # what a link of kind value has found
+    copied: tuple[Copied, ...] = ()  # values that two recordings show to be copies
 
 
 @dataclass(frozen=True, kw_only=True)

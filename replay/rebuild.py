@@ -14,6 +14,7 @@ from typing import Final
 
 import orjson
 
+from replay.copied_values import copied_links, with_copies
 from replay.graph import Link, Node
 from replay.pointers import path_tokens, replaced_at, value_at
 from replay.substitution import substituted
@@ -172,6 +173,7 @@ def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]], missed
 
 def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None = None) -> JSONValue:
     """A message's content: a tool's whole result, or texts inside it."""
+    old, group = _copied(old, group, missed)
     inside: list[tuple[Link, Change]] = []
     for link, change in _once_each(group):
         if link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.TOOL:
@@ -187,6 +189,19 @@ def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misse
         if isinstance(old, str) and isinstance(new, str) and not _holds(old, change):
             new = _with_values(new, link, change, missed)
     return new
+
+
+def _copied(
+    old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None
+) -> tuple[JSONValue, list[tuple[Link, Change]]]:  # fmt: skip
+    """A recorded text with what is copied into it, and the links of the steps that it is not copied from."""
+    found = list(group)
+    copies = copied_links(found)
+    if not copies:
+        return old, found
+    copied_from = {link.producer for link, _ in copies}
+    new = with_copies(old, copies, missed) if isinstance(old, str) else old
+    return new, [(link, change) for link, change in found if link.producer not in copied_from]
 
 
 def _holds(text: str, change: Change) -> bool:
@@ -215,6 +230,7 @@ def tool_content(old: JSONValue, change: Change) -> JSONValue:
 
 
 def _placed(old: JSONValue, group: list[tuple[Link, Change]], missed: Missed | None) -> JSONValue:
+    old, group = _copied(old, group, missed)
     for link, change in _once_each(group):
         old = _placed_one(old, link, change, missed)
     return old

@@ -128,7 +128,7 @@ def _walk(session_id: UUID, owner: str) -> bool:
         execution.keep_everything()
     else:
         lost = find_losses(session.source_run_id, session.source_run.step_count)
-        graph = load_graph(session.source_run_id, session.fork_sequence_no, lost)
+        graph = execution.completed_graph(load_graph(session.source_run_id, session.fork_sequence_no, lost))
         profile = apply_profile(overrides, graph)
         preflight.expect(graph, profile, policy, payloads)
         walk = Walk(graph, profile, policy, execution, execution.hooks, execution.ignoring)

@@ -57,15 +57,19 @@ def _ambiguous(
     links: Iterable[Link], incoming: Incoming, messages: Sequence[JSONValue], changed: Container[int]
 ) -> Missed:
     """The links to values that have another source, which did not change."""
-    others = {_place(link) for link in links if link.kind is EdgeKind.VALUE and link.producer not in changed}
+    others = {_place(link) for link in links if _has_value(link) and link.producer not in changed}
     return [
         link
         for link, change in incoming
-        if link.kind is EdgeKind.VALUE
+        if _has_value(link)
         and _place(link) in others
         and not _is_in_reply(link, messages)
         and substituted(link.value, change) != link.value
     ]
+
+
+def _has_value(link: Link) -> bool:
+    return link.kind is EdgeKind.VALUE and not link.copied
 
 
 def _place(link: Link) -> tuple[str, str]:

@@ -6,7 +6,7 @@ earlier probes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -54,6 +54,10 @@ class Coupling:
         """Whether the side that is replayed did not record the call as it is made next."""
         signature = self.alike(signature)
         return not self.recordings or len(self.recordings[0].get(signature, ())) <= self.made[signature]
+
+    def lacked(self, signatures: Collection[str]) -> int:
+        """How many of these calls the side that is replayed did not record at all."""
+        return sum(self.alike(signature) not in self.recordings[0] for signature in signatures)
 
     def made_again(self, signature: str) -> None:
         if signature:

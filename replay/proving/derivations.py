@@ -10,14 +10,14 @@ the code makes what it made there; in any other state that is not known.
     probe      router says "sales"      -> not known
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from diffing.changes import Atom as Root
 from diffing.comparison import Comparison, Pair
 from diffing.flow import Flow
 from diffing.origins import ChangedOutputs, Origin
-from diffing.roots import Atom as Root
 from diffing.sides import SideStep
 from replay.proving.lab import Side
 from traces.json_types import JSONValue
@@ -57,11 +57,13 @@ class Output:
 class Product:
     """A step that was given what code made. On a side without it, `due` is the first step there that comes after it.
 
-    `traced`: values of earlier outputs stand in its input, and a replay puts new ones in their place.
+    `traced`: values of earlier outputs stand in its input, and a replay puts new ones in their place. `copied`: so it
+    does, but only two recordings together show that they come from there.
     """
 
     due: tuple[int, int]
     traced: bool = False
+    copied: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +78,10 @@ class Derivations:
         return State(derivations=self, side=_SIDES.index(side))
 
 
-def derivations(comparison: Comparison, flow: Flow, roots: Sequence[Root]) -> Derivations:
-    """Those of the differences that may follow from an earlier output."""
+def derivations(
+    comparison: Comparison, flow: Flow, roots: Sequence[Root], copied: Collection[int] = ()
+) -> Derivations:  # fmt: skip
+    """Those of the differences that may follow from an earlier output; `copied` are places of copied values alone."""
     derived = {place for root in roots if root.origin is Origin.DERIVED for place in root.places}
     places = derived | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
     if not places:
@@ -88,7 +92,11 @@ def derivations(comparison: Comparison, flow: Flow, roots: Sequence[Root]) -> De
     return Derivations(
         outputs=[_output(pair) for pair in ChangedOutputs(comparison).pairs],
         products=[
-            Product(due=(_due(pair, numbers, 0), _due(pair, numbers, 1)), traced=pair.place not in derived)
+            Product(
+                due=(_due(pair, numbers, 0), _due(pair, numbers, 1)),
+                traced=pair.place not in derived,
+                copied=pair.place in copied,
+            )
             for pair in pairs
         ],
     )
@@ -114,6 +122,7 @@ class State:
     given: dict[int, str] = field(default_factory=dict)
     added: set[tuple[str, str]] = field(default_factory=set)  # calls and answers of steps that the side does not have
     checked: int = 0
+    copied: bool = False  # whether values were copied that neither recording has together
 
     def note(self, number: int | None, signature: str, given: str) -> None:
         """A step of the side, or a new one, answered."""
@@ -142,7 +151,8 @@ class State:
             return
         if self._is(1 - self.side, product.due):
             raise OtherState(traced=product.traced)
-        if product.traced:
+        self.copied = self.copied or product.copied
+        if product.traced or product.copied:
             return
         raise UnknownState(
             "the agent's code ran on answers that neither run had together, and no recording shows what came of them"

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from diffing.changes import Atom as Root
 from diffing.comparison import Pair
 from diffing.facets import SYSTEM_ROLES
 from diffing.messages import MessagePair, changed_messages
-from diffing.roots import Atom as Root
 from replay.proving.atoms import Change, Slot
 from replay.proving.making import Found, atom_of, made_by, number, obj, set_to, untestable
 from traces.canonical import digest

@@ -4,15 +4,18 @@ from collections.abc import Collection
 from uuid import UUID
 
 from replay.execution import Execution
+from replay.graph import Graph
 from replay.loading import Payloads
 from replay.models import ProofProbe, ReplaySession
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.problems import Stopped
+from replay.proving.copies import loaded_links, with_links
 from replay.proving.lab import Side
 from replay.proving.probing import MISSED
 from replay.proving.recordings import Recordings, Signatures
 from replay.proving.setups import Setup, coupled
+from replay.proving.stored import COPIED
 from replay.proving.watching import Lost, Missed, Watch
 from replay.proving.worlds import hit
 from replay.walk import Walk
@@ -43,6 +46,10 @@ class ProbeExecution(Execution):
         self._payloads = payloads
         self._fresh = probe.repeat > 0
         self._watch: Watch | None = None
+        self._copied = loaded_links(probe.ask.get(COPIED, {}))
+
+    def completed_graph(self, graph: Graph) -> Graph:
+        return with_links(graph, self._copied)
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
         return hit(self._coupling, signature, self._payloads)

@@ -166,7 +166,7 @@ def _mediators(ladder: Ladder, found: Verdict) -> list[Mediator]:
 
 
 def _atoms(ladder: Ladder, given: Shares, *, looked: bool) -> Iterator[AtomEvidence]:
-    """The changes in the order in which they were tried, each followed by its parts where it was divided.
+    """The changes, each followed by its parts where it was divided; those that were seen to do nothing come last.
 
     Where nobody `looked` for a cause, the two recordings alone say nothing of what a change does.
     """
@@ -178,11 +178,18 @@ def _atoms(ladder: Ladder, given: Shares, *, looked: bool) -> Iterator[AtomEvide
             for part in inner.atoms:
                 yield from told(part, inner)
 
-    for atom in ladder.space.atoms:
+    for atom in sorted(ladder.space.atoms, key=lambda atom: _idleness(ladder.space, atom) if looked else 0):
         yield from told(atom, ladder.space if looked else None)
     for atom in ladder.case.atoms:
         if not atom.testable:
             yield _atom(atom, None, given)
+
+
+def _idleness(space: Space, atom: Atom) -> int:
+    """In how many ways a change was seen to do nothing, less those in which it was seen to do something."""
+    alone = frozenset({atom.id})
+    seen = space.enough(space.with_required(alone)), space.needed(alone)
+    return sum({True: -1, False: 1, None: 0}[way] for way in seen)
 
 
 def _atom(atom: Atom, space: Space | None, given: Shares) -> AtomEvidence:

@@ -89,6 +89,16 @@ def disagree(repeats: Repeats) -> bool:
     return len({_kind(seen) for seen in repeats.all() if seen.settled}) > 1
 
 
+def is_steady(repeats: Repeats) -> bool:
+    """Whether repeats of one configuration agree with each other, and with its recording."""
+    return {_kind(seen) for seen in repeats.all() if seen.settled} <= {repeats.side}
+
+
+def are_recognised(space: Space) -> bool:
+    """Whether most repeats of either side come to what that side was recorded with, and not to something else."""
+    return all(2 * side.outcomes().count(side.side) > len(side.outcomes()) for side in sides(space))
+
+
 def overlap(space: Space) -> bool:
     """Whether the two sides, as recorded or repeated unchanged, ever come to the same."""
     base, candidate = ({_kind(seen) for seen in side.all() if seen.settled} for side in sides(space))

@@ -88,7 +88,8 @@ class Seen:
     `missing` names what had to run and could not, for `needs_live` and `failed`.
 
     `borrowed` counts the answers of tools and retrievers that only another run than the replayed side recorded: a
-    model answers the same request alike, but the world of the other run may be another one. `derived`: what the
+    model answers the same request alike, but the world of the other run may be another one; so does what that run's
+    own calls were answered, where the probe goes on as it did. `derived`: what the
     agent's code does there is taken from the other run, whose outputs the probe had brought about. `values`: what
     came out under this question and coarser ones, by kind, so that another one can be asked without another probe.
     `assumed` counts the steps that are taken to be unaffected although part of their input is not explained;

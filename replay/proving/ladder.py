@@ -17,6 +17,7 @@ from replay.proving.search import FACTORIAL, Steps, explain, factorial, others, 
 StageName = Literal["noise", "search", "parts", "mediators", "shares", ""]
 _DEEPEST = 3  # levels of parts: a paragraph, its sentence, the words
 _SEED = 20_261  # of the permutations: the same proof asks the same probes
+_ALIKE = "repeats are not more like the recording that they repeat than like the other one"
 _SAMPLED = 16  # changes up to which shares are sampled
 
 
@@ -80,6 +81,9 @@ class Ladder:
         found = gate.verdict(
             self.space, sampled=self.case.sampled, most=self.budget.repeats, finished="noise" in self.done
         )  # fmt: skip
+        if found.status == "rejected" and self.question.kind == "answer_alike" and not gate.are_recognised(self.space):
+            # Likeness sorts any two texts; that it sorts the sides otherwise says nothing unless it knows each again.
+            found = found.model_copy(update={"status": "not_rejected", "reason": _ALIKE})
         certified = self.case.chance and found.status in {"not_run", "not_needed"}
         return found.model_copy(update={"status": "not_needed", "reason": self.case.chance}) if certified else found
 
@@ -148,7 +152,7 @@ class Ladder:
         for question in scale[scale.index(self.question) + 1 :]:
             self._ask(question)
             differs = self._recorded("base") != self._recorded("candidate")
-            if question is scale[-1] or (differs and not gate.disagree(base) and not gate.disagree(candidate)):
+            if question is scale[-1] or (differs and gate.is_steady(base) and gate.is_steady(candidate)):
                 return True
         return False
 

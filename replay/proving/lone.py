@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from diffing.changes import Atom as Root
 from diffing.comparison import Pair
 from diffing.flow import Travel
 from diffing.messages import MessagePair, changed_messages
-from diffing.roots import Atom as Root
 from diffing.verdict import phrase
 from replay.proving import edited_messages
 from replay.proving.atoms import Change

@@ -7,11 +7,11 @@ from typing import Final
 
 import pydantic
 
+from diffing.changes import Atom as Root
 from diffing.comparison import Pair
 from diffing.origins import Origin
 from diffing.references import step_ref
 from diffing.report import Examined
-from diffing.roots import Atom as Root
 from diffing.verdict import phrase
 from replay.overrides import Override
 from replay.proving.atoms import Change, Slot, Value

@@ -24,13 +24,15 @@ from replay.policy import Budget as SessionBudget
 from replay.policy import Policy
 from replay.proving import outcomes, recordings
 from replay.proving.asking import Asking
-from replay.proving.derivations import UNSETTLED, OtherState, UnknownState
+from replay.proving.copies import with_links
+from replay.proving.derivations import UNSETTLED, OtherState, State, UnknownState
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Seen, Side, Spending, Stage, other
 from replay.proving.outcomes import Result, Unknown
 from replay.proving.recordings import Recordings, Signatures
+from replay.proving.rows import ProbeRows
 from replay.proving.setups import Setup, clamp, coupled
 from replay.proving.stages import clamped, stages
-from replay.proving.stored import UNPAID, dumped, dumped_ask, earlier_sample, key_of, least, loaded, shared
+from replay.proving.stored import UNPAID, earlier_sample, key_of, least, loaded, shared
 from replay.proving.subject import Subject, live_price
 from replay.proving.watching import Lost, Missed, Watch
 from replay.proving.worlds import RecordedWorld, Unanswered
@@ -64,11 +66,12 @@ class Laboratory:
     payloads: Payloads = field(default_factory=Payloads)
 
     def __post_init__(self) -> None:
-        self.rows = {row.key: row for row in ProofProbe.objects.filter(proof=self.proof).select_related("session")}
+        self.rows = ProbeRows(self.proof)
         self.expected: list[Ask] = []
         self._asking = Asking(self.subject, self.policy)
         self._graphs: dict[tuple[UUID, int], Graph] = {}
         self._turned: set[Ask] = set()  # probes that go on as the other run did
+        self._world: list[str] = []  # what the latest walk asked of tools and retrievers
         # As replays do: what the app has accepted to leave out makes no call another one.
         self._ignoring = self.subject.seen.comparison.base.ignoring
         self._recordings = Recordings(alike=Signatures(self.subject.base.app, self._ignoring.version))
@@ -80,24 +83,24 @@ class Laboratory:
     # The lab of the ladder
 
     def probe(self, ask: Ask, allowance: Allowance) -> Seen:
-        row = self.rows.get(key_of(ask))
+        row = self.rows.find(ask)
         if row is not None and row.seen is not None and not (self.asks and self._may_try(row, allowance)):
             return Seen(**loaded(row.seen))
         if not self.asks:
             raise Waits
         if row is not None and row.session is not None and row.seen is None:
             self._turn_like(ask, row)
-            return self._ended(row, self.setup(ask))
+            return self._ended(row, ask)
         if ask.repeat:
             return self._repeated(ask, self.setup(ask), allowance)
         missed = self._replayed(ask)
         setup = self.setup(ask)
         if isinstance(missed, Seen):
-            return self._kept(ask, setup, missed)
+            return self.rows.keep(ask, setup, missed)
         if not self._asking.is_answerable(missed, allowance):
             unpaid = self._asking.is_answerable(missed, Allowance(live_calls=None))
             missing = Seen(outcome="needs_live", missing=self._asking.why_not(missed, unpaid=unpaid))
-            return self._kept(ask, setup, missing, unpaid=unpaid)
+            return self.rows.keep(ask, setup, missing, unpaid=unpaid)
         return self._begun(ask, setup, allowance)
 
     def tried(self, ask: Ask) -> Seen:
@@ -134,7 +137,7 @@ class Laboratory:
         return bool(unfinished.update(cancel_requested=True))
 
     def _begun_ahead(self) -> list[UUID]:
-        return [row.session_id for row in self.rows.values() if row.session_id is not None and row.seen is None]
+        return [row.session_id for row in self.rows.all() if row.session_id is not None and row.seen is None]
 
     # How a probe is made
 
@@ -143,11 +146,14 @@ class Laboratory:
         if ask.clamp is not None:
             override = clamp(clamped(self.subject, ask.clamp), self.payloads)
             profile = OverrideProfile(overrides=[override])
-            return Setup(run=self.subject.candidate, fork=ask.clamp, overrides=profile, side="candidate")
+            copied = self.subject.copies.links["candidate"]
+            run = self.subject.candidate
+            return Setup(run=run, fork=ask.clamp, overrides=profile, side="candidate", copied=copied)
         side = other(ask.side) if ask in self._turned else ask.side
         place = self.subject.places[side]
         profile = self.subject.changes.profile(ask.applied, side)
-        return Setup(run=place.run, fork=place.fork, overrides=profile, side=side)
+        copied = self.subject.copies.links[side]
+        return Setup(run=place.run, fork=place.fork, overrides=profile, side=side, copied=copied)
 
     def _turn_like(self, ask: Ask, row: ProofProbe) -> None:
         """Replay the run again that a stored probe replays."""
@@ -166,7 +172,7 @@ class Laboratory:
     def _graph(self, setup: Setup) -> Graph:
         key = (setup.run.id, setup.fork)
         if key not in self._graphs:
-            self._graphs[key] = load_graph(*key)
+            self._graphs[key] = with_links(load_graph(*key), setup.copied)
         return self._graphs[key]
 
     def _replayed(self, ask: Ask) -> Seen | Call:
@@ -178,12 +184,19 @@ class Laboratory:
         try:
             return self._walked(self.setup(ask))
         except OtherState as state:
-            if ask.clamp is not None or ask in self._turned:
-                return Seen(outcome="needs_live", missing=UNSETTLED)
-            traced = state.traced
+            return self._turn(ask, state)
+
+    def _turn(self, ask: Ask, state: OtherState) -> Seen | Call:
+        """Go on as the other run did."""
+        if ask.clamp is not None or ask in self._turned:
+            return Seen(outcome="needs_live", missing=UNSETTLED)
+        own = coupled(self.proof, self.setup(ask), self._recordings)
         self._turned.add(ask)
         found = self._replayed(ask)
-        return replace(found, derived=not traced) if isinstance(found, Seen) else found
+        if not isinstance(found, Seen):
+            return found
+        derived = found.derived or not state.traced
+        return replace(found, derived=derived, borrowed=found.borrowed + own.lacked(self._world))
 
     def _walked(self, setup: Setup) -> Seen | Call:
         graph = self._graph(setup)
@@ -200,7 +213,8 @@ class Laboratory:
                 watch.see(event, self.payloads)
             came = watch.result(self.payloads)
             seen = self._seen(came, executed=watch.executed, cached=watch.cached, borrowed=watch.borrowed)
-            return replace(seen, assumed=watch.assumed)
+            self._world = watch.world
+            return replace(seen, assumed=watch.assumed, derived=state.copied)
         except Unanswered as unanswered:
             return self._missed(watch, unanswered.call)
         except Missed as missed:
@@ -243,12 +257,12 @@ class Laboratory:
         """A fresh sample; one that an earlier proof drew counts as well."""
         drawn = earlier_sample(ask, setup)
         if drawn is not None and drawn.session is not None:
-            row = self._row(ask, setup, session=drawn.session)
-            seen = self._ended(row, setup)
-            return self._stored(row, Seen(**{**asdict(seen), "live_calls": 0, "cost_usd": 0.0}))
+            row = self.rows.row(ask, setup, session=drawn.session)
+            seen = self._ended(row, ask)
+            return self.rows.store(row, Seen(**{**asdict(seen), "live_calls": 0, "cost_usd": 0.0}))
         if allowance.live_calls == 0 or allowance.cost_usd == 0 or "model" not in self.policy.allow:
             missing = "unchanged repeats ask the models again, and no live call is left in the budget"
-            return self._kept(ask, setup, Seen(outcome="needs_live", missing=missing), unpaid=True)
+            return self.rows.keep(ask, setup, Seen(outcome="needs_live", missing=missing), unpaid=True)
         return self._begun(ask, setup, allowance)
 
     def _begun(self, ask: Ask, setup: Setup, allowance: Allowance) -> Seen:
@@ -269,7 +283,7 @@ class Laboratory:
         new = [
             each
             for each in self.expected
-            if key_of(each) not in self.rows and not earlier_sample(each, self.setup(each))
+            if self.rows.find(each) is None and not earlier_sample(each, self.setup(each))
         ]
         most = _AT_ONCE
         if allowance.live_calls is not None:
@@ -283,14 +297,14 @@ class Laboratory:
     def _session(self, ask: Ask, setup: Setup, allowance: Allowance) -> UUID | Seen:
         """A session for a probe, or why there is none."""
         if ask.repeat and (why := self._asking.unrepeatable(self._graph(setup), setup.overrides, self.payloads)):
-            return self._kept(ask, setup, Seen(outcome="needs_live", missing=why))
+            return self.rows.keep(ask, setup, Seen(outcome="needs_live", missing=why))
         prepared = preflight.prepare(setup.request(self._allowed(ask, allowance)), brief=True)
         if prepared.plan.refusals:
-            return self._kept(ask, setup, Seen(outcome="needs_live", missing=prepared.plan.refusals[0].detail))
+            return self.rows.keep(ask, setup, Seen(outcome="needs_live", missing=prepared.plan.refusals[0].detail))
         try:
             with transaction.atomic():
                 session = sessions.create(prepared, is_probe=True)
-                self._row(ask, setup, session=session)
+                self.rows.row(ask, setup, session=session)
                 log.say(session.id, "session")
         except IntegrityError:  # another worker began it meanwhile
             return ProofProbe.objects.get(proof=self.proof, key=key_of(ask)).session_id or UUID(int=0)
@@ -310,8 +324,9 @@ class Laboratory:
         }  # fmt: skip
         return self.policy.model_copy(update=changed)
 
-    def _ended(self, row: ProofProbe, setup: Setup) -> Seen:
+    def _ended(self, row: ProofProbe, ask: Ask) -> Seen:
         """What came of a session; raises `Waits` while it goes on."""
+        setup = self.setup(ask)
         session = ReplaySession.objects.get(id=row.session_id or UUID(int=0))
         if session.status not in ENDED and session.status != "failed_validation":
             raise Waits(session.id)
@@ -320,11 +335,15 @@ class Laboratory:
         if session.status not in COMPLETED or session.run_id is None:
             missed = session.error_code == MISSED or session.error_code.startswith(_SPENT)
             why = session.error or f"the replay was {session.status}"
-            return self._stored(row, Seen(outcome="needs_live" if missed else "failed", missing=why, **spent))
+            return self.rows.store(row, Seen(outcome="needs_live" if missed else "failed", missing=why, **spent))
         if guess := recordings.guess_in(session.run_id, setup.fork):
-            return self._stored(row, Seen(outcome="needs_live", missing=guess, **spent))
-        if why := self._underived(session.run_id, setup):
-            return self._stored(row, Seen(outcome="needs_live", missing=why, **spent))
+            return self.rows.store(row, Seen(outcome="needs_live", missing=guess, **spent))
+        try:
+            copied = self._followed(session.run_id, setup).copied
+        except OtherState as state:
+            return self.rows.store(row, replace(self._gone_over(ask, state), **spent))
+        except UnknownState as unknown:
+            return self.rows.store(row, Seen(outcome="needs_live", missing=str(unknown), **spent))
         self._recordings(session.run_id)
         result = self._result(session.run_id, setup.fork)
         executed = session.cached_count + session.simulated_count
@@ -334,53 +353,20 @@ class Laboratory:
         )  # fmt: skip
         assumed = recordings.assumed_in(session.run_id, setup.fork)
         models = recordings.other_models(session.run_id, setup.fork)
-        derived = setup.side != row.ask["side"]
-        return self._stored(row, replace(seen, derived=derived, assumed=assumed, other_models=models))
+        derived = copied or setup.side != row.ask["side"]
+        return self.rows.store(row, replace(seen, derived=derived, assumed=assumed, other_models=models))
 
-    def _underived(self, run_id: UUID, setup: Setup) -> str:
-        """Why the agent's code would have gone on otherwise than a session did; empty where it would not."""
+    def _gone_over(self, ask: Ask, state: OtherState) -> Seen:
+        """The rest of a session that came to the other run's state, as far as that run, or a session, recorded it."""
+        found = None if ask.repeat else self._turn(ask, state)
+        return found if isinstance(found, Seen) else Seen(outcome="needs_live", missing=UNSETTLED)
+
+    def _followed(self, run_id: UUID, setup: Setup) -> State:
+        """What a session brought about; raises where the agent's code would have gone on otherwise than it did."""
         state = self.subject.derivations.state(setup.side)
-        try:
-            for number, signature, given in recordings.outputs(run_id, setup.run.id, setup.fork):
-                if number is not None:
-                    state.arrive(number)
-                state.note(number, signature, given)
-            state.end()
-        except OtherState:
-            return UNSETTLED
-        except UnknownState as unknown:
-            return str(unknown)
-        return ""
-
-    # What is stored
-
-    def _kept(self, ask: Ask, setup: Setup, seen: Seen, *, unpaid: bool = False) -> Seen:
-        return self._stored(self._row(ask, setup), seen, unpaid=unpaid)
-
-    def _stored(self, row: ProofProbe, seen: Seen, *, unpaid: bool = False) -> Seen:
-        row.seen = {**dumped(seen), UNPAID: unpaid}
-        row.save(update_fields=["seen"])
-        return seen
-
-    def _row(self, ask: Ask, setup: Setup, session: ReplaySession | None = None) -> ProofProbe:
-        """The stored probe, made where there is none; raises `IntegrityError` where another worker has a session."""
-        key = key_of(ask)
-        known = self.rows.get(key)
-        if known is not None and known.session is None and session is not None:
-            won = ProofProbe.objects.filter(id=known.id, session=None).update(session=session, seen=None)
-            if not won:
-                raise IntegrityError("the probe has a session already")
-            known.session, known.seen = session, None
-        elif known is None:
-            known, _ = self._created(ask, setup, session)
-        self.rows[key] = known
-        return known
-
-    def _created(self, ask: Ask, setup: Setup, session: ReplaySession | None) -> tuple[ProofProbe, bool]:
-        given: dict[str, Any] = {
-            "number": len(self.rows) + 1, "ask": dumped_ask(ask), "configuration": setup.configuration,
-            "repeat": ask.repeat, "session": session,
-        }  # fmt: skip
-        if session is not None:
-            return ProofProbe.objects.create(proof=self.proof, key=key_of(ask), **given), True
-        return ProofProbe.objects.get_or_create(proof=self.proof, key=key_of(ask), defaults=given)
+        for number, signature, given in recordings.outputs(run_id, setup.run.id, setup.fork):
+            if number is not None:
+                state.arrive(number)
+            state.note(number, signature, given)
+        state.end()
+        return state

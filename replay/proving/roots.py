@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from diffing import attribution
+from diffing.changes import Atom as Root
 from diffing.facets import WINDOW
 from diffing.origins import Origin
 from diffing.report import Examined
-from diffing.roots import Atom as Root
 from diffing.wording import shown
 from replay.overrides import CallEnd
 from replay.proving.atoms import Absent, Change

@@ -1,6 +1,6 @@
 """What an ask comes to: the run that is replayed, from where, with which overrides, coupled by which recordings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from replay.experiments.aggregation import COMPLETED
 from replay.loading import Payloads
@@ -8,6 +8,7 @@ from replay.models import Proof, ProofProbe
 from replay.overrides import Match, Override, OverrideProfile, ToolOverride
 from replay.policy import Policy
 from replay.proving import lineage, recordings
+from replay.proving.copies import Links, dumped_links
 from replay.proving.coupling import Coupling
 from replay.proving.lab import Side
 from replay.schemas import ReplayRequest
@@ -24,11 +25,13 @@ class Setup:
     fork: int
     overrides: OverrideProfile
     side: Side
+    copied: Links = field(default_factory=dict)  # links that the recordings of both sides show together
 
     @property
     def configuration(self) -> str:
         """Names what is replayed, whoever asks for it."""
-        return digest([str(self.run.id), self.fork, self.overrides.digest])
+        copied = [dumped_links(self.copied)] if self.copied else []
+        return digest([str(self.run.id), self.fork, self.overrides.digest, *copied])
 
     def request(self, policy: Policy) -> ReplayRequest:
         return ReplayRequest(run=str(self.run.id), fork_step=self.fork, overrides=self.overrides, policy=policy)

@@ -11,6 +11,7 @@ from replay.proving.setups import Setup
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 
+COPIED: Final = "copied"  # what two recordings show to be copied, in the side that is replayed
 UNPAID: Final = "unpaid"  # nothing but the budget keeps the probe from its answer
 
 

@@ -20,6 +20,7 @@ from replay.pointers import value_at
 from replay.proving import layers, lineage
 from replay.proving.atoms import ABSENT, Absent, Change, Changes, title
 from replay.proving.certificates import certify
+from replay.proving.copies import Copies, copies
 from replay.proving.derivations import Derivations, derivations
 from replay.proving.lab import Atom, Side
 from replay.proving.lineage import Lattice, lattice
@@ -56,6 +57,7 @@ class Subject:
     places: Mapping[Side, Place]
     sampled: bool
     derivations: Derivations = field(default_factory=Derivations)
+    copies: Copies = field(default_factory=Copies)
 
     @property
     def lattice(self) -> bool:
@@ -83,15 +85,16 @@ def subject_of(base: Run, candidate: Run) -> Subject:
         places: dict[Side, Place] = {
             "base": Place(run=base, fork=_first(seen, 0)), "candidate": Place(run=candidate, fork=_first(seen, 1)),
         }  # fmt: skip
-        continued = Found(seen=seen, load=store.available).continued
-        changes = Changes(changes={change.atom.id: change for change in own}, lattice=False, continued=continued)
-        code = derivations(seen.comparison, seen.flow, seen.found.atoms)
+        pair = Found(seen=seen, load=store.available)
+        changes = Changes(changes={change.atom.id: change for change in own}, lattice=False, continued=pair.continued)
+        copied = copies(pair, seen.found.atoms)
+        code = derivations(seen.comparison, seen.flow, seen.found.atoms, copied.whole)
     else:
         here = Place(run=found.source, fork=found.fork)
-        places, code = {"base": here, "candidate": here}, Derivations()
+        places, code, copied = {"base": here, "candidate": here}, Derivations(), Copies()
     return Subject(
         base=base, candidate=candidate, seen=seen, changes=changes, places=places, sampled=_is_sampled(seen),
-        derivations=code,
+        derivations=code, copies=copied,
     )  # fmt: skip
 
 

@@ -65,6 +65,7 @@ class Watch:
     live: int = 0
     assumed: int = 0  # steps that nothing shows to be unaffected, and that are taken to be
     borrowed: int = 0  # answers of tools and retrievers that the replayed side did not record
+    world: list[str] = field(default_factory=list)  # the calls of tools and retrievers
     tools: list[Used] = field(default_factory=list)
     unknown: set[int] = field(default_factory=set)  # source steps that only the agent's own code can compute
     undecided: int | None = None  # the first check whose outcome is not known
@@ -117,6 +118,8 @@ class Watch:
         self._arrive(node.no)
         self.state.note(node.no, node.signature, answer(node.status, node.output_ref, None))
         self.coupling.made_again(node.signature)
+        if node.type in _WORLD and node.signature:
+            self.world.append(node.signature)
         self.refuse_undecided(node.type, f"step {no} ({node.type} {node.called})")
         said = _Said(no=no, source=node.no, known=True, kept=True, ref=node.output_ref, status=node.status)
         self._note(node.type, said)
@@ -142,6 +145,8 @@ class Watch:
         if given.action == "cache" and call.type in _WORLD:
             self.borrowed += self.coupling.is_borrowed(call.reduced or call.signature)
         self.coupling.made_again(call.reduced or call.signature)
+        if call.type in _WORLD and call.signature:
+            self.world.append(call.reduced or call.signature)
         known = call.type in CALLED or not guessed
         said = _Said(
             no=call.no, source=call.no, known=known, kept=given.label is Label.EXACT, ref=given.output_ref,

@@ -7,6 +7,7 @@ from replay.proving.lab import Budget
 from tests.bench.attribution import scoring, targets, track_a
 from tests.bench.attribution.lab import Bench, BenchLab
 from tests.bench.attribution.page import written
+from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.results import Results, measure
 
 
@@ -45,15 +46,7 @@ def test_the_product_finds_the_changes_itself(results: Results) -> None:
 
 
 def test_programs_are_not_blamed_without_cause(results: Results) -> None:
-    assert {row.group for row in results.p} == {
-        "router",
-        "merger",
-        "talk",
-        "window",
-        "renamed tools",
-        "crew",
-        "reworded",
-    }
+    assert {row.group for row in results.p} == {program.group for program in PROGRAMS}
     assert not [row for row in results.p if row.top is None and row.blamed]
 
 

@@ -15,6 +15,7 @@ from tests.patience import wait_until
 from tests.proofs import (
     HELPFUL,
     MODELS,
+    Asked,
     Ruled,
     candidate_of,
     forked,
@@ -207,6 +208,50 @@ def test_a_tool_that_code_called_with_other_arguments_is_a_cause(ruled: Ruled) -
     # Nobody was asked whether it was chance.
     assert (found["verdict"], found["confidence"], found["live_calls"]) == ("single", "low", 0)
     assert any("only one of the runs made is taken to be answered the same" in each for each in found["assumptions"])
+
+
+FAULTS = {("all", "m1"): 45, ("heavy", "m1"): 17, ("all", "m2"): 30, ("heavy", "m2"): 12}
+
+
+def counted(name: str, weight: str, served: str) -> UUID:
+    """A counter whose figure code puts into the judge's request."""
+    faults = FAULTS[weight, served]
+    verdict = "Alarm." if faults > 20 else "Fine."
+    asked = {"counter": (f"Count {weight} faults.", "Report of Bern", f"Bern had {faults} of them.", served),
+             "judge": ("Judge.", f"Is it bad?\nBern: {faults}", verdict, "m1")}  # fmt: skip
+    steps = [
+        RecordedStep(
+            key=step, type=StepType.MODEL, name=step, parent="agent", provider="desk", model=model,
+            input={"messages": [{"role": "system", "content": system}, {"role": "user", "content": user}]},
+            output={"message": {"role": "assistant", "content": answer}, "finish_reason": "stop"},
+        )
+        for step, (system, user, answer, model) in asked.items()
+    ]  # fmt: skip
+    agent = RecordedStep(key="agent", type=StepType.AGENT, name="desk", input={"task": "help"})
+    last = RecordedStep(key="said", type=StepType.OUTPUT, name="answer", parent="agent", output={"text": verdict})
+    run = RecordedRun(external_id=name, name="desk", app="desk", format="test", steps=(agent, *steps, last))
+    return UUID(str(record(run).run_id))
+
+
+def test_value_that_code_copies_follows_a_new_answer(ruled: Ruled) -> None:
+    """Neither run counted 30: what the judge is asked then is known from how both copied their figures."""
+    asked_of_judge: list[str] = []
+
+    def respond(asked: Asked) -> str:
+        if asked.system.startswith("Count"):
+            return f"Bern had {FAULTS[asked.system.split()[1], asked.model]} of them."
+        asked_of_judge.append(asked.user)
+        return "Alarm." if int(asked.user.rpartition(" ")[2]) > 20 else "Fine."
+
+    ruled.rule.append(respond)
+    base, other = counted("one", "all", "m1"), counted("two", "heavy", "m2")
+    diff = post(ruled.client, "/diffs", {"base": str(base), "candidate": str(other)}).json()["id"]
+    work_off(ruled.queued)
+    found = ruled.prove(diff, **live(parts=False, mediators=False))
+    assert "Is it bad?\nBern: 30" in asked_of_judge
+    assert (found["verdict"], found["confidence"]) == ("single", "medium")
+    [[name]] = found["primary"]
+    assert next(atom for atom in found["atoms"] if atom["id"] == name)["category"] == "prompt"
 
 
 def test_separate_recordings_are_proved_by_making_one_the_other(ruled: Ruled) -> None:

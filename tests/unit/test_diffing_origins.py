@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from diffing.attribution import Reasoning
-from diffing.origins import Origin
-from diffing.roots import Atom
+from diffing.changes import Atom
+from diffing.origins import Origin, Words
 from diffing.verdict import phrase
 from tests.comparing import Given, agent, answered, asked, diff_of, model, output, said, system, tool, user
 from tests.unit.test_proving_changes import examined
@@ -171,3 +171,55 @@ def test_model_names_that_were_not_recorded_are_named_as_missing() -> None:
     report = diff_of(unnamed, routed("Screens!", "technical", "Send it in."))
     missing = [item.what for item in report.sections.model.unavailable]
     assert "the name of the model of 2 model steps" in missing
+
+
+def test_message_that_differs_beside_a_repeated_one_is_its_own_change() -> None:
+    def talk(second: str, third: str, answer: str) -> list[Given]:
+        """The agent forgets its beginning before the third question, so the history shows in no link."""
+        return [
+            agent(),
+            model([system("Help."), user("Hello."), said("Yes?"), user(second)], said("Fine.")),
+            model([system("Help."), user(second), said("Fine."), user(third)], said(answer)),
+            output(answer),
+        ]
+
+    found = reasoned(talk("Thanks.", "Move it.", "Moved."), talk("Well.", "Cancel it.", "Cancelled."))
+    changed = {
+        item.candidate: atom.places for atom in found.atoms for item in (atom.facet.messages if atom.facet else ())
+    }
+    assert changed == {"Well.": (1, 2), "Cancel it.": (2,)}
+
+
+def test_prompt_that_differs_beside_a_value_of_an_answer_is_a_change() -> None:
+    def desk(signature: str, reply: str) -> list[Given]:
+        return [
+            agent(),
+            model([system(f"Name the queue.{signature}"), user("Broken.")], said(f"The code is 4170.{signature}")),
+            model([system(f"You answer. For 4170 say: {reply}"), user("Broken.")], said(reply)),
+            output(reply),
+        ]
+
+    found = reasoned(desk("", "Pay the invoice."), desk(" Yours, the desk.", "Take the money."))
+    assert {(atom.category, atom.pair.step.sequence_no) for atom in found.atoms} == {("prompt", 2), ("prompt", 3)}
+
+
+def test_steps_that_code_adds_carry_an_effect() -> None:
+    def drafts(rule: str, verdict: str, *answers: str) -> list[Given]:
+        written = [
+            replace(model([system("Write."), user(f"Draft {at}")], said(text)), name="author")
+            for at, text in enumerate(answers)
+        ]
+        critic = replace(model([system(f"Criticise.{rule}"), user("Is it good?")], said(verdict)), name="critic")
+        return [agent(), written[0], critic, *written[1:], output(answers[-1])]
+
+    found = reasoned(drafts("", "ACCEPT", "A speech."), drafts(" Ask for a poem.", "REVISE", "A speech.", "A poem."))
+    [critic] = [atom for atom in open_atoms(found) if atom.category == "prompt"]
+    assert critic.pair.step.sequence_no == 3
+
+
+@pytest.mark.parametrize(("text", "taken"), [("value: 44, then", True), ("value: 45, then", False)])
+def test_number_before_a_comma_is_the_same_number(text: str, *, taken: bool) -> None:
+    words = Words()
+    pairs = examined(routed("", "billing", "Pay."), routed("Screens!", "technical", "Send.")).comparison.pairs
+    words.add(pairs[1], text, text.replace("4", "6"))
+    assert words.taken_up(pairs[2], "load=44 of the mill", "load=66 of the mill") is taken

@@ -239,3 +239,20 @@ def test_other_models_are_named_before_any_claim() -> None:
 def test_other_model_is_told_from_its_version(asked: tuple[str, str], answered: tuple[str, str], said: str) -> None:
     one, other = (Served(provider=provider, model=model) for provider, model in (asked, answered))
     assert replaced(one, other) == said
+
+
+def test_sides_that_likeness_does_not_know_again_show_no_effect() -> None:
+    lab = Unknown(("We look at it.",), ("We look at it.",))
+    findings = proved(lab)
+    assert findings.question.kind == "answer_alike"
+    assert findings.verdict in {"noise", "inconclusive"}
+
+
+class Unknown(Rewording):
+    """Repeats of the base are like neither recording, those of the candidate like its own."""
+
+    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        self.drawn += 1
+        text = worded("We look at it.", 5 if ask.applied and self.drawn % 2 else self.drawn % 3)
+        values = outcomes.values("answer", Result(answer=text))
+        return Seen(outcome="other", value=values["answer"], values=values, live_calls=1)

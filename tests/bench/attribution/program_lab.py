@@ -105,14 +105,15 @@ class ProgramLab(UnaidedLab):
             outputs=self._outputs,
             allowed=allowance.live_calls,
         )
-        state = self._derivations.state(ask.side)
-        watch = Watch(graph=source.graph, coupling=engine.coupling, fresh=bool(ask.repeat), state=state)
+        state, graph = self._derivations.state(ask.side), self._copies.within(source.graph, ask.side)
+        watch = Watch(graph=graph, coupling=engine.coupling, fresh=bool(ask.repeat), state=state)
         try:
-            for event in Walk(source.graph, applied, AGAIN if ask.repeat else RECORDED, engine).run():
+            for event in Walk(graph, applied, AGAIN if ask.repeat else RECORDED, engine).run():
                 watch.see(event, source.payloads.__getitem__)
             answer = watch.result(source.payloads.__getitem__).answer
         except (Missed, Lost) as missed:
             return Seen(outcome="needs_live", missing=str(missed), live_calls=engine.live_models)
+        self._world = watch.world
         return Seen(
             outcome=self._outcome(answer),
             value=self._value(answer),
@@ -122,6 +123,7 @@ class ProgramLab(UnaidedLab):
             cached_calls=watch.cached,
             borrowed=watch.borrowed,
             assumed=watch.assumed,
+            derived=state.copied,
             live_calls=engine.live_models,
         )
 

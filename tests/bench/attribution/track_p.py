@@ -12,12 +12,13 @@ from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
 from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.shapes import Program, draw_case
+from tests.bench.attribution.programs.unseen import UNSEEN
 from tests.bench.attribution.truth import Ids
 from traces.json_types import JSONObject
 
 SEED: Final = 20_261_122
-HELD_OUT_SET: Final = "held out"
-_SETS: Final[Mapping[str, Sequence[Program]]] = {"development": PROGRAMS, HELD_OUT_SET: HELD_OUT}
+HELD_OUT_SETS: Final = ("held out", "unseen")
+_SETS: Final[Mapping[str, Sequence[Program]]] = {"development": PROGRAMS, "held out": HELD_OUT, "unseen": UNSEEN}
 _REPEATS: Final = 10
 _CYCLE: Final = 16  # cases until sizes and causes have taken all turns
 Job = tuple[str, int, int]  # a set of programs, the program's place in it, the number of the case
@@ -54,7 +55,7 @@ class ProgramRow:
 
 def plan(cases: int, *, held_out: bool) -> list[Job]:
     """So many cases of each program; few of them are not the same ones for each."""
-    sets = [name for name in _SETS if held_out or name != HELD_OUT_SET]
+    sets = [name for name in _SETS if held_out or name not in HELD_OUT_SETS]
     return [
         (name, at, (5 * at + 7 * turn) % max(_CYCLE, cases))
         for name in sets

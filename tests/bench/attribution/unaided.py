@@ -12,9 +12,11 @@ from replay.edits import apply_profile
 from replay.overrides import Match, Override, OverrideProfile, ToolOverride
 from replay.proving.atoms import Change, Changes, Slot
 from replay.proving.certificates import chance
+from replay.proving.copies import Copies, copies
 from replay.proving.coupling import Coupling, Recorded
 from replay.proving.derivations import UNSETTLED, Derivations, OtherState, derivations
 from replay.proving.lab import Allowance, Ask, Atom, Atoms, Case, Seen, Stage, other
+from replay.proving.making import Found
 from replay.proving.roots import roots
 from replay.proving.stages import clamped, stages
 from replay.proving.watching import Lost, Missed, Watch
@@ -57,12 +59,12 @@ class UnaidedLab:
     bench: Bench
     store: Store = field(default_factory=Store)
     replays: int = 0
+    _world: list[str] = field(default_factory=list)  # what the last probe asked of the world
 
     @cached_property
     def seen(self) -> Examined:
         base, candidate = (side(each.run, self.store, links=True) for each in (self.bench.base, self.bench.candidate))
-        values = self.store.values
-        return examine(base, candidate, lambda refs: {ref: values[ref] for ref in refs if ref in values})
+        return examine(base, candidate, self._load)
 
     @cached_property
     def changes(self) -> Changes:
@@ -95,7 +97,11 @@ class UnaidedLab:
                 return Seen(outcome="needs_live", missing=UNSETTLED)
             traced = state.traced
         try:
-            return replace(self._probe(replace(ask, side=other(ask.side)), allowance), derived=not traced)
+            seen = self._probe(replace(ask, side=other(ask.side)), allowance)
+            own = self._coupling(self.bench.base if ask.side == "base" else self.bench.candidate)
+            return replace(
+                seen, derived=seen.derived or not traced, borrowed=seen.borrowed + own.lacked(self._world)
+            )  # fmt: skip
         except OtherState:
             return Seen(outcome="needs_live", missing=UNSETTLED)
 
@@ -109,22 +115,30 @@ class UnaidedLab:
         engine = CoupledEngine(
             source, source.settings, self.bench.ask_model, coupling=self._coupling(source), outputs=self._outputs
         )
-        watch = Watch(graph=source.graph, coupling=engine.coupling, state=self._derivations.state(ask.side))
+        state, graph = self._derivations.state(ask.side), self._copies.within(source.graph, ask.side)
+        watch = Watch(graph=graph, coupling=engine.coupling, state=state)
         try:
-            for event in Walk(source.graph, applied, POLICY, engine).run():
+            for event in Walk(graph, applied, POLICY, engine).run():
                 watch.see(event, source.payloads.__getitem__)
             answer = watch.result(source.payloads.__getitem__).answer
         except (Missed, Lost) as lost:
             return Seen(outcome="needs_live", missing=str(lost))
+        self._world = watch.world
         return Seen(
             outcome=self._outcome(answer), said=answer, executed_steps=watch.executed, cached_calls=watch.cached,
-            borrowed=watch.borrowed,
-            assumed=watch.assumed,
+            borrowed=watch.borrowed, assumed=watch.assumed, derived=state.copied,
         )  # fmt: skip
 
     @cached_property
     def _derivations(self) -> Derivations:
-        return derivations(self.seen.comparison, self.seen.flow, self.seen.found.atoms)
+        return derivations(self.seen.comparison, self.seen.flow, self.seen.found.atoms, self._copies.whole)
+
+    @cached_property
+    def _copies(self) -> Copies:
+        return copies(Found(seen=self.seen, load=self._load), self.seen.found.atoms)
+
+    def _load(self, refs: Collection[str]) -> dict[str, JSONValue]:
+        return {ref: self.store.values[ref] for ref in refs if ref in self.store.values}
 
     def _outcome(self, answer: str) -> Any:
         if answer == self.bench.candidate.answer:
