@@ -28,7 +28,8 @@ def planned_steps(
         match event:
             case Kept():
                 for no in range(event.first, event.last + 1) if untouched else ():
-                    found[no] = _kept(graph.by_no[no])
+                    if no not in event.assumed:
+                        found[no] = _kept(graph.by_no[no])
                 notes = {no: "" if brief else explanation(why) for no, why in event.assumed.items()}
                 found |= {no: _assumed(graph.by_no[no], note) for no, note in notes.items()}
                 found |= {node.no: lost_step(node) for node in lost if event.first <= node.no <= event.last}

@@ -1,6 +1,7 @@
 """Sentences about what a replay does otherwise than its recording or its plan. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 import orjson
@@ -100,13 +101,14 @@ def not_searched(no: int) -> str:
 
 def numbered(numbers: Iterable[int]) -> str:
     """`step 3`, or `steps 3, 5 to 7 and 9`, the first few of them."""
-    ranges = _ranges(numbers)
+    distinct = set(numbers)
+    ranges = list(islice(_ranges(distinct), _LISTED))
     if not ranges:
         return "no steps"
-    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+    if len(distinct) == 1:
         return f"step {ranges[0][0]}"
-    shown = [_range(first, last) for first, last in ranges[:_LISTED]]
-    if (left := sum(last - first + 1 for first, last in ranges[_LISTED:])) > 0:
+    shown = [_range(first, last) for first, last in ranges]
+    if (left := len(distinct) - sum(last - first + 1 for first, last in ranges)) > 0:
         return f"steps {', '.join(shown)} and {left} more"
     return f"steps {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
 
@@ -152,14 +154,18 @@ def _value(value: JSONValue) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for number in sorted(set(numbers)):
-        if found and found[-1][1] == number - 1:
-            found[-1] = (found[-1][0], number)
-        else:
-            found.append((number, number))
-    return found
+def _ranges(numbers: set[int]) -> Iterator[tuple[int, int]]:
+    """The runs of numbers that follow one another, one by one: a conversation has thousands, and few are named."""
+    first = last = None
+    for number in sorted(numbers):
+        if first is None or last is None:
+            first = number
+        elif number != last + 1:
+            yield first, last
+            first = number
+        last = number
+    if first is not None and last is not None:
+        yield first, last
 
 
 def _range(first: int, last: int) -> str:

@@ -26,6 +26,7 @@ from replay.inspection.schemas import (
 )
 from replay.side_effects import looks_like_write
 from traces import judgements, store
+from traces.collection import without_pauses
 from traces.models import Edge, Judgement, Run, RunOutcome, Step
 from traces.outcomes import Verdict, adverse
 from traces.vocabulary import JudgementKind, JudgementSource, Outcome, RunSource, StepType
@@ -87,6 +88,7 @@ def passing(run: Run) -> list[PassingRun]:
     return []
 
 
+@without_pauses()
 def _found(run_id: UUID, reviewed: frozenset[tuple[str, bool | None]]) -> _Found:
     rows = list(Step.objects.filter(run_id=run_id).order_by("sequence_no").values(*_COLUMNS))
     refs = [ref for row in rows if row["type"] not in CONTAINERS for ref in (row["input_ref"], row["output_ref"])]
