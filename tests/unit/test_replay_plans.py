@@ -113,6 +113,12 @@ def alike(fork: Replay) -> Any:
     return answer
 
 
+def _underived(events: Sequence[Event]) -> set[int]:
+    """The steps for whose input nobody can say what the new answers make of it."""
+    resolved = (event for event in events if isinstance(event, Resolved) and event.call.underived)
+    return {event.call.node.no for event in resolved if event.call.node is not None}
+
+
 many = settings(max_examples=170, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -129,9 +135,10 @@ def test_live_answers_that_ask_for_the_same_leave_every_label_as_planned(fork: R
     # Where an answer given by hand used up what a later one asks for, the replay leaves the recording, and says so.
     said = next((at for at, event in enumerate(events) if isinstance(event, Diverged)), None)
     expected = planned(fork.plan(live=True))
-    # Whether a value that code passed on is still in an answer, only the answer shows.
-    passed_on = (no for no, links in fork.graph.links.items() if any(link.kind is EdgeKind.VALUE for link in links))
-    open_ends = fork.graph.reach(passed_on)
+    # Whether a value that code passed on is still in an answer, and which of two agents that said the same a text came
+    # from, only the answers show.
+    passed_on = {no for no, links in fork.graph.links.items() if any(link.kind is EdgeKind.VALUE for link in links)}
+    open_ends = fork.graph.reach(passed_on | _underived(events))
     open_ends |= {around.no for no in open_ends for around in fork.graph.ancestors(fork.graph.by_no[no])}
     if said is None:
         assert {no: label for no, label in labels(events).items() if no not in open_ends} == {
