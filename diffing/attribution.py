@@ -109,7 +109,7 @@ def _choose(comparison: Comparison, opened: Collection[int], flow: Flow, found: 
     first = _first_answer(comparison, places)
     early = [atom for atom in alive if min(map(comparison.turn, atom.places)) <= first] or alive
     if all(map(is_choice, early)):  # by a call that was not recorded, of what is behind all calls
-        early += [atom for atom in alive if is_standing(atom)]
+        early += [atom for atom in alive if is_standing(atom)] or [atom for atom in alive if _is_given(atom)]
     later = tuple(atom for atom in alive if atom not in early)
     judged = chance.judged(comparison, replace(found, atoms=alive), places, opened=opened)
     undecided = Reasoning(
@@ -168,6 +168,11 @@ def _rank(atom: Atom) -> tuple[bool, int]:
     What a tool was called with is no answer of a tool: somebody before it chose that.
     """
     return atom.origin is Origin.DERIVED, PRIORITY.index("structure" if is_choice(atom) else atom.category)
+
+
+def _is_given(atom: Atom) -> bool:
+    """Whether it is a message that no earlier output can have brought about, as what the run was given is."""
+    return atom.origin is Origin.EXOGENOUS and atom.facet is not None and bool(atom.facet.messages)
 
 
 def is_choice(atom: Atom) -> bool:

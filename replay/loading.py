@@ -13,10 +13,10 @@ from replay.witness_loading import load_witnesses
 from traces import bulk, store
 from traces.collection import without_pauses
 from traces.integrity import Inspector
-from traces.json_types import JSONValue
+from traces.json_types import JSONObject, JSONValue
 from traces.losses import LostPayloads
 from traces.models import Edge, Step
-from traces.origins import from_json
+from traces.origins import Unexplained, from_json
 from traces.parts import Joiner, MissingPart
 from traces.vocabulary import EdgeKind, StepStatus, StepType
 
@@ -25,6 +25,7 @@ _COLUMNS: Final = (
     "model", "tool_name", "call_id", "tokens_in", "tokens_out", "tokens_cached", "duration_ms",
     "started_at", "unexplained",
 )  # fmt: skip
+_NOT_LOOKED: Final = "the run was stored before origins were looked for"
 _AHEAD: Final = 200
 Announced = Callable[[], Iterable[Iterable[str]]]
 _READ_WHOLE: Final = 2000  # steps: verifying all artifacts of a run takes about 50 microseconds per step
@@ -133,8 +134,15 @@ def _node(no: int, id: UUID, type: str, name: str, parent: int | None, status: s
         no=no, id=id, type=_TYPES[type], name=name, parent=parent, status=_STATUSES[status], signature=signature,
         input_ref=input_ref, output_ref=output_ref, provider=provider, model=model, tool_name=tool_name,
         call_id=call_id, tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=cached, duration_ms=took,
-        started_at=began, unexplained=from_json(unexplained) if unexplained else (),
+        started_at=began, unexplained=unexplained_of(no, input_ref, unexplained),
     )  # fmt: skip
+
+
+def unexplained_of(no: int, input_ref: str, stored: list[JSONObject] | None) -> tuple[Unexplained, ...]:
+    """What of an input is of unknown origin: all of it in runs that were stored before anybody looked."""
+    if stored is None:
+        return (Unexplained(path="", since=no, snippet=_NOT_LOOKED, digest=input_ref),) if input_ref else ()
+    return from_json(stored)
 
 
 def _losing(node: Node, lost: LostPayloads) -> Node:

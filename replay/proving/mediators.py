@@ -32,7 +32,11 @@ def find(facts: Facts, stages: Sequence[Stage], applied: Atoms) -> Steps[None]:
 def restores(facts: Facts, stage: Stage, applied: Atoms) -> bool | None:
     """Whether the base's outcome came back; None: not known."""
     seen = facts.seen(clamp(stage, applied))
-    return None if seen is None or not seen.settled else seen.outcome == "base"
+    if seen is None or not seen.settled:
+        return None
+    if seen.assumed and seen.outcome == "candidate":
+        return None  # that nothing came of the other answer was assumed
+    return seen.outcome == "base"
 
 
 def chain(facts: Facts, stages: Sequence[Stage], applied: Atoms) -> list[Mediator]:

@@ -214,7 +214,8 @@ class Laboratory:
             came = watch.result(self.payloads)
             seen = self._seen(came, executed=watch.executed, cached=watch.cached, borrowed=watch.borrowed)
             self._world = watch.world
-            return replace(seen, assumed=watch.assumed, derived=state.copied)
+            others = recordings.other_models_of(world.answered_by)
+            return replace(seen, assumed=watch.assumed, derived=state.copied, other_models=others)
         except Unanswered as unanswered:
             return self._missed(watch, unanswered.call)
         except Missed as missed:
@@ -352,7 +353,7 @@ class Laboratory:
             borrowed=recordings.borrowed_in(session.run_id, setup.fork), run=session.run_id,
         )  # fmt: skip
         assumed = recordings.assumed_in(session.run_id, setup.fork)
-        models = recordings.other_models(session.run_id, setup.fork)
+        models = recordings.other_models_of([session.run_id, *recordings.cached_from(session.run_id, setup.fork)])
         derived = copied or setup.side != row.ask["side"]
         return self.rows.store(row, replace(seen, derived=derived, assumed=assumed, other_models=models))
 

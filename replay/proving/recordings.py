@@ -117,10 +117,19 @@ def assumed_in(run_id: UUID, fork: int) -> int:
     return Step.objects.filter(run_id=run_id, sequence_no__gte=fork, reason=Reason.ASSUMED_UNAFFECTED).count()
 
 
-def other_models(run_id: UUID, fork: int) -> tuple[str, ...]:
-    """The models that answered live calls of the run in place of those that it asks."""
-    steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, reason=Reason.LIVE_MODEL)
-    asked = steps.order_by("sequence_no").values_list("provider", "model", "detail")
+def cached_from(run_id: UUID, fork: int) -> list[UUID]:
+    """The runs that recorded the answers which a run took from the cache."""
+    steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, label=Label.CACHED, type=StepType.MODEL)
+    details = steps.order_by("sequence_no").values_list("detail", flat=True)
+    matches = (detail.get("matched") or {} for detail in details.iterator(2000))
+    return [UUID(str(match["run"])) for match in matches if "run" in match]
+
+
+def other_models_of(runs: Iterable[UUID]) -> tuple[str, ...]:
+    """The models that answered live calls of these runs in place of those that they ask."""
+    wanted = list(dict.fromkeys(runs))
+    steps = Step.objects.filter(run_id__in=wanted, reason=Reason.LIVE_MODEL) if wanted else Step.objects.none()
+    asked = steps.order_by("run_id", "sequence_no").values_list("provider", "model", "detail")
     found = (
         replaced(
             Served(provider=provider, model=model),

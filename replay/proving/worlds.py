@@ -1,7 +1,7 @@
 """A world in which only what was recorded can be answered."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from replay.loading import Payloads
@@ -26,12 +26,16 @@ class RecordedWorld:
     coupling: Coupling
     payloads: Payloads
     planning: bool = False
+    answered_by: list[UUID] = field(default_factory=list)  # the runs that recorded the answers, in order
 
     def payload(self, ref: str) -> JSONValue:
         return self.payloads(ref)
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
-        return hit(self.coupling, signature, self.payloads)
+        found = hit(self.coupling, signature, self.payloads)
+        if found is not None:
+            self.answered_by.append(UUID(str(found.where["run"])))
+        return found
 
     def similar(self, call: Call, threshold: float) -> Hit | None:
         return None

@@ -113,6 +113,16 @@ def test_models_that_answer_in_place_of_the_recorded_are_named_first(ruled: Rule
     assert first in report["summary"].partition(" made the difference")[0]
 
 
+def test_stored_answers_of_other_models_are_named_again(ruled: Ruled) -> None:
+    ruled.rule.append(lambda asked: "Have a refund." if "refund" in asked.system else "It is lost.")
+    diff = ruled.diff(system(HELPFUL), setting(temperature=0.7))
+    ruled.served.append("m1-mini")
+    ruled.prove(diff, budget={"live_calls": 8, "repeats": 0}, parts=False, mediators=False)
+    again = ruled.prove(diff, budget={"live_calls": 0, "repeats": 0}, parts=False, mediators=False)
+    assert again["live_calls"] == 0
+    assert "m1-mini of desk in place of m1 of desk. " in again["conclusion"]
+
+
 def test_two_changes_that_need_each_other_are_one_joint_cause(ruled: Ruled) -> None:
     ruled.rule.append(lambda asked: "Refund!" if "refund" in asked.system and asked.model == "m2" else "It is lost.")
     diff = ruled.diff(system(HELPFUL), setting(model="m2"), {"match": MODELS, "model": {"temperature": 1.0}})

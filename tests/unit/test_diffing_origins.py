@@ -223,3 +223,16 @@ def test_number_before_a_comma_is_the_same_number(text: str, *, taken: bool) -> 
     pairs = examined(routed("", "billing", "Pay."), routed("Screens!", "technical", "Send.")).comparison.pairs
     words.add(pairs[1], text, text.replace("4", "6"))
     assert words.taken_up(pairs[2], "load=44 of the mill", "load=66 of the mill") is taken
+
+
+def test_call_that_nobody_recorded_asking_for_is_no_cause_before_the_task() -> None:
+    """The recording has the tool first and one model step at its end: what it was asked stands behind the call."""
+
+    def logged(task: str, place: str, answer: str) -> list[Given]:
+        called = replace(tool("weather", "", {"place": place}, {"is": answer}), call_id="")
+        desk = replace(agent(), input={"task": task})
+        return [desk, called, model([system("Help."), user(task)], said(answer)), output(answer)]
+
+    found = reasoned(logged("Weather in Bern?", "Bern", "Sun."), logged("Weather in Chur?", "Chur", "Rain."))
+    assert found.primary is not None
+    assert found.primary.category == "upstream"

@@ -72,6 +72,18 @@ def test_of_many_steps_in_one_chain_few_are_tried() -> None:
     assert told(lab)[-1] == (64, "commitment", "tested")
 
 
+class AssumingChain(Chain):
+    """After the first stages, steps are taken to be unaffected by another answer."""
+
+    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+        assumed = int(ask.clamp is not None and ask.clamp < 3)
+        return replace(super().probe(ask, allowance), assumed=assumed)
+
+
+def test_stage_past_an_assumed_step_is_not_ruled_out() -> None:
+    assert told(AssumingChain(4, set())) == [(1, "entry", "inferred"), (2, "commitment", "inferred")]
+
+
 def test_where_halving_would_mislead_all_are_tried() -> None:
     lab = Chain(20, {3, 9})
     assert [number for number, *_ in told(lab)] == [3, 9]
