@@ -121,9 +121,14 @@ def _programs(cells: JSONObject) -> Table:
         assert isinstance(levels, dict)
         shares = [percent(cell[key]) for key in ("top1", "named", "diff", "excused", "false_blame")]
         precisions = [f"{percent(of['precision'])} of {of['cases']}" for of in levels.values() if isinstance(of, dict)]
-        lines.append([name, str(cell["cases"]), str(cell["hidden"]), *shares, *precisions])
-    head = ("", "cases", "not recorded", "top-1", "decided", "the diff alone", "causes called chance", "false blame")
-    return Table(title="Programs with code between their calls", head=(*head, *scoring.LEVELS), rows=lines)
+        counts = {"top1_interval": cell["caused"], "high_interval": cell["sure"]}
+        intervals = [_bounds(cell[key], count) for key, count in counts.items()]
+        lines.append([name, str(cell["cases"]), str(cell["hidden"]), shares[0], intervals[0], *shares[1:],
+                      precisions[0], intervals[1], *precisions[1:]])  # fmt: skip
+    head = ("", "cases", "not recorded", "top-1", "95 % (Wilson)", "decided", "the diff alone", "causes called chance",
+            "false blame")  # fmt: skip
+    levels_head = ("high", "95 % (Wilson)", *scoring.LEVELS[1:])
+    return Table(title="Programs with code between their calls", head=(*head, *levels_head), rows=lines)
 
 
 def _chance(found: JSONObject) -> Table:

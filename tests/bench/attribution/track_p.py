@@ -133,10 +133,16 @@ def summary(rows: Sequence[ProgramRow]) -> JSONObject:
 
 def cell(rows: Sequence[ProgramRow]) -> JSONObject:
     told = [row for row in rows if not row.hidden]
+    tops = [row.top for row in told if row.top is not None]
+    high = [row.right for row in rows if row.confidence == "high"]
     return {
         "cases": len(rows),
         "hidden": len(rows) - len(told),
         "top1": scoring.share(row.top for row in told),
+        "caused": len(tops),
+        "sure": len(high),
+        "top1_interval": list(scoring.wilson(sum(tops), len(tops))),
+        "high_interval": list(scoring.wilson(sum(high), len(high))),
         "diff": scoring.share(row.diff for row in told),
         "named": scoring.share(None if row.top is None else row.named for row in told),
         "excused": scoring.share(row.excused for row in rows if row.top is not None),
