@@ -35,17 +35,17 @@ table says how often. No cause may be called chance, which the product says wher
 anything.
 
 **Track P, programs.** Agents whose own code stands between their calls, and is not recorded: a classifier's word, id,
-field or first letters in a specialist's request; figures of several answers in one table; a planner's lines as tasks
-of other agents, or as calls that the code makes; votes, sums, critics and forms that are asked for again. Talks with later user turns, some of users who react to an answer; context windows that drop early
-messages; tools under other names, with the same or other data; models that give the same decision in new words each
-time. Nobody says what was changed, no tool is at hand, and each case is proved twice: with models that can be asked,
-and from the recordings alone. The truth comes from running the whole program, code included, with every combination of
-the changes. *Top-1*: the first change that is named, or listed where none is named, belongs to a cause. *Decided*: a
-change is named. *The diff alone*: the first change that the diff lists. *Not recorded*: cases in which a change that
-matters acts on a step that only one of the runs has; they count for the precision, and not for top-1. Of the programs
-*held out* only the figures of each group were seen while the product was developed, so that the kind of their failures
-is known. *Unseen* programs were written before the method was last developed, and measured before and after that; of
-them only the totals were looked at.
+field or first letters in a specialist's request; figures of several answers in one table; a planner's lines as tasks of
+other agents, or as calls that the code makes; votes, sums, critics and forms that are asked for again. Talks with later
+user turns, some of users who react to an answer; context windows that drop early messages; tools under other names,
+with the same or other data; models that give the same decision in new words each time. Nobody says what was changed, no
+tool is at hand, and each case is proved twice: with models that can be asked, and from the recordings alone. The truth
+comes from running the whole program, code included, with every combination of the changes. *Top-1*: the first change
+that is named, or listed where none is named, belongs to a cause. *Decided*: a change is named. *The diff alone*: the
+first change that the diff lists. *Not recorded*: cases in which a change that matters acts on a step that only one of
+the runs has; they count for the precision, and not for top-1. Of the programs *held out* only the figures of each group
+were seen while the product was developed, so that the kind of their failures is known. *Unseen* programs were written
+before the method was last developed, and measured before and after that; of them only the totals were looked at.
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with the probability eps. A/A pairs are
 two recordings that differ although only words were changed that mean nothing.
