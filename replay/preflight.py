@@ -12,6 +12,7 @@ from replay import cache, planning, pricing, providers, retrieval, tool_queries,
 from replay.edits import AppliedProfile, apply_profile
 from replay.graph import Graph, Node
 from replay.hooks import configuration
+from replay.kept_plans import PlanCache
 from replay.library import queries as library
 from replay.loading import Payloads, find_losses, load_first_model, load_graph, load_steps
 from replay.overrides import OverrideProfile
@@ -29,6 +30,10 @@ from traces.models import Run
 from traces.problems import NotFound
 from traces.vocabulary import StepType
 
+# In steps: a graph weighs about 1 kB a step, so these are some 30 MB, and reading one takes 20 microseconds a step.
+_GRAPHS: Final[PlanCache[Graph]] = PlanCache(capacity=30_000, seconds=60.0)
+_LOST: Final[PlanCache[dict[int, LostPayloads]]] = PlanCache(capacity=30_000, seconds=60.0)
+_LONG: Final = 2_000  # steps; graphs of shorter runs have witnesses, which other runs are
 _BLOCKED: Final = frozenset({"blocked", "failed"})
 
 
@@ -49,22 +54,26 @@ def parse(body: JSONValue) -> ReplayRequest:
     return parsed(ReplayRequest, said)
 
 
-def prepare(request: ReplayRequest, *, brief: bool = False, untouched: bool = True) -> Prepared:
+def prepare(
+    request: ReplayRequest, *, brief: bool = False, untouched: bool = True, kept: bool = False
+) -> Prepared:  # fmt: skip
     """Find the source and plan; raises `NotFound` for an unknown run or fork step.
 
     Without the `untouched` ones a plan counts the steps that nothing reaches, and does not list them. A brief one
     neither, and says of the others what becomes of them, not why.
     """
-    return Source(request.run, request.fork_step).prepare(request, brief=brief, untouched=untouched)
+    return Source(request.run, request.fork_step, kept=kept).prepare(request, brief=brief, untouched=untouched)
 
 
 class Source:
     """A run and a fork in it, with what plans look up there: read once, however many plans are made."""
 
-    def __init__(self, run: str, fork_step: str | int | None) -> None:
+    def __init__(self, run: str, fork_step: str | int | None, *, kept: bool = False) -> None:
+        """`kept`: what was read of a long run within the last minute will do, as for a preview."""
         self.run = queries.find_run(run)
         self.fork = _fork(self.run, fork_step)
         self._payloads = Payloads()
+        self._kept = kept and self.run.sealed_at is not None and self.run.step_count > _LONG
 
     @without_pauses()
     def prepare(self, request: ReplayRequest, *, brief: bool = False, untouched: bool = True) -> Prepared:
@@ -87,11 +96,22 @@ class Source:
 
     @cached_property
     def _graph(self) -> Graph:
-        return load_graph(self.run.id, self.fork, self._lost)
+        key = self.run.id, self.fork
+        if self._kept and (known := _GRAPHS.get(key)) is not None:
+            return known
+        graph = load_graph(self.run.id, self.fork, self._lost)
+        if self._kept:
+            _GRAPHS.put(key, graph, weight=len(graph.nodes))
+        return graph
 
     @cached_property
     def _lost(self) -> dict[int, LostPayloads]:
-        return find_losses(self.run.id, self.run.step_count)
+        if self._kept and (known := _LOST.get(self.run.id)) is not None:
+            return known
+        lost = find_losses(self.run.id, self.run.step_count)
+        if self._kept:
+            _LOST.put(self.run.id, lost, weight=1 + len(lost))
+        return lost
 
     @cached_property
     def _lookups(self) -> planning.Sources:

@@ -29,7 +29,7 @@ _MOST_LOST_WORKERS: Final = 10  # one after the other at the same checkpoint: it
 
 def preview(request: ReplayRequest, *, untouched: bool = True) -> Plan:
     """What the replay would do; nothing runs. Refusals are in the plan."""
-    return preflight.prepare(request, untouched=untouched).plan
+    return preflight.prepare(request, untouched=untouched, kept=True).plan
 
 
 def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
