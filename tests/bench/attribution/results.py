@@ -33,7 +33,7 @@ class Size:
 
 
 SIZES: Final = {
-    "slice": Size(a=200, u=40, p=3, alike=50, caused=50, e=50, real=20, sampled=10, draws=5),
+    "slice": Size(a=144, u=40, p=3, alike=50, caused=50, e=50, real=20, sampled=10, draws=5),
     "full": Size(a=2000, u=600, p=32, alike=1000, caused=400, e=300, real=200, sampled=200, draws=40),
 }
 
