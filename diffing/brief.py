@@ -9,6 +9,7 @@ from diffing.evidence_schemas import Evidence
 from diffing.proved import counted, deciding, has_proved, kept, skipped
 from diffing.schemas import AlignedPair, Attribution, Brief, DiffReport, Relation
 from diffing.standins import MARK, NOT_RUN
+from diffing.terms import MODEL_NAME, SYSTEM_PROMPT
 from diffing.text import shortened
 from diffing.wording import closed
 
@@ -172,14 +173,21 @@ def _earlier(report: DiffReport, found: Attribution) -> str:
 
 def _cautions(report: DiffReport) -> Iterator[str]:
     """What the comparison rests on that is not what it seems."""
-    missing = [gap.what for gap in report.sections.prompt.unavailable if gap.what == "system prompt"]
-    if missing and report.candidate.source_run is None:
-        yield "The system prompts were not recorded: if they differ, nobody can see it here."
+    if report.candidate.source_run is None and (missing := list(_unrecorded(report))):
+        yield f"The {' and the '.join(missing)} were not recorded: if they differ, nobody can see it here."
     if steps := _stand_ins(report):
         more = f" ({len(steps) - _STEPS} more such steps)" if len(steps) > _STEPS else ""
         yield f"In the candidate, {'; '.join(steps[:_STEPS])}{more}."
     if report.unchanged is not None and report.unchanged.answer_differs:
         yield "Replayed without the changes, the answer differs as well (see “Without the changes”)."
+
+
+def _unrecorded(report: DiffReport) -> Iterator[str]:
+    """What may have been set otherwise without a trace."""
+    if any(gap.what == SYSTEM_PROMPT for gap in report.sections.prompt.unavailable):
+        yield "system prompts"
+    if any(gap.what.startswith(MODEL_NAME) for gap in report.sections.model.unavailable):
+        yield "names of the models"
 
 
 def _stand_ins(report: DiffReport) -> list[str]:

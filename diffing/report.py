@@ -17,6 +17,7 @@ from diffing.references import aligned, run_ref, step_ref
 from diffing.schemas import DiffOptions, DiffReport, SectionName, Unavailable
 from diffing.sides import Side
 from diffing.similarity import Measure
+from diffing.terms import MODEL_NAME, SYSTEM_PROMPT
 from diffing.verdict import Case
 from traces.ignoring import Ignoring
 from traces.json_types import JSONValue
@@ -201,7 +202,7 @@ def _gaps(comparison: Comparison, probe: Pair | None, payloads: Payloads) -> Ite
         what = f"{words} of {count:,} {kind} step{'' if count == 1 else 's'}"
         yield _NAMES.get(kind, "run"), Unavailable(what=what, reason="one or both runs did not record it")
     if probe and probe.both and not any(_has_system(payloads.get(step.input_ref)) for step in probe.both):
-        yield "prompt", Unavailable(what="system prompt", reason="the recorded requests of both runs hold none")
+        yield "prompt", Unavailable(what=SYSTEM_PROMPT, reason="the recorded requests of both runs hold none")
     yield from _uncosted(comparison)
 
 
@@ -215,7 +216,7 @@ def _unrecorded(comparison: Comparison) -> dict[tuple[str, str], int]:
             if not step.output_ref and step.status == StepStatus.OK:
                 counts[step.type, "the answer"] += 1
             if not step.model and step.type == StepType.MODEL:
-                counts[step.type, "the name of the model"] += 1
+                counts[step.type, MODEL_NAME] += 1
     return counts
 
 

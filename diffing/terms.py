@@ -1,6 +1,6 @@
 """The words that reports and evidence share."""
 
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from traces.schemas import Schema
@@ -8,6 +8,9 @@ from traces.vocabulary import Label, StepStatus, StepType
 
 Confidence = Literal["high", "medium", "low", "noise"]
 Category = Literal["prompt", "retrieval", "tool", "model", "output", "upstream", "structure"]
+# What recordings may lack, as sections name it.
+SYSTEM_PROMPT: Final = "system prompt"
+MODEL_NAME: Final = "the name of the model"
 
 
 class StepRef(Schema):

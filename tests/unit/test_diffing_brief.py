@@ -27,6 +27,7 @@ from tests.comparing import (
 )
 from tests.unit.test_diffing_proved import evidence
 from traces.ids import new_id
+from traces.json_types import JSONObject
 from traces.vocabulary import Reason, StepType
 
 
@@ -105,6 +106,15 @@ def test_prompts_that_were_not_recorded_are_a_caution() -> None:
 
     found = brief(diff_of(run("Refund A-1", "Done: A-1."), run("Refund A-2", "Done: A-2.")))
     assert "The system prompts were not recorded" in found.why
+
+
+def test_models_whose_names_were_not_recorded_are_a_caution() -> None:
+    def run(asked: str, answer: str) -> list[Given]:
+        instructions: JSONObject = {"role": "system", "content": "Be brief."}
+        return [agent(), model([instructions, user(asked)], said(answer), model=""), output(answer)]
+
+    found = brief(diff_of(run("Refund A-1", "Done: A-1."), run("Refund A-2", "Done: A-2.")))
+    assert "The names of the models were not recorded: if they differ, nobody can see it here." in found.why
 
 
 @pytest.mark.parametrize(
