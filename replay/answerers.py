@@ -133,7 +133,7 @@ class Answerers:
             return  # the words of the result show where they come from
         change = self.change(answering)
         if change.current == change.recorded:
-            if changes[0].node is self._last_model(node):
+            if changes[0].node is walk.graph.last_model(node.no):
                 yield Diverged(text=result_kept(changes[0].node.no, node.no))
             return
         walk.labels[node.no] = walk.label_of(changes[0].node)
@@ -167,12 +167,11 @@ class Answerers:
 
     def _last_words(self, node: Node) -> str:
         """What an agent says last, changed or not."""
-        last = self._last_model(node)
+        last = self._walk.graph.last_model(node.no)
+        if last is None:
+            raise RuntimeError(f"step {node.no} runs for another task, and no model inside of it says anything")
         change = self._walk.changes.get(last.no)
         return text_of(answer_of(self._payload(last.output_ref) if change is None else change.current))
-
-    def _last_model(self, node: Node) -> Node:
-        return [step for step in self._walk.graph.inside(node.no) if step.type is StepType.MODEL][-1]
 
     @cached_property
     def _readers(self) -> dict[int, int]:

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from replay.endings import Ending, Inside, ending, last_model
+from replay.endings import Ending, Inside, ending
 from replay.graph import CONTAINERS, Node
 from replay.rebuild import Change
 from replay.wording import result_kept
-from replay.world import Answer, Closed, Diverged, Event, Gone, Kept, Resolved
+from replay.world import Answer, Call, Closed, Diverged, Event, Gone, Kept, Resolved
 from traces.canonical import digest
+from traces.json_types import JSONValue
 from traces.vocabulary import Label, StepType
 
 if TYPE_CHECKING:
     from replay.walk import Walk
-    from traces.json_types import JSONValue
 
 
 class Closings:
@@ -35,10 +35,10 @@ class Closings:
             case Kept():
                 for no in event.assumed:
                     self._not_exact(self._walk.graph.by_no[no], Label.SIMULATED)
-            case Resolved() if event.call.node is None:
+            case Resolved(call=Call(node=None)):
                 self._added(event.call.parent, event.answer.label)
-            case Resolved() if event.answer.label is not Label.EXACT:
-                self._not_exact(event.call.node, event.answer.label)
+            case Resolved(call=Call(node=Node() as node)) if event.answer.label is not Label.EXACT:
+                self._not_exact(node, event.answer.label)
             case Gone():
                 self._around(event.node)
 
@@ -52,7 +52,7 @@ class Closings:
         self._begun[node.no] = answer
         self._open(node)
 
-    def said(self, node: Node) -> "JSONValue":
+    def said(self, node: Node) -> JSONValue:
         """What a step around others says now that it is closed; None where that is as recorded."""
         return self._said.get(node.no)
 
@@ -88,11 +88,10 @@ class Closings:
     def _around(self, node: Node) -> list[Inside]:
         return [self._open(around) for around in self._walk.graph.ancestors(node)]
 
-    def _not_exact(self, node: Node | None, label: Label | None) -> None:
-        if node is not None:
-            for inside in self._around(node):
-                inside.steps.add(node.no)
-                inside.weaken(label)
+    def _not_exact(self, node: Node, label: Label | None) -> None:
+        for inside in self._around(node):
+            inside.steps.add(node.no)
+            inside.weaken(label)
 
     def _added(self, parent: int | None, label: Label | None) -> None:
         """A step that was not recorded came in a step around others, which may be one that was not recorded either."""
@@ -124,7 +123,7 @@ class Closings:
                 answered = all(walk.changes[no].answered for no in ended.origins if no in walk.changes)
                 walk.change(Change(node=node, recorded=recorded, current=ended.output, answered=answered))
         elif ended.is_assumed and node.type is StepType.TOOL:
-            last = last_model(walk, node)
+            last = walk.graph.last_model(node.no)
             if last is not None and last.no in walk.changes:
                 yield Diverged(text=result_kept(last.no, node.no))
 

@@ -4,7 +4,7 @@ What it says is what its inside says now, as far as the recording shows how the 
 weakest of the steps that the words come from. Where nothing shows that, the recorded output is kept on an assumption.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -54,30 +54,28 @@ def ending(walk: "Walk", node: Node, recorded: JSONValue, inside: Inside, begun:
     if begun is not None and begun.detail.get(RAN):
         return _of_new_task(walk, node, recorded, inside, begun)
     origins = _origins(walk, node, recorded, inside)
+    last = walk.graph.last_model(node.no)
+    kept = [last] if last is not None and last.no not in inside.steps else []
     if origins and not any(_is_stuck(walk, recorded, origin) for origin in origins):
-        return _derived(walk, _with_changes(walk, recorded, origins), origins)
+        output = _with_changes(walk, recorded, origins)
+        if _is_explained(walk, node, recorded, [*origins, *kept]):
+            return _derived(walk, output, origins)
+        return _assumed(output, ending_unknown(sorted(inside.steps)))
     if not node.output_ref:
         label = Label.SIMULATED if inside.weakest is Label.EXACT else inside.weakest
         return Ending(output=None, label=label, reason=Reason.DERIVED, note=WITHOUT_OUTPUT)
     if begun is not None:
         return _assumed(recorded, GIVEN_OTHERWISE)
-    last = last_model(walk, node)
-    if not origins and last is not None and last.no not in inside.steps and _is_explained(walk, node, recorded, last):
-        return Ending(output=recorded, label=Label.EXACT, reason=Reason.DERIVED, origins=(last.no,))
+    if kept and not origins and _is_explained(walk, node, recorded, kept):
+        return Ending(output=recorded, label=Label.EXACT, reason=Reason.DERIVED, origins=(kept[0].no,))
     return _assumed(recorded, ending_unknown(sorted(inside.steps)))
-
-
-def last_model(walk: "Walk", node: Node) -> Node | None:
-    """The model step that speaks last inside of a step, reached or not."""
-    models = [step for step in walk.graph.inside(node.no) if step.type is StepType.MODEL]
-    return models[-1] if models else None
 
 
 def _of_new_task(walk: "Walk", node: Node, recorded: JSONValue, inside: Inside, begun: Answer) -> Ending:
     """A sub-agent that ran for another task: the recorded output counts no more."""
     if origins := _origins(walk, node, recorded, inside):
         return _derived(walk, _with_changes(walk, recorded, origins), origins)
-    last = last_model(walk, node)
+    last = walk.graph.last_model(node.no)
     if last is not None and last.no in walk.changes:
         text = text_of(answer_of(walk.changes[last.no].current))
         return _derived(walk, {"text": text} if node.type in CONTAINERS else text, [last])
@@ -137,14 +135,19 @@ def _said(walk: "Walk", step: Node) -> JSONValue:
 
 
 def _holds(recorded: JSONValue, step: Node, said: JSONValue) -> bool:
+    return replaced_in(recorded, [_blanked(step, said)]) != recorded
+
+
+def _blanked(step: Node, said: JSONValue) -> Change:
+    """As if a step said nothing but a mark."""
     blank: JSONValue = _BLANK
     if step.type is StepType.MODEL:
         blank = {"message": {"role": "assistant", "content": _BLANK}}
     elif step.type is StepType.RETRIEVAL:
         blank = {"documents": [{"id": "", "content": _BLANK}]}
     elif isinstance(said, dict):
-        blank = {}
-    return replaced_in(recorded, [Change(node=step, recorded=said, current=blank)]) != recorded
+        blank = dict.fromkeys(said, _BLANK)
+    return Change(node=step, recorded=said, current=blank)
 
 
 def _is_all_of(recorded: JSONValue, step: Node, said: JSONValue) -> bool:
@@ -156,13 +159,19 @@ def _with_changes(walk: "Walk", recorded: JSONValue, origins: Iterable[Node]) ->
     return replaced_in(recorded, [walk.changes[node.no] for node in origins if node.no in walk.changes])
 
 
-def _is_explained(walk: "Walk", node: Node, recorded: JSONValue, last: Node) -> bool:
-    """Whether an output holds only words of a last answer, of what that was asked, or of the step's own input."""
-    refs = {
-        "" if node.lacks("input") else node.input_ref,
-        "" if last.lacks("input") else last.input_ref,
-        "" if last.lacks("output") else last.output_ref,
-    } - {""}
-    known = "\n".join(text for ref in sorted(refs) for text in leaves_in(walk.world.payload(ref)))
-    leaves = [text.strip() for text in leaves_in(recorded)]
-    return any(leaves) and all(has_words(known, text) for text in leaves)
+def _is_explained(walk: "Walk", node: Node, recorded: JSONValue, origins: Sequence[Node]) -> bool:
+    """Whether an output says only what these steps say, or what stood in its own input or in theirs.
+
+    What a step that changed says is there as a whole, or a field of its answer that is the same as before.
+    """
+    rest = recorded
+    known: list[str] = []
+    for origin in origins:
+        said, change = _said(walk, origin), walk.changes.get(origin.no)
+        rest = replaced_in(rest, [_blanked(origin, said)])
+        known += set(leaves_in(said)) & set(leaves_in(said if change is None else change.current))
+    for ref in {step.input_ref for step in (node, *origins) if step.input_ref and not step.lacks("input")}:
+        known += leaves_in(walk.world.payload(ref))
+    leaves = [text.strip() for text in leaves_in(rest) if _BLANK not in text]
+    text = "\n".join(known)
+    return any(leaves_in(recorded)) and all(has_words(text, leaf) for leaf in leaves)

@@ -161,6 +161,10 @@ class Graph:
             waiting += self.children.get(node.no, ())
         return sorted(found, key=lambda node: node.no)
 
+    def last_model(self, no: int) -> Node | None:
+        """The model step that speaks last inside of a step."""
+        return next((step for step in reversed(self.inside(no)) if step.type is StepType.MODEL), None)
+
     @property
     def last(self) -> int:
         return self.nodes[-1].no if self.nodes else self.fork - 1

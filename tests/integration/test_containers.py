@@ -8,9 +8,9 @@ import pytest
 
 from replay import preflight, queries, runner, services, tasks
 from replay.schemas import SessionView
-from tests.replay_runs import Asks, Says, order_desk
+from tests.replay_runs import ORDERS, Asks, Says, order_desk
 from traces import store
-from traces.models import Step
+from traces.models import Run, Step
 from traces.recording import RecordedRun, RecordedStep
 from traces.services import record
 from traces.vocabulary import RunStatus, StepStatus, StepType
@@ -68,6 +68,26 @@ def test_an_agent_whose_check_did_not_run_is_unverified() -> None:
     assert (agent.status, agent.error, agent.label, agent.reason) == ("unverified", "", "simulated", "derived")
     assert store.payload(agent.output_ref) == {"text": "Refund 42."}
     assert counted(view) == Counter(simulated=3)
+
+
+def failing_run() -> RecordedRun:
+    """A run whose agent and turn are recorded as failed, because their last tool call did."""
+    run = order_desk([("Where is A-1?", (Asks("get_order", {"order_id": "A-1"}, "timed out", StepStatus.ERROR),))])
+    failed = [replace(step, status=StepStatus.ERROR) for step in run.steps[:2]]
+    return replace(run, steps=(*failed, *run.steps[2:]), status=RunStatus.FAILED)
+
+
+def test_containers_open_at_the_fork_end_as_the_replay_did() -> None:
+    view, (agent, turn, *_) = replayed(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}})
+    assert (agent.status, turn.status, agent.label, turn.label) == ("ok", "ok", "simulated", "simulated")
+    assert [(run.status, run.error_count) for run in Run.objects.filter(session_id=view.id)] == [("completed", 0)]
+
+
+def test_containers_fail_where_the_replay_fails_again() -> None:
+    again = {"match": {"step": 4}, "tool": {"output": "no such order", "status": "error"}}
+    view, (agent, turn, *_) = replayed(failing_run(), 4, again)
+    assert (turn.status, agent.label) == ("error", "simulated")
+    assert [run.error_count > 0 for run in Run.objects.filter(session_id=view.id)] == [True]
 
 
 def test_a_replay_that_ends_inside_of_agents_leaves_none_of_them_exact() -> None:

@@ -14,13 +14,12 @@ from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import OperatorAnswer, SessionView
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
-from tests.replay_runs import ORDERS, Asks, order_desk
+from tests.replay_runs import ORDERS, order_desk
 from traces import store
 from traces.models import Run, Step
 from traces.once import Key, KeyConflict
 from traces.problems import NotFound, ProblemError
 from traces.services import record
-from traces.vocabulary import RunStatus, StepStatus
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
@@ -195,27 +194,6 @@ def test_an_answer_given_by_the_operator_ends_the_loop(server: ProviderServer) -
     turn = steps(view)[1]  # which was open at the fork
     assert turn.detail["derived_from"] == [3]
     assert store.payload(turn.output_ref) == {"message": {"role": "assistant", "content": "I cannot look that up."}}
-
-
-def failing_run() -> Run:
-    """A run whose agent and turn are recorded as failed, because their last tool call did."""
-    run = order_desk([("Where is A-1?", (Asks("get_order", {"order_id": "A-1"}, "timed out", StepStatus.ERROR),))])
-    failed = [dataclasses.replace(step, status=StepStatus.ERROR) for step in run.steps[:2]]
-    run = dataclasses.replace(run, steps=(*failed, *run.steps[2:]), status=RunStatus.FAILED)
-    return Run.objects.get(id=record(run).run_id)
-
-
-def test_containers_open_at_the_fork_end_as_the_replay_did(server: ProviderServer) -> None:
-    view = replay(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}})
-    agent, turn = steps(view)[:2]
-    assert (agent.status, turn.status, derived(view).status, derived(view).error_count) == ("ok", "ok", "completed", 0)
-    assert {step.label for step in (agent, turn)} == {"simulated"}
-
-
-def test_containers_fail_where_the_replay_fails_again(server: ProviderServer) -> None:
-    view = replay(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": "no such order", "status": "error"}})
-    agent, turn = steps(view)[:2]
-    assert (turn.status, derived(view).error_count > 0, agent.label) == ("error", True, "simulated")
 
 
 def test_the_same_fork_again_is_answered_from_the_cache(server: ProviderServer) -> None:

@@ -87,6 +87,15 @@ def test_all_words_of_an_output_are_those_of_this_replay() -> None:
     assert (closed.label, closed.reason, closed.output_from) == (Label.SIMULATED, Reason.DERIVED, (2,))
 
 
+def test_what_code_added_to_an_answer_that_changed_is_kept_on_an_assumption() -> None:
+    run = agent_around(
+        asked("a", "Refund it?", "Yes, refund."), output={"text": "Yes, refund.", "decision": "approved"}
+    )
+    closed = ended(run, 2, "No.")
+    assert closed.output == {"text": "No.", "decision": "approved"}
+    assert (closed.label, closed.reason) == (Label.SIMULATED, Reason.ASSUMED_UNAFFECTED)
+
+
 def test_an_output_that_holds_what_a_step_no_longer_says_is_an_assumption_where_the_new_answer_has_no_place() -> None:
     tool = RecordedStep(key="t", type=StepType.TOOL, name="check", input={}, output={"state": "lost at sea"})
     run = agent_around(tool, output="Your parcel is lost at sea.")
