@@ -31,8 +31,8 @@ from traces.spread import SpreadFiles
 
 # Storing a run takes time however small it is: so many of a file, and of a large one as many as fit into its bytes.
 # Recordings of real work have more than 100 bytes for each run unless they are compressed.
-MOST_RUNS: Final = 20_000
-RUNS_OF_MIB: Final = 10_000
+MOST_RUNS: Final = 10_000
+RUNS_OF_MIB: Final = 5_000
 _TOO_MANY_RUNS: Final = (
     "a file of its size may have {most:,} runs, and this one has more: from here on nothing was imported. "
     "Unpack it, or split it into several files"

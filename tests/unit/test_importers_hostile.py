@@ -317,7 +317,7 @@ def test_runs_beyond_the_most_are_left_out_and_named(monkeypatch: pytest.MonkeyP
 
 def test_large_files_may_have_as_many_runs_as_fit_into_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_reader, "MOST_RUNS", 0)
-    line = b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"' + b"yes " * 12 + b'"}]}'
+    line = b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"' + b"yes " * 40 + b'"}]}'
     lines = b"\n".join(line % number for number in range(100))
     events = list(file_reader.read_files([NamedFile(name="chats.jsonl", file=io.BytesIO(lines))]))
     assert not [event for event in events if isinstance(event, PartSkipped)]
