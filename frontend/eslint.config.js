@@ -2,6 +2,7 @@ import js from "@eslint/js";
 import reactHooks from "eslint-plugin-react-hooks";
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
+import { layers } from "./eslint.layers.js";
 
 export default defineConfig(
   globalIgnores(["dist", "src/api/schema.d.ts"]),
@@ -26,5 +27,6 @@ export default defineConfig(
       "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
     },
   },
+  layers,
   { files: ["**/*.{js,mjs}"], languageOptions: { globals: { process: "readonly", console: "readonly" } } },
 );

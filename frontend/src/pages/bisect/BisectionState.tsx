@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import type { BisectionSummary } from "@/api/schema";
-import type { Mark } from "@/components/labels";
-import { StateChip } from "@/components/StateChip";
+import type { Mark } from "@/domain/steps/labels";
+import { StateChip } from "@/features/labels/StateChip";
 
 const STATES: Record<BisectionSummary["status"], { title: string; mark: Mark | "accent" }> = {
   running: { title: "Searching", mark: "accent" },

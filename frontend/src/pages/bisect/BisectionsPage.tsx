@@ -3,14 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { IconStethoscope } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import { bisectionsQuery } from "@/api/bisections";
+import { bisectionsQuery } from "@/api/replays/bisections";
 import type { BisectionSummary } from "@/api/schema";
-import { EmptyState } from "@/components/EmptyState";
-import { ago, count, money, moment } from "@/components/format";
-import { ListPage, Loaded, RowTable, type Column } from "@/components/ListPage";
-import { paths } from "@/paths";
+import { EmptyState } from "@/ui/EmptyState";
+import { ago, count, money, moment } from "@/ui/format/numbers";
+import { ListPage, Loaded, RowTable, type Column } from "@/ui/ListPage";
+import { paths } from "@/app/paths";
 import { BisectionState } from "./BisectionState";
-import list from "@/components/ListPage.module.css";
+import list from "@/ui/ListPage.module.css";
 
 /** Every bisection so far, the last first; those under way move. */
 export function BisectionsPage(): ReactElement {

@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { BisectionView, Counted } from "@/api/schema";
-import { counted } from "@/components/format";
-import { LabelGlyph } from "@/components/LabelGlyph";
-import type { Mark } from "@/components/labels";
-import { paths } from "@/paths";
-import { forkName, rowsOf, type Row } from "./words";
+import { counted } from "@/ui/format/numbers";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import type { Mark } from "@/domain/steps/labels";
+import { paths } from "@/app/paths";
+import { forkName, rowsOf, type Row } from "./wording";
 import classes from "./Bisect.module.css";
 
 const IS: Record<NonNullable<Row["is"]>, string> = {

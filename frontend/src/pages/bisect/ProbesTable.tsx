@@ -1,12 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ProbeView } from "@/api/schema";
-import { EmptyState } from "@/components/EmptyState";
-import { count, money } from "@/components/format";
-import { StateChip } from "@/components/StateChip";
-import { paths } from "@/paths";
-import { VERDICT } from "./words";
-import list from "@/components/ListPage.module.css";
+import { EmptyState } from "@/ui/EmptyState";
+import { count, money } from "@/ui/format/numbers";
+import { StateChip } from "@/features/labels/StateChip";
+import { paths } from "@/app/paths";
+import { VERDICT } from "./wording";
+import list from "@/ui/ListPage.module.css";
 import classes from "./Bisect.module.css";
 
 /** Every probe with its verdict; each is a replay like any other. */

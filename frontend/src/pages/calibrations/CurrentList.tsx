@@ -2,10 +2,10 @@ import { CloseButton } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { setIgnoreList } from "@/api/calibrations";
+import { setIgnoreList } from "@/api/replays/calibrations";
 import type { IgnoreListView } from "@/api/schema";
-import { moment } from "@/components/format";
-import { StateChip } from "@/components/StateChip";
+import { moment } from "@/ui/format/numbers";
+import { StateChip } from "@/features/labels/StateChip";
 import classes from "./Calibration.module.css";
 import { ruleWords, sameRule } from "./rules";
 

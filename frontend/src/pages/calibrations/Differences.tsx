@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { CalibrationView } from "@/api/schema";
-import { paths } from "@/paths";
+import { paths } from "@/app/paths";
 import classes from "./Calibration.module.css";
 
 /** Where the calls differ in what they say. */

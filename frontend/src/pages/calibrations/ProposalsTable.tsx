@@ -2,9 +2,9 @@ import { Checkbox, VisuallyHidden } from "@mantine/core";
 import type { ReactElement } from "react";
 import { Link } from "@tanstack/react-router";
 import type { CalibrationView, Collision, IgnoreRule, Proposal } from "@/api/schema";
-import list from "@/components/ListPage.module.css";
-import { StateChip } from "@/components/StateChip";
-import { paths } from "@/paths";
+import list from "@/ui/ListPage.module.css";
+import { StateChip } from "@/features/labels/StateChip";
+import { paths } from "@/app/paths";
 import classes from "./Calibration.module.css";
 import { doubt, kindWords, ruleWords, sameRule } from "./rules";
 

@@ -3,12 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
 import { IconX } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import { compare } from "@/api/diffs";
-import { runQuery } from "@/api/runs";
-import { ErrorState } from "@/components/ErrorState";
-import { Making } from "@/components/Making";
-import { Page, PageHeader } from "@/components/Page";
-import { paths } from "@/paths";
+import { compare } from "@/api/diffs/diffs";
+import { runQuery } from "@/api/runs/runs";
+import { ErrorState } from "@/ui/ErrorState";
+import { Making } from "@/features/diffs/ComparisonPending";
+import { Page, PageHeader } from "@/ui/Page";
+import { paths } from "@/app/paths";
 import { RunPicker } from "./RunPicker";
 import classes from "./ComparePage.module.css";
 

@@ -3,11 +3,11 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { IconSearch } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
-import { runsQuery } from "@/api/runs";
+import { runsQuery } from "@/api/runs/runs";
 import type { RunSummary } from "@/api/schema";
-import { EmptyState } from "@/components/EmptyState";
-import { ErrorState } from "@/components/ErrorState";
-import { ago, counted } from "@/components/format";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorState } from "@/ui/ErrorState";
+import { ago, counted } from "@/ui/format/numbers";
 import classes from "./RunPicker.module.css";
 
 interface Props {

@@ -5,15 +5,15 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { IconArrowRight, IconDownload, IconShare2, IconStethoscope } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
-import { diffQuery, isReport } from "@/api/diffs";
-import { ErrorState } from "@/components/ErrorState";
-import { paths, serverPaths } from "@/paths";
-import { useShortcuts } from "@/shell/keyboard";
-import { Making } from "@/components/Making";
-import { BisectDialog } from "@/pages/bisect/BisectDialog";
+import { diffQuery, isReport } from "@/api/diffs/diffs";
+import { ErrorPage } from "@/app/ErrorPage";
+import { paths, serverPaths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { Making } from "@/features/diffs/ComparisonPending";
+import { BisectDialog } from "@/features/bisections/BisectDialog";
 import { DiffView } from "./DiffView";
-import { candidateName } from "./words";
-import { ShareDialog } from "./ShareDialog";
+import { candidateName } from "@/domain/diffs/candidateName";
+import { ShareDialog } from "./sharing/ShareDialog";
 import type { DiffSearch } from "./search";
 import classes from "./DiffPage.module.css";
 
@@ -26,7 +26,7 @@ export function DiffPage(): ReactElement {
   const { data: made, error, refetch } = useQuery(diffQuery(diff));
   const report = isReport(made) ? made : null;
   useDocumentTitle(report ? `${report.base.name}: what changed and why` : "Diff");
-  if (error) return <ErrorState isPage error={error} onRetry={() => void refetch()} />;
+  if (error) return <ErrorPage error={error} onRetry={() => void refetch()} />;
   if (!made) return <Loading />;
   if (!report) return <Making />;
   const onSearch = (change: Partial<DiffSearch>) =>

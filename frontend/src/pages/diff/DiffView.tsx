@@ -1,13 +1,13 @@
 import { useMemo, type ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
-import { AlignedSteps } from "./AlignedSteps";
-import { AttributionPanel } from "./Attribution";
+import { AlignedSteps } from "./steps/AlignedSteps";
+import { AttributionPanel } from "./overview/Attribution";
 import { ProofPanel } from "./proof/ProofPanel";
-import { ReportContext } from "./report";
-import { SectionTabs } from "./SectionTabs";
+import { ReportContext } from "./reportContext";
+import { SectionTabs } from "./sections/SectionTabs";
 import type { DiffSearch } from "./search";
-import { Unchanged } from "./Unchanged";
-import { Verdict } from "./Verdict";
+import { Unchanged } from "./overview/ControlReplay";
+import { Verdict } from "./overview/Verdict";
 import classes from "./DiffView.module.css";
 
 interface Props {

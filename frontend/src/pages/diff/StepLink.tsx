@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { StepRef } from "@/api/schema";
-import { LabelGlyph } from "@/components/LabelGlyph";
-import { markOf, markWord } from "@/components/labels";
-import { paths } from "@/paths";
-import { useReport, type Side } from "./report";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { markOf, markWord } from "@/domain/steps/labels";
+import { paths } from "@/app/paths";
+import { useReport, type Side } from "./reportContext";
 import classes from "./StepLink.module.css";
 
 /** One side's step by its number; a link where the run can be reached. */

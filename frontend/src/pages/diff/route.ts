@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { rootRoute } from "@/root";
+import { rootRoute } from "@/app/root";
 import { parseDiffSearch } from "./search";
 
 export const diffRoute = createRoute({
@@ -7,4 +7,11 @@ export const diffRoute = createRoute({
   path: "/diffs/$diff",
   validateSearch: parseDiffSearch,
   component: lazyRouteComponent(() => import("./DiffPage"), "DiffPage"),
+});
+
+export const shareRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/share/$token",
+  validateSearch: parseDiffSearch,
+  component: lazyRouteComponent(() => import("./sharing/SharePage"), "SharePage"),
 });

@@ -1,6 +1,6 @@
 /** The state of the diff page that has a place in its address. */
 import type { SectionItem, Sections } from "@/api/schema";
-import { concerns } from "./pairs";
+import { concerns } from "./steps/pairs";
 
 export const SECTION_NAMES = ["prompt", "retrieval", "tool", "model", "output", "run"] as const;
 export type SectionName = (typeof SECTION_NAMES)[number];

@@ -4,17 +4,17 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff, IconPlus } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import { diffsQuery } from "@/api/diffs";
+import { diffsQuery } from "@/api/diffs/diffs";
 import type { DiffSummary } from "@/api/schema";
-import { EmptyState } from "@/components/EmptyState";
-import { ago, moment } from "@/components/format";
-import { ListPage, Loaded, RowTable, type Column } from "@/components/ListPage";
-import { ConfidenceChip } from "@/pages/diff/ConfidenceChip";
-import { score } from "@/pages/diff/deltas";
-import { candidateName } from "@/pages/diff/words";
-import { paths } from "@/paths";
-import { useShortcuts } from "@/shell/keyboard";
-import list from "@/components/ListPage.module.css";
+import { EmptyState } from "@/ui/EmptyState";
+import { ago, moment } from "@/ui/format/numbers";
+import { ListPage, Loaded, RowTable, type Column } from "@/ui/ListPage";
+import { ConfidenceChip } from "@/features/diffs/ConfidenceChip";
+import { score } from "@/domain/diffs/score";
+import { candidateName } from "@/domain/diffs/candidateName";
+import { paths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import list from "@/ui/ListPage.module.css";
 
 /** Every report so far, the last first. */
 export function DiffsPage(): ReactElement {

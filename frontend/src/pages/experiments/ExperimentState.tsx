@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 import type { ExperimentSummary } from "@/api/schema";
-import { StateChip } from "@/components/StateChip";
+import { StateChip } from "@/features/labels/StateChip";
 
 type Shown = Pick<ExperimentSummary, "status" | "finished" | "rows" | "failed">;
 

@@ -4,14 +4,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { IconFlask, IconStethoscope } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import { experimentsQuery } from "@/api/experiments";
+import { experimentsQuery } from "@/api/replays/experiments";
 import type { ExperimentSummary } from "@/api/schema";
-import { EmptyState } from "@/components/EmptyState";
-import { ago, count, counted, money, moment } from "@/components/format";
-import { ListPage, Loaded, RowTable, type Column } from "@/components/ListPage";
-import { paths } from "@/paths";
+import { EmptyState } from "@/ui/EmptyState";
+import { ago, count, counted, money, moment } from "@/ui/format/numbers";
+import { ListPage, Loaded, RowTable, type Column } from "@/ui/ListPage";
+import { paths } from "@/app/paths";
 import { ExperimentState } from "./ExperimentState";
-import list from "@/components/ListPage.module.css";
+import list from "@/ui/ListPage.module.css";
 
 /** Every experiment so far, the last first; those under way move. */
 export function ExperimentsPage(): ReactElement {

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { rootRoute } from "@/root";
+import { rootRoute } from "@/app/root";
 import { parseNewExperimentSearch } from "./search";
 
 export const experimentsRoute = createRoute({
@@ -12,11 +12,11 @@ export const newExperimentRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/experiments/new",
   validateSearch: parseNewExperimentSearch,
-  component: lazyRouteComponent(() => import("./NewExperimentPage"), "NewExperimentPage"),
+  component: lazyRouteComponent(() => import("./new/NewExperimentPage"), "NewExperimentPage"),
 });
 
 export const experimentRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/experiments/$experiment",
-  component: lazyRouteComponent(() => import("./ExperimentPage"), "ExperimentPage"),
+  component: lazyRouteComponent(() => import("./results/ExperimentPage"), "ExperimentPage"),
 });

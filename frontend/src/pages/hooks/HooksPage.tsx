@@ -1,13 +1,13 @@
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { hooksQuery } from "@/api/hooks";
+import { hooksQuery } from "@/api/tools/hooks";
 import type { HookView, TelemetryView } from "@/api/schema";
-import { ago, count, moment } from "@/components/format";
-import { Loaded } from "@/components/ListPage";
-import { Page, PageHeader } from "@/components/Page";
-import { StateChip } from "@/components/StateChip";
-import list from "@/components/ListPage.module.css";
+import { ago, count, moment } from "@/ui/format/numbers";
+import { Loaded } from "@/ui/ListPage";
+import { Page, PageHeader } from "@/ui/Page";
+import { StateChip } from "@/features/labels/StateChip";
+import list from "@/ui/ListPage.module.css";
 import classes from "./HooksPage.module.css";
 
 /** What the operator configured to listen to replays and to decide about their tool calls, and what was sent where. */

@@ -5,7 +5,7 @@ import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 import { login } from "@/api/access";
 import { ProblemError } from "@/api/problem";
-import { Logo } from "@/shell/Logo";
+import { Logo } from "@/app/shell/Logo";
 import classes from "./LoginPage.module.css";
 
 const route = getRouteApi("/login");

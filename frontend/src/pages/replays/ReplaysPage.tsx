@@ -4,19 +4,18 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { IconGitFork } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { useLive } from "@/api/live";
-import { sessionsQuery } from "@/api/replays";
+import { sessionsQuery } from "@/api/replays/replays";
 import type { SessionView } from "@/api/schema";
-import { EmptyState } from "@/components/EmptyState";
-import { ago, count, money, moment } from "@/components/format";
-import { LabelBar } from "@/components/LabelBar";
-import { ListPage, Loaded, RowTable, type Column } from "@/components/ListPage";
-import { StateChip } from "@/components/StateChip";
-import { draftOf } from "@/pages/run/fork/draft";
-import { changesInWords } from "@/pages/run/fork/words";
-import { isOver } from "@/pages/session/live";
-import { statusWords, type Tone } from "@/pages/session/progress";
-import { paths } from "@/paths";
-import list from "@/components/ListPage.module.css";
+import { EmptyState } from "@/ui/EmptyState";
+import { ago, count, money, moment } from "@/ui/format/numbers";
+import { LabelBar } from "@/features/labels/LabelBar";
+import { ListPage, Loaded, RowTable, type Column } from "@/ui/ListPage";
+import { StateChip } from "@/features/labels/StateChip";
+import { draftOf } from "@/domain/overrides/draft";
+import { changesInWords } from "@/domain/overrides/wording";
+import { isOver, statusWords, type Tone } from "@/domain/replays/status";
+import { paths } from "@/app/paths";
+import list from "@/ui/ListPage.module.css";
 
 /** Every replay so far, the last first; those under way move. */
 export function ReplaysPage(): ReactElement {

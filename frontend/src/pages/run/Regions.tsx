@@ -2,7 +2,7 @@ import { Button, SegmentedControl, Splitter } from "@mantine/core";
 import { readLocalStorageValue, useLocalStorage, type SplitterPaneSize } from "@mantine/hooks";
 import { IconGitFork } from "@tabler/icons-react";
 import { useState, type ReactElement, type ReactNode } from "react";
-import { useShortcuts } from "@/shell/keyboard";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import classes from "./RunPage.module.css";
 
 export type RegionName = "steps" | "step" | "fork";

@@ -3,10 +3,10 @@ import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconChevronDown, IconUpload } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
-import { exportsQuery, exportToLangfuse, usageQuery } from "@/api/hooks";
+import { exportsQuery, exportToLangfuse, usageQuery } from "@/api/tools/hooks";
 import type { ExportView, RunDetail } from "@/api/schema";
-import { tokens } from "@/components/format";
-import { UsageTable } from "@/components/UsageTable";
+import { tokens } from "@/ui/format/numbers";
+import { UsageTable } from "@/features/runs/UsageTable";
 import classes from "./RunPage.module.css";
 
 /** The sum of its tokens, which opens what the run used by turn and by model. */

@@ -1,32 +1,33 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { memo, useCallback, useState, type ReactElement } from "react";
 import { useLive } from "@/api/live";
-import { runQuery, stepsFromQuery, stepsQuery } from "@/api/runs";
+import { runQuery, stepsFromQuery, stepsQuery } from "@/api/runs/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
-import { EmptyState } from "@/components/EmptyState";
-import { ErrorState } from "@/components/ErrorState";
-import { useShortcuts } from "@/shell/keyboard";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorPage } from "@/app/ErrorPage";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ForkPanel } from "./fork/ForkPanel";
 import { useFork } from "./fork/useFork";
-import { useForkOf } from "./fork/useForkOf";
-import { Loading } from "./Loading";
+import { useForkOf } from "./fork/useReplayChanges";
+import { Loading } from "./RunSkeleton";
 import { Regions, type RegionName } from "./Regions";
-import { runRoute } from "./route";
-import { Places } from "./places/Places";
+import { Places } from "./places/PlacesPanel";
 import { RunHeader } from "./RunHeader";
 import classes from "./RunPage.module.css";
 import type { RunSearch } from "./search";
 import { StepPanel } from "./step/StepPanel";
 import { StepsPanel } from "./steps/StepsPanel";
 
+const route = getRouteApi("/runs/$run");
+
 const Header = memo(RunHeader);
 const Steps = memo(StepsPanel);
 const Step = memo(StepPanel);
 
 export function RunPage(): ReactElement {
-  const { run: ref } = runRoute.useParams();
+  const { run: ref } = route.useParams();
   const run = useQuery(runQuery(ref));
   const first = useQuery(stepsFromQuery(ref, 1));
   const isLong = first.data !== undefined && first.data.next !== null;
@@ -35,7 +36,7 @@ export function RunPage(): ReactElement {
   const reload = () => void Promise.all([run.refetch(), first.refetch(), isLong && all.refetch()]);
   useLive(run.data && !run.data.sealed ? { run: run.data.id } : null, reload);
   const failed = run.error ?? first.error ?? all.error;
-  if (failed) return <ErrorState isPage error={failed} onRetry={reload} />;
+  if (failed) return <ErrorPage error={failed} onRetry={reload} />;
   if (!run.data || !steps) return <Loading run={run.data} />;
   if (steps.length === 0) {
     return (
@@ -48,7 +49,7 @@ export function RunPage(): ReactElement {
 }
 
 function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[]; partial: boolean }): ReactElement {
-  const search = runRoute.useSearch();
+  const search = route.useSearch();
   const navigate = useNavigate();
   const phone = useMediaQuery("(max-width: 900px)", false, { getInitialValueInEffect: false });
   const [region, setRegion] = useState<RegionName>(search.fork ? "fork" : search.step ? "step" : "steps");
@@ -60,7 +61,7 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
   const set = useCallback(
     (change: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }, replace = true) =>
       void navigate({
-        to: runRoute.to,
+        to: "/runs/$run",
         params: { run: run.id },
         search: (now: RunSearch) => clean({ ...now, ...change }),
         replace,

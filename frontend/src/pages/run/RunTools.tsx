@@ -4,12 +4,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { IconBinaryTree2, IconChevronDown, IconStethoscope } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
-import { bisectionsOfRunQuery } from "@/api/bisections";
+import { bisectionsOfRunQuery } from "@/api/replays/bisections";
 import type { RunDetail } from "@/api/schema";
-import { ago } from "@/components/format";
-import { BisectDialog } from "@/pages/bisect/BisectDialog";
-import { paths } from "@/paths";
-import { useShortcuts } from "@/shell/keyboard";
+import { ago } from "@/ui/format/numbers";
+import { BisectDialog } from "@/features/bisections/BisectDialog";
+import { paths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
 
 /** The tree that the run is in, and the search for the step where it went wrong. */
 export function RunTools({ run }: { run: RunDetail }): ReactElement {

@@ -1,7 +1,7 @@
 import { queryClient } from "@/api/client";
-import { runQuery, stepsFromQuery } from "@/api/runs";
+import { runQuery, stepsFromQuery } from "@/api/runs/runs";
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { rootRoute } from "@/root";
+import { rootRoute } from "@/app/root";
 import { parseRunSearch } from "./search";
 
 const shownByThePage = () => undefined;

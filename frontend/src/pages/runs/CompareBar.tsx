@@ -4,12 +4,12 @@ import { IconArrowsDiff } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { calibrate } from "@/api/calibrations";
+import { calibrate } from "@/api/replays/calibrations";
 import { answer, api } from "@/api/client";
 import type { RunSummary } from "@/api/schema";
-import { Kbd } from "@/components/Kbd";
-import { paths } from "@/paths";
-import { useShortcuts } from "@/shell/keyboard";
+import { Kbd } from "@/ui/keyboard/Kbd";
+import { paths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import classes from "./CompareBar.module.css";
 import { orderPair } from "./listing";
 

@@ -3,9 +3,9 @@ import { useLocalStorage } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
-import { diffsQuery } from "@/api/diffs";
+import { diffsQuery } from "@/api/diffs/diffs";
 import type { RunSummary } from "@/api/schema";
-import { paths } from "@/paths";
+import { paths } from "@/app/paths";
 import classes from "./FirstVisit.module.css";
 import { demoTour, tourDiff, type Tour } from "./tour";
 

@@ -38,11 +38,6 @@ export function orderPair(first: RunSummary, second: RunSummary): { base: RunSum
   return age(first) <= age(second) ? { base: first, candidate: second } : { base: second, candidate: first };
 }
 
-/** Where a run came from: the format of what was imported, else what made it here. */
-export function originOf(run: Pick<RunSummary, "source" | "format">): string {
-  return run.source === "import" && run.format ? run.format : run.source;
-}
-
 /** Shares of the longest duration on screen, by square root, so that one slow run does not hide the others. */
 export function barShare(value: number | null, longest: number): number {
   return value === null || longest <= 0 ? 0 : Math.max(0.02, Math.sqrt(value / longest));

@@ -1,4 +1,4 @@
-import { toInstant } from "./time";
+import { toInstant } from "./filters/timeRange";
 
 /** The state of the runs list as its address holds it. Several values of one filter are joined by commas. */
 export interface RunsSearch {

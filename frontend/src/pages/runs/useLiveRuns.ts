@@ -1,7 +1,7 @@
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useQueryClient } from "@tanstack/react-query";
 import { useLive, type LiveState } from "@/api/live";
-import { firstPage, runsQuery, type RunsFilter } from "@/api/runs";
+import { firstPage, runsQuery, type RunsFilter } from "@/api/runs/runs";
 import { mergeNewest } from "./listing";
 
 /** Keeps the list current: a short list is read again, a long one gets its newest page merged in. */

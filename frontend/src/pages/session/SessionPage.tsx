@@ -5,21 +5,21 @@ import { useMutation } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff, IconBinaryTree2, IconGitFork, IconListDetails, IconPlayerStop } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import { cancelSession } from "@/api/replays";
+import { cancelSession } from "@/api/replays/replays";
 import type { SessionView } from "@/api/schema";
-import { ErrorState } from "@/components/ErrorState";
-import { paths } from "@/paths";
-import { useShortcuts } from "@/shell/keyboard";
-import { Attempts } from "./Attempts";
-import { Findings } from "./Findings";
-import { HookOutcomes } from "./HookOutcomes";
-import { isOver } from "./live";
-import { LiveText } from "./LiveText";
-import { Plan } from "./Plan";
-import { Question } from "./Question";
-import { Status } from "./Status";
-import { StepsColumn } from "./StepsColumn";
-import { Usage } from "./Usage";
+import { ErrorPage } from "@/app/ErrorPage";
+import { paths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { Attempts } from "./calls/Attempts";
+import { Findings } from "./status/Findings";
+import { HookOutcomes } from "./calls/HookOutcomes";
+import { isOver } from "@/domain/replays/status";
+import { LiveText } from "./steps/LiveText";
+import { Plan } from "./plan/Plan";
+import { Question } from "./question/Question";
+import { Status } from "./status/Status";
+import { StepsColumn } from "./steps/StepsColumn";
+import { Usage } from "./calls/Usage";
 import { useSession } from "./useSession";
 import classes from "./SessionPage.module.css";
 
@@ -29,7 +29,7 @@ export function SessionPage(): ReactElement {
   const { session: id } = route.useParams();
   const { session, error, retry, live, steps, connection } = useSession(id);
   useDocumentTitle(session ? `Replay of ${session.source_name}` : "Replay");
-  if (error && !session) return <ErrorState isPage error={error} onRetry={retry} />;
+  if (error && !session) return <ErrorPage error={error} onRetry={retry} />;
   if (!session) return <Loading />;
   return (
     <div className={classes.page}>

@@ -1,10 +1,11 @@
 import { keepPreviousData, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useReducer } from "react";
 import { useLive, type LiveState as Connection } from "@/api/live";
-import { readSteps, sessionQuery } from "@/api/replays";
+import { readSteps, sessionQuery } from "@/api/replays/replays";
 import type { SessionView, StepSummary } from "@/api/schema";
-import { applyLive, EMPTY, isOver, type LiveState } from "./live";
-import { mergeSteps } from "./steps";
+import { applyLive, EMPTY, type LiveState } from "./liveState";
+import { isOver } from "@/domain/replays/status";
+import { mergeSteps } from "./steps/sessionRows";
 
 export interface SessionFollowed {
   session: SessionView | undefined;

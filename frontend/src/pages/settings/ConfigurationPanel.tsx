@@ -3,8 +3,8 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import { readinessQuery } from "@/api/settings";
 import type { Configuration } from "@/api/schema";
-import { StateChip } from "@/components/StateChip";
-import { paths } from "@/paths";
+import { StateChip } from "@/features/labels/StateChip";
+import { paths } from "@/app/paths";
 import classes from "./Settings.module.css";
 
 /** The rest of the configuration, each with what it depends on. */

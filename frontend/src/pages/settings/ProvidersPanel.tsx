@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 import type { ProviderSetting } from "@/api/schema";
-import list from "@/components/ListPage.module.css";
+import list from "@/ui/ListPage.module.css";
 import classes from "./Settings.module.css";
 
 /** Which models replays can ask. Keys stay where they are: in the server's environment. */

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement, type SubmitEvent } from "react";
 import { createToken, tokensQuery } from "@/api/settings";
 import type { TokenRequest } from "@/api/schema";
-import { ShownOnce } from "@/components/ShownOnce";
+import { ShownOnce } from "@/ui/SecretField";
 import classes from "./Settings.module.css";
 
 const ROLES: { value: TokenRequest["role"]; label: string; may: string }[] = [

@@ -6,9 +6,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { revokeToken, tokensQuery } from "@/api/settings";
 import type { TokenView } from "@/api/schema";
-import { ago, moment } from "@/components/format";
-import { Loaded } from "@/components/ListPage";
-import list from "@/components/ListPage.module.css";
+import { ago, moment } from "@/ui/format/numbers";
+import { Loaded } from "@/ui/ListPage";
+import list from "@/ui/ListPage.module.css";
 import classes from "./Settings.module.css";
 import { TokenDialog } from "./TokenDialog";
 

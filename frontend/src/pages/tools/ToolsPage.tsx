@@ -1,30 +1,31 @@
 import { Button, FileButton, SegmentedControl, Skeleton, TextInput, Tooltip } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { IconDownload, IconSearch, IconTool, IconUpload } from "@tabler/icons-react";
 import { useMemo, useRef, useState, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
 import type { ToolView } from "@/api/schema";
-import { toolsQuery } from "@/api/tools";
-import { EmptyState } from "@/components/EmptyState";
-import { ErrorState } from "@/components/ErrorState";
-import { counted } from "@/components/format";
-import { Kbd } from "@/components/Kbd";
-import { ListPage } from "@/components/ListPage";
-import { paths, serverPaths } from "@/paths";
-import { useShortcuts } from "@/shell/keyboard";
-import { RetrieversPanel } from "./RetrieversPanel";
-import { inShownOrder } from "./review";
-import { toolsRoute } from "./route";
+import { toolsQuery } from "@/api/tools/tools";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorState } from "@/ui/ErrorState";
+import { counted } from "@/ui/format/numbers";
+import { Kbd } from "@/ui/keyboard/Kbd";
+import { ListPage } from "@/ui/ListPage";
+import { paths, serverPaths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { RetrieversPanel } from "./retrievers/RetrieversPanel";
+import { inShownOrder } from "./review/review";
 import { matching } from "./search";
 import classes from "./ToolsPage.module.css";
-import { ToolsTable } from "./ToolsTable";
-import { useReview } from "./useReview";
+import { ToolsTable } from "./review/ToolsTable";
+import { useReview } from "./review/useReview";
+
+const route = getRouteApi("/tools");
 
 /** What a replay may reach besides models: tools, each after its review, and retrievers. */
 export function ToolsPage(): ReactElement {
-  const { tab } = toolsRoute.useSearch();
+  const { tab } = route.useSearch();
   const navigate = useNavigate();
   const { data: access } = useQuery(accessQuery);
   const isAdmin = access?.role === "admin";
@@ -69,7 +70,7 @@ const NOTES = {
 };
 
 function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: boolean | null) => void }): ReactElement {
-  const { q } = toolsRoute.useSearch();
+  const { q } = route.useSearch();
   const navigate = useNavigate();
   const searchField = useRef<HTMLInputElement>(null);
   const { data, error, refetch } = useQuery(toolsQuery);

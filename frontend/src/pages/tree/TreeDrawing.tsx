@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { TreeRun } from "@/api/schema";
-import { score } from "@/pages/diff/deltas";
-import { paths } from "@/paths";
+import { score } from "@/domain/diffs/score";
+import { paths } from "@/app/paths";
 import { lastStep, linesOf, runTitle, type Line } from "./tree";
 import classes from "./Tree.module.css";
 

@@ -6,12 +6,12 @@ import { IconArrowsDiff } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import { useLive } from "@/api/live";
 import type { RunTree } from "@/api/schema";
-import { treeQuery } from "@/api/tree";
-import { ErrorState } from "@/components/ErrorState";
-import { counted } from "@/components/format";
-import { Page, PageHeader, PageLoading } from "@/components/Page";
-import { paths } from "@/paths";
-import { useShortcuts } from "@/shell/keyboard";
+import { treeQuery } from "@/api/runs/forkTree";
+import { ErrorPage } from "@/app/ErrorPage";
+import { counted } from "@/ui/format/numbers";
+import { Page, PageHeader, PageLoading } from "@/ui/Page";
+import { paths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { chooseRun, isProbe, keptRuns, ORIGIN, type Kept } from "./tree";
 import { TreeDrawing } from "./TreeDrawing";
 import { TreeTable } from "./TreeTable";
@@ -25,7 +25,7 @@ export function TreePage(): ReactElement {
   useLive({ runs: 1 }, () => void refetch());
   const root = tree?.runs[0];
   useDocumentTitle(root ? `Forks of ${root.name}` : "Fork tree");
-  if (error && !tree) return <ErrorState isPage error={error} onRetry={() => void refetch()} />;
+  if (error && !tree) return <ErrorPage error={error} onRetry={() => void refetch()} />;
   if (!tree) return <PageLoading what="The tree" panels={[160, 320]} />;
   return <Tree tree={tree} />;
 }

@@ -3,15 +3,15 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { IconCheck, IconX } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { TreeRun } from "@/api/schema";
-import { ago, count, duration, money, moment, tokens } from "@/components/format";
-import { LabelBar } from "@/components/LabelBar";
-import { useRows } from "@/components/useRows";
-import { score } from "@/pages/diff/deltas";
-import { RunOutcome } from "@/components/RunOutcome";
-import { paths } from "@/paths";
-import { useShortcuts } from "@/shell/keyboard";
+import { ago, count, duration, money, moment, tokens } from "@/ui/format/numbers";
+import { LabelBar } from "@/features/labels/LabelBar";
+import { useRows } from "@/ui/keyboard/useRowSelection";
+import { score } from "@/domain/diffs/score";
+import { RunOutcome } from "@/features/runs/RunOutcome";
+import { paths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ORIGIN, runTitle } from "./tree";
-import list from "@/components/ListPage.module.css";
+import list from "@/ui/ListPage.module.css";
 import classes from "./Tree.module.css";
 
 interface Props {

@@ -1,6 +1,6 @@
 /** The tree of a run as it is drawn and listed. */
 import type { TreeRun } from "@/api/schema";
-import type { Mark } from "@/components/labels";
+import type { Mark } from "@/domain/steps/labels";
 
 export const ORIGIN: Record<TreeRun["origin"], string> = {
   recorded: "recorded",

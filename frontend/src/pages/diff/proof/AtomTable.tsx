@@ -2,7 +2,7 @@ import { IconCheck, IconMinus, IconQuestionMark } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { AtomEvidence, Findings } from "@/api/schema";
 import { BothSteps } from "../StepLink";
-import { enough, inOrder, isPrimary, needed, type Answer } from "./words";
+import { enough, inOrder, isPrimary, needed, type Answer } from "./wording";
 import classes from "./AtomTable.module.css";
 
 /** Every change with what was tested of it; the parts of one stand under it. */

@@ -1,14 +1,14 @@
 import { Tooltip } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { Evidence, Findings, Mediator } from "@/api/schema";
-import { counted } from "@/components/format";
-import { LabelGlyph } from "@/components/LabelGlyph";
-import { CONFIDENCE } from "../words";
+import { counted } from "@/ui/format/numbers";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { CONFIDENCE } from "@/domain/diffs/confidence";
 import { StepLink } from "../StepLink";
 import { AtomTable } from "./AtomTable";
-import { Cheapest } from "./Cheapest";
+import { Cheapest } from "./CheapestExperiment";
 import { ProbeTable } from "./ProbeTable";
-import { chance, price, together, verdictOf } from "./words";
+import { chance, price, together, verdictOf } from "./wording";
 import classes from "./FindingsView.module.css";
 
 /** What the replays say, from the conclusion down to every single one of them. */

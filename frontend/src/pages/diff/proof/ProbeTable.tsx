@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Findings, ProbeEvidence } from "@/api/schema";
-import { counted, money } from "@/components/format";
-import { LabelGlyph } from "@/components/LabelGlyph";
-import { paths } from "@/paths";
-import { useReport } from "../report";
-import { OUTCOMES, PURPOSES, replayed } from "./words";
+import { counted, money } from "@/ui/format/numbers";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { paths } from "@/app/paths";
+import { useReport } from "../reportContext";
+import { OUTCOMES, PURPOSES, replayed } from "./wording";
 import classes from "./AtomTable.module.css";
 
 /** Every replay of a proof: what it ran, what came out, what it took. */

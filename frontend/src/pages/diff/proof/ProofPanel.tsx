@@ -3,16 +3,16 @@ import { useDisclosure } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconFlask } from "@tabler/icons-react";
 import { useEffect, useState, type ReactElement } from "react";
-import { diffQuery } from "@/api/diffs";
+import { diffQuery } from "@/api/diffs/diffs";
 import { useLive } from "@/api/live";
-import { isUnderWay, proofsQuery } from "@/api/proofs";
+import { isUnderWay, proofsQuery } from "@/api/diffs/proofs";
 import type { Evidence, ProofView } from "@/api/schema";
-import { useShortcuts } from "@/shell/keyboard";
-import { useReport } from "../report";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { useReport } from "../reportContext";
 import { FindingsView } from "./FindingsView";
 import { ProofProgress } from "./ProofProgress";
 import { ProveDialog } from "./ProveDialog";
-import { strongest } from "./words";
+import { strongest } from "./wording";
 import classes from "./ProofPanel.module.css";
 
 /** What replays showed about the cause. Who got a share link sees it, its owner can ask for more. */

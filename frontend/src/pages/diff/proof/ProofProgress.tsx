@@ -1,12 +1,12 @@
 import { Loader } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { cancelProof, proofsQuery } from "@/api/proofs";
+import { cancelProof, proofsQuery } from "@/api/diffs/proofs";
 import type { ProofView } from "@/api/schema";
-import { count, counted, money } from "@/components/format";
-import { StopButton } from "@/components/StopButton";
+import { count, counted, money } from "@/ui/format/numbers";
+import { StopButton } from "@/ui/StopButton";
 import { FindingsView } from "./FindingsView";
-import { stageInWords } from "./words";
+import { stageInWords } from "./wording";
 import classes from "./ProofPanel.module.css";
 
 /** A proof under way: how far it is, and what it has found out so far. */

@@ -3,13 +3,13 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { IconFlask } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
-import { proofPlanQuery } from "@/api/proofs";
+import { proofPlanQuery } from "@/api/diffs/proofs";
 import type { ProofPlan } from "@/api/schema";
-import { ChecksEditor } from "@/components/checks/ChecksEditor";
-import { count, counted, money } from "@/components/format";
+import { ChecksEditor } from "@/features/checks/ChecksEditor";
+import { count, counted, money } from "@/ui/format/numbers";
 import { asksForChecks, FIRST_DRAFT, toProof, unfinished, type ProofDraft } from "./draft";
 import { useProof } from "./useProof";
-import { QUESTIONS, type QuestionKind } from "./words";
+import { QUESTIONS, type QuestionKind } from "./wording";
 import classes from "./ProveDialog.module.css";
 
 interface Props {

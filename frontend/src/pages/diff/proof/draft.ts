@@ -1,8 +1,8 @@
 // A proof as it is being asked for, and the request that it stands for.
-import type { SparseProof } from "@/api/proofs";
+import type { SparseProof } from "@/api/diffs/proofs";
 import type { CheapestExperiment, Findings } from "@/api/schema";
-import { checksOf, checksProblem, type CheckDraft } from "@/components/checks/draft";
-import type { QuestionKind } from "./words";
+import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
+import type { QuestionKind } from "./wording";
 
 export interface ProofDraft {
   question: QuestionKind;

@@ -1,7 +1,7 @@
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
-import { proofsQuery, prove, type SparseProof } from "@/api/proofs";
+import { proofsQuery, prove, type SparseProof } from "@/api/diffs/proofs";
 
 /** Starts a proof of a report, and reads its proofs again. */
 export function useProof(diff: string, request: SparseProof, onStarted?: () => void) {

@@ -3,21 +3,21 @@ import { IconBraces, IconFlask, IconGitFork, IconPlayerPlay } from "@tabler/icon
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useDeferredValue, useState, type ReactElement } from "react";
-import { stepQuery } from "@/api/runs";
+import { stepQuery } from "@/api/runs/runs";
 import type { StepSummary } from "@/api/schema";
-import { counted } from "@/components/format";
-import { Keys } from "@/components/Kbd";
-import { paths } from "@/paths";
-import { useShortcuts } from "@/shell/keyboard";
-import { entryOf, removeEntry } from "./draft";
+import { counted } from "@/ui/format/numbers";
+import { Keys } from "@/ui/keyboard/Kbd";
+import { paths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { entryOf, removeEntry } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
-import { OverrideChips } from "./OverrideChips";
-import { PlanView } from "./PlanView";
-import { PolicyEditor } from "./PolicyEditor";
-import { StepEditor } from "./StepEditor";
-import { StoredProfiles } from "./StoredProfiles";
+import { OverrideChips } from "@/features/overrides/OverrideChips";
+import { PlanView } from "./plan/PlanView";
+import { PolicyEditor } from "./policy/PolicyEditor";
+import { StepEditor } from "./editors/StepEditor";
+import { StoredProfiles } from "./saved/SavedProfiles";
 import type { Fork } from "./useFork";
-import type { ForkOf } from "./useForkOf";
+import type { ForkOf } from "./useReplayChanges";
 
 const OverridesJson = lazy(() => import("./OverridesJson"));
 

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useState, type ReactElement } from "react";
-import CodeView from "@/components/CodeView";
-import { parseOverrides, type Draft } from "./draft";
+import CodeView from "@/ui/CodeView";
+import { parseOverrides, type Draft } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
 
 /** The override list as the document that files and REST take. A whole, well-formed text applies at once. */

@@ -3,11 +3,11 @@ import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef } from "react";
-import { launch, planQuery } from "@/api/forks";
+import { launch, planQuery } from "@/api/replays/forks";
 import type { Plan } from "@/api/schema";
-import { paths } from "@/paths";
-import { plannedOf, type Planned } from "../planned";
-import { emptyDraft, toRequest, type Draft } from "./draft";
+import { paths } from "@/app/paths";
+import { plannedOf, type Planned } from "../stepPlans";
+import { emptyDraft, toRequest, type Draft } from "@/domain/overrides/draft";
 
 export interface Fork {
   draft: Draft;

@@ -1,10 +1,10 @@
 import { IconChevronRight } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { StepDetail } from "@/api/schema";
-import { counted } from "@/components/format";
-import { isObject, preview } from "@/components/json";
-import { JsonView } from "@/components/JsonView";
-import { originOf, type ModelInput } from "./content";
+import { counted } from "@/ui/format/numbers";
+import { isObject, preview } from "@/ui/format/json";
+import { JsonView } from "@/ui/JsonView";
+import { originOf, type ModelInput } from "@/domain/steps/content";
 import { MessageCard } from "./MessageCard";
 import classes from "./Step.module.css";
 

@@ -1,13 +1,13 @@
 import { IconArrowUpRight, IconTool } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { Label } from "@/api/schema";
-import { count } from "@/components/format";
-import { jsonInText } from "@/components/json";
-import { JsonView } from "@/components/JsonView";
-import { LabelGlyph } from "@/components/LabelGlyph";
-import { markWord } from "@/components/labels";
-import { TextView } from "@/components/TextView";
-import type { Message, Origin } from "./content";
+import { count } from "@/ui/format/numbers";
+import { jsonInText } from "@/ui/format/json";
+import { JsonView } from "@/ui/JsonView";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { markWord } from "@/domain/steps/labels";
+import { TextView } from "@/ui/TextView";
+import type { Message, Origin } from "@/domain/steps/content";
 import classes from "./Message.module.css";
 
 interface Props {

@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 import type { JsonValue } from "@/api/schema";
-import { isObject, preview } from "@/components/json";
-import { JsonView } from "@/components/JsonView";
-import { TextView } from "@/components/TextView";
-import { readMessages, readText, templatePieces } from "./content";
+import { isObject, preview } from "@/ui/format/json";
+import { JsonView } from "@/ui/JsonView";
+import { TextView } from "@/ui/TextView";
+import { readMessages, readText, templatePieces } from "@/domain/steps/content";
 import { MessageCard } from "./MessageCard";
 import classes from "./Step.module.css";
 

@@ -1,8 +1,8 @@
 import { IconArrowLeft, IconArrowRight } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { EdgeView, StepDetail } from "@/api/schema";
-import { StepIcon } from "@/components/StepIcon";
-import { edgeWords } from "./edges";
+import { StepIcon } from "@/features/steps/StepIcon";
+import { edgeWords } from "../edgeKinds";
 import classes from "./Step.module.css";
 
 const SHOWN = 8;

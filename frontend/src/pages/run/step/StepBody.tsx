@@ -1,11 +1,11 @@
 import type { ReactElement, ReactNode } from "react";
 import type { JsonValue, StepDetail } from "@/api/schema";
-import { isObject, jsonInText } from "@/components/json";
-import { JsonView } from "@/components/JsonView";
-import { TextView } from "@/components/TextView";
+import { isObject, jsonInText } from "@/ui/format/json";
+import { JsonView } from "@/ui/JsonView";
+import { TextView } from "@/ui/TextView";
 import { ChatView } from "./ChatView";
-import { readAnswer, readDocuments, readMessages, readModelInput, readText } from "./content";
-import { DocumentsTable } from "./DocumentsTable";
+import { readAnswer, readDocuments, readMessages, readModelInput, readText } from "@/domain/steps/content";
+import { DocumentsTable } from "@/features/steps/DocumentsTable";
 import { MessageCard } from "./MessageCard";
 import { PromptView } from "./PromptView";
 import classes from "./Step.module.css";

@@ -1,10 +1,9 @@
 import type { ReactElement } from "react";
 import type { StepDetail, StepSummary } from "@/api/schema";
-import { LabelGlyph } from "@/components/LabelGlyph";
-import { actionMark, markMeaning, markWord, reasonInWords } from "@/components/labels";
-import { sentence } from "@/components/text";
-import { actionWord } from "../fork/words";
-import type { StepPlan } from "../planned";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { actionMark, markMeaning, markWord, reasonInWords } from "@/domain/steps/labels";
+import { sentence } from "@/ui/format/text";
+import { actionWord, type StepPlan } from "../stepPlans";
 import { factName, factWords, hookFacts } from "./facts";
 import classes from "./Step.module.css";
 

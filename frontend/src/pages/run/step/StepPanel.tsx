@@ -3,20 +3,20 @@ import { useClipboard } from "@mantine/hooks";
 import { IconCheck, IconGitFork, IconLink } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ReactElement } from "react";
-import { stepQuery } from "@/api/runs";
+import { stepQuery } from "@/api/runs/runs";
 import type { StepDetail, StepSummary } from "@/api/schema";
-import { ErrorState } from "@/components/ErrorState";
-import { counted, duration, money, tokens } from "@/components/format";
-import { isFailed } from "@/components/labels";
-import { StepIcon } from "@/components/StepIcon";
-import { StepJudgements } from "../judge/StepJudgements";
-import type { StepPlan } from "../planned";
+import { ErrorState } from "@/ui/ErrorState";
+import { counted, duration, money, tokens } from "@/ui/format/numbers";
+import { isFailed } from "@/domain/steps/labels";
+import { StepIcon } from "@/features/steps/StepIcon";
+import { StepJudgements } from "../judgements/StepJudgements";
+import type { StepPlan } from "../stepPlans";
 import { Provenance } from "./Provenance";
 import { StepBody } from "./StepBody";
 import classes from "./Step.module.css";
 import { StepLabel } from "./StepLabel";
 
-const RawJson = lazy(() => import("@/components/CodeView"));
+const RawJson = lazy(() => import("@/ui/CodeView"));
 
 interface Props {
   step: StepSummary;

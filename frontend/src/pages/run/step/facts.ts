@@ -1,7 +1,7 @@
 // What a label rests on, as the server records it with the step, in words.
 import type { JsonValue } from "@/api/schema";
-import { isBranch, preview } from "@/components/json";
-import { reasonInWords } from "@/components/labels";
+import { isBranch, preview } from "@/ui/format/json";
+import { reasonInWords } from "@/domain/steps/labels";
 
 const names: Record<string, string> = {
   why: "why not exact",

@@ -1,8 +1,8 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef, type PointerEvent, type ReactElement } from "react";
-import { actionMark, isFailed, markOf } from "@/components/labels";
-import type { Planned } from "../planned";
+import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
+import type { Planned } from "../stepPlans";
 import classes from "./Steps.module.css";
 import type { Node } from "./tree";
 

@@ -2,10 +2,10 @@ import { ActionIcon, Checkbox, Popover } from "@mantine/core";
 import { IconFilter } from "@tabler/icons-react";
 import { useMemo, type ReactElement } from "react";
 import type { StepSummary } from "@/api/schema";
-import { count } from "@/components/format";
-import { LabelGlyph } from "@/components/LabelGlyph";
-import { markOf, markWord, type Mark } from "@/components/labels";
-import { StepIcon } from "@/components/StepIcon";
+import { count } from "@/ui/format/numbers";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { markOf, markWord, type Mark } from "@/domain/steps/labels";
+import { StepIcon } from "@/features/steps/StepIcon";
 import classes from "./Steps.module.css";
 import type { StepFilter } from "./tree";
 

@@ -1,11 +1,10 @@
 import { IconChevronRight } from "@tabler/icons-react";
 import { memo, type ReactElement } from "react";
-import { count, duration } from "@/components/format";
-import { LabelGlyph } from "@/components/LabelGlyph";
-import { actionMark, isFailed, markOf } from "@/components/labels";
-import { StepIcon } from "@/components/StepIcon";
-import type { StepPlan } from "../planned";
-import { actionWord } from "../fork/words";
+import { count, duration } from "@/ui/format/numbers";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
+import { StepIcon } from "@/features/steps/StepIcon";
+import { type StepPlan, actionWord } from "../stepPlans";
 import classes from "./Steps.module.css";
 import { waterfall, type Node } from "./tree";
 

@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useRef, type ReactElement } from "react";
-import type { Planned } from "../planned";
+import type { Planned } from "../stepPlans";
 import { Minimap } from "./Minimap";
 import { scrollTo } from "./reveal";
 import { StepRow } from "./StepRow";

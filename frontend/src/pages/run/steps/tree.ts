@@ -1,6 +1,6 @@
 // The steps of a run as the rows of a tree: pure, one pass for the index, one for the visible rows.
 import type { StepStatus, StepSummary, StepType } from "@/api/schema";
-import { isFailed, markOf, type Mark } from "@/components/labels";
+import { isFailed, markOf, type Mark } from "@/domain/steps/labels";
 
 export interface Node {
   step: StepSummary;

@@ -1,0 +1,63 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+import type { DiffPending, DiffReport, DiffRequest, ShareRequest } from "@/api/schema";
+
+/** A report, or the word that a worker is still making it. */
+export type Made = DiffReport | DiffPending;
+
+export function isReport(made: Made | undefined): made is DiffReport {
+  return made !== undefined && "schema_version" in made;
+}
+
+/** The same address also gives the report as text to people who ask for it; this client never does. */
+async function asMade<T extends Made>(call: Promise<T | string>): Promise<T> {
+  const made = await call;
+  if (typeof made === "string") throw new TypeError("The server answered with a text where JSON was asked for.");
+  return made;
+}
+
+/** How often a report under way is asked for again. */
+const ASK_AGAIN_MS = 700;
+
+export const diffsQuery = queryOptions({
+  queryKey: ["diffs"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/diffs", { signal })),
+  staleTime: 5_000,
+});
+
+/** A report never changes once it is there; until then it is asked for again. */
+export const diffQuery = (diff: string) =>
+  queryOptions({
+    queryKey: ["diff", diff],
+    queryFn: ({ signal }) => asMade(answer(api.GET("/api/v1/diffs/{id}", { params: { path: { id: diff } }, signal }))),
+    staleTime: Infinity,
+    refetchInterval: (query) => (query.state.data && !isReport(query.state.data) ? ASK_AGAIN_MS : false),
+  });
+
+export const sharedDiffQuery = (token: string) =>
+  queryOptions({
+    queryKey: ["share", token],
+    queryFn: ({ signal }) => asMade(answer(api.GET("/api/v1/share/{token}", { params: { path: { token } }, signal }))),
+    staleTime: Infinity,
+    retry: false,
+  });
+
+export const sharesQuery = (diff: string) =>
+  queryOptions({
+    queryKey: ["diff", diff, "shares"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/diffs/{id}/shares", { params: { path: { id: diff } }, signal })),
+    staleTime: 0,
+  });
+
+/** Asking twice for the same comparison gives the same report. */
+export function compare(body: DiffRequest) {
+  return asMade(answer(api.POST("/api/v1/diffs", { body })));
+}
+
+export function share(diff: string, body: ShareRequest) {
+  return answer(api.POST("/api/v1/diffs/{id}/shares", { params: { path: { id: diff } }, body }));
+}
+
+export async function revoke(share: string): Promise<void> {
+  await api.DELETE("/api/v1/shares/{id}", { params: { path: { id: share } } });
+}

@@ -1,0 +1,47 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+import type { ProofRequest, ProofView } from "@/api/schema";
+
+/** A request that leaves out what has a default. */
+export type SparseProof = { [Name in keyof ProofRequest]?: unknown };
+
+const body = (request: SparseProof) => request as unknown as ProofRequest;
+const of = (diff: string) => ({ params: { path: { id: diff } } });
+
+export function isUnderWay(proof: ProofView): boolean {
+  return proof.status === "pending" || proof.status === "running";
+}
+
+/** How often a proof under way is asked for again, beside what the socket says. */
+const ASK_AGAIN_MS = 800;
+
+/** The proofs of a report, the last first. */
+export const proofsQuery = (diff: string) =>
+  queryOptions({
+    queryKey: ["diff", diff, "proofs"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/diffs/{id}/proofs", { ...of(diff), signal })),
+    staleTime: 0,
+    refetchInterval: (query) => (query.state.data?.proofs.some(isUnderWay) ? ASK_AGAIN_MS : false),
+  });
+
+/** What a proof would do and cost. Nothing runs. */
+export const proofPlanQuery = (diff: string, request: SparseProof) =>
+  queryOptions({
+    queryKey: ["diff", diff, "proof plan", request],
+    queryFn: ({ signal }) =>
+      answer(api.POST("/api/v1/diffs/{id}/prove/preview", { ...of(diff), body: body(request), signal })),
+    placeholderData: keepPreviousData,
+    gcTime: 60_000,
+    retry: false,
+  });
+
+/** Starts a proof; the key makes a repeated click one proof. */
+export function prove(diff: string, request: SparseProof, key: string) {
+  return answer(
+    api.POST("/api/v1/diffs/{id}/prove", { ...of(diff), body: body(request), headers: { "Idempotency-Key": key } }),
+  );
+}
+
+export function cancelProof(id: string) {
+  return answer(api.POST("/api/v1/proofs/{id}/cancel", { params: { path: { id } } }));
+}

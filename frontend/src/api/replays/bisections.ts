@@ -1,0 +1,58 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+import type { BisectPreview, BisectRequest } from "@/api/schema";
+
+/** What fails: a run, or that run of a diff which fails the checks. */
+export type Bisected = { run: string } | { diff: string };
+
+/** A request that leaves out what has a default. */
+export type SparseBisection = { [Name in keyof BisectRequest]?: unknown } & { checks: object[] };
+
+export const bisectionsQuery = queryOptions({
+  queryKey: ["bisections"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/bisections", { signal })),
+  staleTime: 2_000,
+});
+
+export const bisectionQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["bisection", id],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/bisections/{id}", { params: { path: { id } }, signal })),
+    staleTime: 0,
+  });
+
+export const bisectionsOfRunQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["bisections", run],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/bisections", { params: { query: { run } }, signal })),
+    staleTime: 2_000,
+  });
+
+/** What a bisection would take. Nothing runs. */
+export const bisectionPlanQuery = (subject: Bisected, request: SparseBisection) =>
+  queryOptions({
+    queryKey: ["bisection plan", subject, request],
+    queryFn: ({ signal }) =>
+      answer(
+        api.POST("/api/v1/bisections/preview", {
+          body: { ...request, ...subject } as unknown as BisectPreview,
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    gcTime: 60_000,
+    retry: false,
+  });
+
+/** Starts a bisection; the key makes a repeated click one bisection. */
+export function startBisection(subject: Bisected, request: SparseBisection, key: string) {
+  const body = request as unknown as BisectRequest;
+  const headers = { "Idempotency-Key": key };
+  return "run" in subject
+    ? answer(api.POST("/api/v1/runs/{id}/bisect", { params: { path: { id: subject.run } }, body, headers }))
+    : answer(api.POST("/api/v1/diffs/{id}/bisect", { params: { path: { id: subject.diff } }, body, headers }));
+}
+
+export function cancelBisection(id: string) {
+  return answer(api.POST("/api/v1/bisections/{id}/cancel", { params: { path: { id } } }));
+}

@@ -1,0 +1,33 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+import type { SetIgnoreList } from "@/api/schema";
+
+export function calibrate(base: string, candidate: string) {
+  return answer(api.POST("/api/v1/calibrations", { body: { base, candidate } }));
+}
+
+export const calibrationQuery = (calibration: string) =>
+  queryOptions({
+    queryKey: ["calibration", calibration],
+    queryFn: ({ signal }) =>
+      answer(api.GET("/api/v1/calibrations/{id}", { params: { path: { id: calibration } }, signal })),
+    staleTime: 0,
+  });
+
+/** Every version of an app's list; a version that is not ready yet is asked for again. */
+export const ignoreListsQuery = (app: string) =>
+  queryOptions({
+    queryKey: ["ignore-lists", app],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/ignore-lists", { params: { query: { app } }, signal })),
+    refetchInterval: (query) => (query.state.data?.lists[0]?.ready_at === null ? 1_000 : false),
+  });
+
+export function acceptProposals(calibration: string, proposals: number[]) {
+  return answer(
+    api.POST("/api/v1/calibrations/{id}/accept", { params: { path: { id: calibration } }, body: { proposals } }),
+  );
+}
+
+export function setIgnoreList(body: SetIgnoreList) {
+  return answer(api.POST("/api/v1/ignore-lists", { body }));
+}

@@ -1,0 +1,40 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+import type { ExperimentRequest } from "@/api/schema";
+
+/** A request that leaves out what has a default. */
+export type SparseExperiment = { [Name in keyof ExperimentRequest]?: unknown } & { run: string };
+
+const body = (request: SparseExperiment) => request as unknown as ExperimentRequest;
+
+export const experimentsQuery = queryOptions({
+  queryKey: ["experiments"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/experiments", { signal })),
+  staleTime: 2_000,
+});
+
+export const experimentQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["experiment", id],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/experiments/{id}", { params: { path: { id } }, signal })),
+    staleTime: 0,
+  });
+
+/** What an experiment would do and cost. Nothing runs. */
+export const experimentPlanQuery = (request: SparseExperiment) =>
+  queryOptions({
+    queryKey: ["experiment plan", request],
+    queryFn: ({ signal }) => answer(api.POST("/api/v1/experiments/preview", { body: body(request), signal })),
+    placeholderData: keepPreviousData,
+    gcTime: 60_000,
+    retry: false,
+  });
+
+/** Starts an experiment; the key makes a repeated click one experiment. */
+export function startExperiment(request: SparseExperiment, key: string) {
+  return answer(api.POST("/api/v1/experiments", { body: body(request), headers: { "Idempotency-Key": key } }));
+}
+
+export function cancelExperiment(id: string) {
+  return answer(api.POST("/api/v1/experiments/{id}/cancel", { params: { path: { id } } }));
+}

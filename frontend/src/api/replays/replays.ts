@@ -1,0 +1,38 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+import type { OperatorAnswer, StepSummary } from "@/api/schema";
+
+export const sessionsQuery = queryOptions({
+  queryKey: ["replays"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/replays", { signal })),
+  staleTime: 2_000,
+});
+
+export const sessionQuery = (session: string) =>
+  queryOptions({
+    queryKey: ["replay", session],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/replays/{id}", { params: { path: { id: session } }, signal })),
+    staleTime: 0,
+  });
+
+export function cancelSession(session: string) {
+  return answer(api.POST("/api/v1/replays/{id}/cancel", { params: { path: { id: session } } }));
+}
+
+/** Steps of a run from after `after` up to and with `last`, page after page. */
+export async function readSteps(run: string, after: number, last: number): Promise<StepSummary[]> {
+  const steps: StepSummary[] = [];
+  let from: number | null = after;
+  while (from !== null && from < last) {
+    const page: { steps: StepSummary[]; next: number | null } = await answer(
+      api.GET("/api/v1/runs/{id}/steps", { params: { path: { id: run }, query: { after: String(from) } } }),
+    );
+    steps.push(...page.steps);
+    from = page.next;
+  }
+  return steps;
+}
+
+export function answerSession(session: string, body: OperatorAnswer) {
+  return answer(api.POST("/api/v1/replays/{id}/answer", { params: { path: { id: session } }, body }));
+}

@@ -1,0 +1,10 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+
+/** The recorded run with all that was forked from it; any run of the tree names it. */
+export const treeQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["tree", run],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}/tree", { params: { path: { id: run } }, signal })),
+    staleTime: 2_000,
+  });

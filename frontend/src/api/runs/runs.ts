@@ -1,0 +1,112 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+import type { EdgeList, RunEdge, StepList, StepSummary } from "@/api/schema";
+
+/** What the list can be asked for, as the server names it. */
+export type RunsFilter = Record<string, string | undefined>;
+
+const page = (filter: RunsFilter, cursor: string, signal?: AbortSignal) => {
+  const query = { ...filter, ...(cursor && { cursor }) };
+  return answer(api.GET("/api/v1/runs", { params: { query }, ...(signal && { signal }) }));
+};
+
+export const firstPage = (filter: RunsFilter) => page(filter, "");
+
+export const runsQuery = (filter: RunsFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["runs", "list", filter],
+    queryFn: ({ pageParam, signal }) => page(filter, pageParam, signal),
+    initialPageParam: "",
+    getNextPageParam: ({ next }) => next,
+    placeholderData: (previous) => previous,
+  });
+
+export const facetsQuery = queryOptions({
+  queryKey: ["runs", "facets"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/facets", { signal })),
+});
+
+export const runQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["run", run],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}", { params: { path: { id: run } }, signal })),
+  });
+
+/** Places of a run that are worth a look, and the passing runs nearest to it. */
+export const placesQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["run", run, "places"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}/places", { params: { path: { id: run } }, signal })),
+  });
+
+/** What a long run shows at once, while its other steps are on their way. */
+const FIRST = 300;
+
+const stepPage = (run: string, after: number, limit: number | null, signal: AbortSignal): Promise<StepList> => {
+  const query = { after: String(after), ...(limit !== null && { limit: String(limit) }) };
+  return answer(api.GET("/api/v1/runs/{id}/steps", { params: { path: { id: run }, query }, signal }));
+};
+
+/** Some steps of a run, from the `first` on; `next` says whether there are more. */
+export const stepsFromQuery = (run: string, first: number, limit = FIRST) =>
+  queryOptions({
+    queryKey: ["run", run, "steps from", first, limit],
+    queryFn: ({ signal }) => stepPage(run, first - 1, limit, signal),
+  });
+
+/** Which steps hold some words anywhere in them: in payloads, attributes, names and errors. */
+export const stepsWithQuery = (run: string, words: string) =>
+  queryOptions({
+    queryKey: ["run", run, "steps with", words],
+    queryFn: async ({ signal }) => {
+      const path = { id: run };
+      const page = await answer(api.GET("/api/v1/runs/{id}/steps", { params: { path, query: { q: words } }, signal }));
+      return new Set(page.steps.map((step) => step.sequence_no));
+    },
+    staleTime: Infinity,
+  });
+
+/** All steps of a run without payloads, page after page. */
+export const stepsQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["run", run, "steps"],
+    queryFn: async ({ signal }) => {
+      const steps: StepSummary[] = [];
+      let after: number | null = 0;
+      while (after !== null) {
+        const page: StepList = await stepPage(run, after, null, signal);
+        steps.push(...page.steps);
+        after = page.next;
+      }
+      return steps;
+    },
+  });
+
+/** Answers asked for before a graph makes do with the edges that it has. */
+const EDGE_PAGES = 5;
+
+/** Which step fed which, for the steps of a span. They never change once a run is sealed. */
+export const edgesQuery = (run: string, span: { first: number; last: number }) =>
+  queryOptions({
+    queryKey: ["run", run, "edges", span.first, span.last],
+    queryFn: async ({ signal }) => {
+      const edges: RunEdge[] = [];
+      let after: number | null = Math.max(0, span.first - 1);
+      for (let page = 0; page < EDGE_PAGES && after !== null && after < span.last; page++) {
+        const query = { after: String(after) };
+        const found: EdgeList = await answer(
+          api.GET("/api/v1/runs/{id}/edges", { params: { path: { id: run }, query }, signal }),
+        );
+        edges.push(...found.edges);
+        after = found.next;
+      }
+      return edges;
+    },
+  });
+
+export const stepQuery = (step: string) =>
+  queryOptions({
+    queryKey: ["step", step],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/steps/{id}", { params: { path: { id: step } }, signal })),
+    staleTime: Infinity,
+  });

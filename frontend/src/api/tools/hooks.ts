@@ -1,0 +1,43 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+
+/** What is configured, and what was sent so far. */
+export const hooksQuery = queryOptions({
+  queryKey: ["hooks"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/hooks", { signal })),
+  refetchInterval: 5_000,
+});
+
+/** What hooks decided in a session; `resolved` makes it be read again as the session goes on. */
+export const outcomesQuery = (session: string, resolved: number) =>
+  queryOptions({
+    queryKey: ["replay", session, "hooks", resolved],
+    queryFn: ({ signal }) =>
+      answer(api.GET("/api/v1/replays/{id}/hooks", { params: { path: { id: session } }, signal })),
+    placeholderData: (previous) => previous,
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+
+/** What a run used; `steps` makes it be read again as the run grows. */
+export const usageQuery = (run: string, steps: number) =>
+  queryOptions({
+    queryKey: ["run", run, "usage", steps],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}/usage", { params: { path: { id: run } }, signal })),
+    placeholderData: (previous) => previous,
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+
+/** Exports under way are looked at every second. */
+export const exportsQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["run", run, "exports"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}/exports", { params: { path: { id: run } }, signal })),
+    refetchInterval: (query) =>
+      query.state.data?.exports.some(({ status }) => status === "pending" || status === "running") ? 1000 : false,
+  });
+
+export function exportToLangfuse(run: string, target: string) {
+  return answer(api.POST("/api/v1/runs/{id}/exports/langfuse", { params: { path: { id: run } }, body: { target } }));
+}

@@ -1,0 +1,24 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+import type { ToolChoice } from "@/api/schema";
+
+export const toolsQuery = queryOptions({
+  queryKey: ["tools"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/tools", { signal })),
+  staleTime: 5_000,
+});
+
+/** Answers with every tool as it stands then. */
+export function decide(decisions: ToolChoice[]) {
+  return answer(api.PUT("/api/v1/tools", { body: { decisions } }));
+}
+
+export function importTools(file: string) {
+  return answer(
+    api.PUT("/api/v1/tools.yaml", {
+      body: file,
+      bodySerializer: (text) => text,
+      headers: { "Content-Type": "application/yaml" },
+    }),
+  );
+}

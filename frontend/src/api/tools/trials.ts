@@ -1,0 +1,40 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+import type { RetrieverTrialRequest, ToolTrialRequest, TrialView } from "@/api/schema";
+
+/** Often enough that a quick answer feels like one. */
+const LOOK_MS = 300;
+
+export const retrieversQuery = queryOptions({
+  queryKey: ["retrievers"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/retrievers", { signal })),
+  staleTime: 60_000, // they change with the server's configuration, at its start
+});
+
+/** The newest trials of one tool or retriever. */
+export const trialsQuery = (kind: TrialView["kind"], name: string) =>
+  queryOptions({
+    queryKey: ["trials", kind, name],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/trials", { params: { query: { kind, name } }, signal })),
+    refetchInterval: ({ state }) => (state.data?.trials.some(isUnderWay) ? LOOK_MS : false),
+  });
+
+/** One trial, looked at until it has ended. */
+export const trialQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["trial", id],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/trials/{id}", { params: { path: { id } }, signal })),
+    refetchInterval: ({ state }) => (state.data && !isUnderWay(state.data) ? false : LOOK_MS),
+  });
+
+export function isUnderWay({ status }: Pick<TrialView, "status">): boolean {
+  return status === "pending" || status === "running";
+}
+
+export function tryTool(body: Partial<ToolTrialRequest> & { name: string }) {
+  return answer(api.POST("/api/v1/tools/trials", { body: { arguments: {}, confirmed: false, ...body } }));
+}
+
+export function tryRetriever(body: RetrieverTrialRequest) {
+  return answer(api.POST("/api/v1/retrievers/trials", { body }));
+}

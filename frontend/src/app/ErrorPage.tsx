@@ -1,0 +1,12 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { ProblemError } from "@/api/problem";
+import { ErrorState } from "@/ui/ErrorState";
+import { paths } from "./paths";
+
+/** A page that shows nothing but what went wrong. */
+export function ErrorPage({ error, onRetry }: { error: unknown; onRetry: () => void }): ReactElement {
+  const isMissing = error instanceof ProblemError && error.problem.code === "not_found";
+  const home = isMissing && <Link {...paths.runs()}>To the runs</Link>;
+  return <ErrorState isPage error={error} onRetry={onRetry} action={home} />;
+}

@@ -1,0 +1,12 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { paths } from "./paths";
+import { EmptyState } from "@/ui/EmptyState";
+
+export function NotFound(): ReactElement {
+  return (
+    <EmptyState isPage title="There is no such page" action={<Link {...paths.runs()}>To the runs</Link>}>
+      The address may be incomplete. Links to runs, replays and diffs stay valid while what they name exists.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,31 @@
+import "./styles";
+import { MantineProvider } from "@mantine/core";
+import { Notifications } from "@mantine/notifications";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { queryClient } from "@/api/client";
+import { paths } from "./paths";
+import { router } from "./router";
+import { isOpen } from "@/app/shell/publicPages";
+import { onLoginEnded } from "@/app/shell/loginExpiry";
+import { cssVariables, theme } from "./theme";
+
+onLoginEnded(queryClient, () => {
+  const { pathname, href } = router.state.location;
+  if (!isOpen(pathname)) void router.navigate(paths.login({ next: href }));
+});
+
+const root = document.getElementById("root");
+if (!root) throw new Error("index.html has no element #root");
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto" cssVariablesResolver={cssVariables}>
+      <Notifications position="bottom-right" autoClose={6000} limit={4} />
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,39 @@
+// Every link of the cockpit is made here, as options for <Link {...}> and navigate(...).
+import { linkOptions } from "@tanstack/react-router";
+import type { CompareSearch } from "@/pages/compare/search";
+import type { DiffSearch } from "@/pages/diff/search";
+import type { NewExperimentSearch } from "@/pages/experiments/search";
+import type { LoginSearch } from "@/pages/login/search";
+import type { RunsSearch } from "@/pages/runs/search";
+import type { RunSearch } from "@/pages/run/search";
+import type { ToolsSearch } from "@/pages/tools/search";
+
+export const paths = {
+  runs: (search: RunsSearch = {}) => linkOptions({ to: "/", search }),
+  run: (run: string, search: RunSearch = {}) => linkOptions({ to: "/runs/$run", params: { run }, search }),
+  replays: () => linkOptions({ to: "/replays" }),
+  replay: (session: string) => linkOptions({ to: "/replays/$session", params: { session } }),
+  experiments: () => linkOptions({ to: "/experiments" }),
+  experiment: (experiment: string) => linkOptions({ to: "/experiments/$experiment", params: { experiment } }),
+  newExperiment: (search: NewExperimentSearch) => linkOptions({ to: "/experiments/new", search }),
+  bisections: () => linkOptions({ to: "/bisections" }),
+  bisection: (bisection: string) => linkOptions({ to: "/bisections/$bisection", params: { bisection } }),
+  tree: (run: string) => linkOptions({ to: "/tree/$run", params: { run } }),
+  diffs: () => linkOptions({ to: "/diffs" }),
+  diff: (diff: string, search: DiffSearch = {}) => linkOptions({ to: "/diffs/$diff", params: { diff }, search }),
+  compare: (search: CompareSearch = {}) => linkOptions({ to: "/compare", search }),
+  calibration: (calibration: string) => linkOptions({ to: "/calibrations/$calibration", params: { calibration } }),
+  tools: (search: ToolsSearch = {}) => linkOptions({ to: "/tools", search }),
+  settings: () => linkOptions({ to: "/settings" }),
+  hooks: () => linkOptions({ to: "/hooks" }),
+  login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),
+};
+
+/** Pages that the server answers itself. */
+export const serverPaths = {
+  apiDocs: "/api/v1/docs",
+  diffFile: (diff: string, format: "html" | "md" | "json") =>
+    `/api/v1/diffs/${encodeURIComponent(diff)}?format=${format}`,
+  toolsFile: "/api/v1/tools.yaml",
+  runJson: (run: string) => `/api/v1/runs/${encodeURIComponent(run)}`,
+};

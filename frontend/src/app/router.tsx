@@ -1,0 +1,59 @@
+import { createRouter } from "@tanstack/react-router";
+import { queryClient } from "@/api/client";
+import { ErrorPage } from "./ErrorPage";
+import { NotFound } from "./NotFound";
+import { bisectionRoute, bisectionsRoute } from "@/pages/bisect/route";
+import { calibrationRoute } from "@/pages/calibrations/route";
+import { compareRoute } from "@/pages/compare/route";
+import { diffRoute, shareRoute } from "@/pages/diff/route";
+import { diffsRoute } from "@/pages/diffs/route";
+import { experimentRoute, experimentsRoute, newExperimentRoute } from "@/pages/experiments/route";
+import { hooksRoute } from "@/pages/hooks/route";
+import { loginRoute } from "@/pages/login/route";
+import { replaysRoute } from "@/pages/replays/route";
+import { runRoute } from "@/pages/run/route";
+import { runsRoute } from "@/pages/runs/route";
+import { sessionRoute } from "@/pages/session/route";
+import { settingsRoute } from "@/pages/settings/route";
+import { toolsRoute } from "@/pages/tools/route";
+import { treeRoute } from "@/pages/tree/route";
+import { rootRoute } from "./root";
+
+// A page adds its route here: one line, its code stays in its own lazy chunk.
+const routeTree = rootRoute.addChildren([
+  runsRoute,
+  runRoute,
+  replaysRoute,
+  sessionRoute,
+  experimentsRoute,
+  newExperimentRoute,
+  experimentRoute,
+  bisectionsRoute,
+  bisectionRoute,
+  treeRoute,
+  diffsRoute,
+  diffRoute,
+  compareRoute,
+  calibrationRoute,
+  toolsRoute,
+  hooksRoute,
+  settingsRoute,
+  shareRoute,
+  loginRoute,
+]);
+
+export const router = createRouter({
+  routeTree,
+  defaultPreload: "intent",
+  defaultPreloadStaleTime: 0,
+  context: { queryClient },
+  scrollRestoration: true,
+  defaultErrorComponent: ({ error, reset }) => <ErrorPage error={error} onRetry={reset} />,
+  defaultNotFoundComponent: NotFound,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,37 @@
+import { Modal } from "@mantine/core";
+import type { ReactElement } from "react";
+import { Keys } from "@/ui/keyboard/Kbd";
+import { sectionsOf, useGroups } from "@/ui/keyboard/shortcuts";
+import classes from "./HelpDialog.module.css";
+
+export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactElement {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Keyboard" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      <Sections />
+    </Modal>
+  );
+}
+
+/** Drawn while the dialog is open: what a page registers is no work for a closed one. */
+function Sections(): ReactElement {
+  const groups = sectionsOf(useGroups());
+  return (
+    <div className={classes.groups}>
+      {groups.map((group) => (
+        <section key={group.name}>
+          <h2>{group.name}</h2>
+          <dl className={classes.list}>
+            {group.shortcuts.map(({ keys, does }) => (
+              <div key={keys}>
+                <dt>{does}</dt>
+                <dd>
+                  <Keys keys={keys} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import { Modal, VisuallyHidden } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { IconSearch } from "@tabler/icons-react";
+import { useEffect, useId, useState, type KeyboardEvent, type ReactElement } from "react";
+import { runsQuery } from "@/api/runs/runs";
+import { counted } from "@/ui/format/numbers";
+import { Keys } from "@/ui/keyboard/Kbd";
+import { paths } from "@/app/paths";
+import { useGroups } from "@/ui/keyboard/shortcuts";
+import { entriesOf, find, runEntry, type Entry } from "./commands";
+import classes from "./Palette.module.css";
+
+/** Runs shown for a query; who wants more goes to the list. */
+const RUNS = 7;
+
+/** Finds pages, the actions of the screen, and runs. */
+export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactElement {
+  return (
+    <Modal.Root
+      opened={opened}
+      onClose={onClose}
+      yOffset="12dvh"
+      centered={false}
+      size={620}
+      transitionProps={{ duration: 80 }}
+    >
+      <Modal.Overlay />
+      <Modal.Content aria-label="Command palette">
+        <Modal.Body p={0}>
+          <Finder onClose={onClose} />
+        </Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
+  );
+}
+
+function Finder({ onClose }: { onClose: () => void }): ReactElement {
+  const [query, setQuery] = useState("");
+  const [at, setAt] = useState(0);
+  const id = useId();
+  const groups = useEntries(query);
+  const entries = groups.flatMap((group) => group.entries);
+  const active = Math.min(at, entries.length - 1);
+  const choose = (entry: Entry | undefined) => {
+    if (!entry) return;
+    onClose();
+    entry.run();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined && event.key !== "Enter") return;
+    event.preventDefault();
+    if (step === undefined) choose(entries[active]);
+    else setAt((active + step + entries.length) % Math.max(1, entries.length));
+  };
+  useEffect(() => {
+    document.getElementById(`${id}${active}`)?.scrollIntoView({ block: "nearest" });
+  }, [id, active]);
+  return (
+    <>
+      <div className={classes.field}>
+        <IconSearch size={16} stroke={1.8} aria-hidden />
+        <input
+          data-autofocus
+          className={classes.input}
+          role="combobox"
+          aria-label="Search pages, actions and runs"
+          aria-expanded
+          aria-controls={`${id}list`}
+          aria-activedescendant={active >= 0 ? `${id}${active}` : undefined}
+          placeholder="Search pages, actions and runs"
+          value={query}
+          onChange={(event) => {
+            setQuery(event.currentTarget.value);
+            setAt(0);
+          }}
+          onKeyDown={onKeyDown}
+        />
+      </div>
+      <VisuallyHidden role="status">{counted(entries.length, "result")}</VisuallyHidden>
+      <div id={`${id}list`} role="listbox" aria-label="Results" className={classes.list}>
+        {groups.map((group) => (
+          <div key={group.name} role="group" aria-label={group.name}>
+            <h2 aria-hidden>{group.name}</h2>
+            {group.entries.map((entry) => {
+              const index = entries.indexOf(entry);
+              return (
+                <div
+                  key={entry.id}
+                  id={`${id}${index}`}
+                  role="option"
+                  aria-selected={index === active}
+                  className={classes.entry}
+                  onClick={() => choose(entry)}
+                  onPointerMove={() => setAt(index)}
+                >
+                  <span className={classes.label}>{entry.label}</span>
+                  <span className={classes.note}>{entry.note}</span>
+                  {entry.keys && <Keys keys={entry.keys} />}
+                </div>
+              );
+            })}
+          </div>
+        ))}
+        {entries.length === 0 && <p className={classes.none}>Nothing matches. Try the name of a run, or “diff”.</p>}
+      </div>
+    </>
+  );
+}
+
+function useEntries(query: string): { name: string; entries: Entry[] }[] {
+  const registered = useGroups();
+  const navigate = useNavigate();
+  const [asked] = useDebouncedValue(query.trim(), 120);
+  const { data } = useInfiniteQuery(runsQuery(asked ? { q: asked } : {}));
+  const runs = (data?.pages[0]?.runs ?? [])
+    .slice(0, RUNS)
+    .map((run) => runEntry(run, ({ id }) => void navigate(paths.run(id))));
+  const groups = [
+    { name: "Actions", entries: find(entriesOf(registered), query) },
+    { name: asked ? "Runs" : "Newest runs", entries: runs },
+  ];
+  return groups.filter((group) => group.entries.length > 0);
+}

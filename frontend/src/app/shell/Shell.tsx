@@ -1,0 +1,140 @@
+import { Tooltip } from "@mantine/core";
+import {
+  IconApi,
+  IconArrowsDiff,
+  IconFlask,
+  IconGitFork,
+  IconHelp,
+  IconListDetails,
+  IconSearch,
+  IconSettings,
+  IconTool,
+  IconWebhook,
+  type Icon,
+} from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useRouterState, type LinkProps } from "@tanstack/react-router";
+import { useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
+import { accessQuery, logout } from "@/api/access";
+import { paths, serverPaths } from "@/app/paths";
+import { HelpDialog } from "./HelpDialog";
+import { handleKey, useShortcuts } from "@/ui/keyboard/shortcuts";
+import { Logo } from "./Logo";
+import { isOpen } from "./publicPages";
+import { Palette } from "./Palette";
+import classes from "./Shell.module.css";
+
+/** The frame of every page: the rail (a bar at the bottom of a phone), the skip link, the keys that work everywhere. */
+export function Shell({ children }: { children: ReactNode }): ReactElement {
+  const [help, setHelp] = useState(false);
+  const [palette, setPalette] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const bare = isOpen(path);
+
+  useEffect(() => {
+    document.addEventListener("keydown", handleKey);
+    return () => document.removeEventListener("keydown", handleKey);
+  }, []);
+  useEffect(() => main.current?.focus({ preventScroll: true }), [path]);
+  useEverywhere({ bare, onHelp: () => setHelp(true), onPalette: () => setPalette(!palette) });
+
+  return (
+    <div className={bare ? classes.bare : classes.shell}>
+      <a className={classes.skip} href="#main">
+        Skip to the content
+      </a>
+      {!bare && <Rail onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />}
+      <main id="main" ref={main} tabIndex={-1} className={classes.main}>
+        {children}
+      </main>
+      <HelpDialog opened={help} onClose={() => setHelp(false)} />
+      {!bare && <Palette opened={palette} onClose={() => setPalette(false)} />}
+    </div>
+  );
+}
+
+/** The keys that work on every screen. A shared report leads nowhere, so it has only the help. */
+function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: () => void }): void {
+  const navigate = useNavigate();
+  const { data: access } = useQuery({ ...accessQuery, enabled: !props.bare });
+  const pages = [
+    { keys: "1", does: "Go to runs", run: () => void navigate(paths.runs()) },
+    { keys: "2", does: "Go to replays", run: () => void navigate(paths.replays()) },
+    { keys: "3", does: "Go to diffs", run: () => void navigate(paths.diffs()) },
+    { keys: "4", does: "Go to tools", run: () => void navigate(paths.tools()) },
+    { keys: "5", does: "Go to experiments", run: () => void navigate(paths.experiments()) },
+    { keys: "", does: "Go to bisections", run: () => void navigate(paths.bisections()) },
+    { keys: "", does: "Go to hooks and telemetry", run: () => void navigate(paths.hooks()) },
+    { keys: "", does: "Go to settings", run: () => void navigate(paths.settings()) },
+    { keys: "", does: "Compare two runs", run: () => void navigate(paths.compare()) },
+    { keys: "", does: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },
+    { keys: "mod+k", does: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
+  ];
+  const help = { keys: "?", does: "Show the keyboard shortcuts", run: props.onHelp };
+  const leave = { keys: "", does: "Log out", run: () => void logout().then(() => window.location.assign("/login")) };
+  useShortcuts("Everywhere", props.bare ? [help] : [...pages, help, ...(access?.login_required ? [leave] : [])]);
+}
+
+function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void }): ReactElement {
+  return (
+    <nav className={classes.rail} aria-label="Main">
+      <Link {...paths.runs()} className={classes.logo} aria-label="Forkpoint, to the runs">
+        <Logo />
+      </Link>
+      <Page label="Runs" to={paths.runs()} icon={IconListDetails} on={/^\/(runs\/|$)/} />
+      <Page label="Replays" to={paths.replays()} icon={IconGitFork} on={/^\/replays/} />
+      <Page label="Experiments" to={paths.experiments()} icon={IconFlask} on={/^\/(experiments|bisections)/} />
+      <Page label="Diffs" to={paths.diffs()} icon={IconArrowsDiff} on={/^\/(diffs|compare)/} />
+      <Page label="Tools" to={paths.tools()} icon={IconTool} on={/^\/tools/} />
+      <Page label="Hooks" to={paths.hooks()} icon={IconWebhook} on={/^\/hooks/} />
+      <Page label="Settings" to={paths.settings()} icon={IconSettings} on={/^\/settings/} />
+      <span className={classes.space} />
+      <Item label="Find pages, actions and runs ( Ctrl K )">
+        <button type="button" className={classes.item} onClick={onPalette} aria-label="Find: pages, actions and runs">
+          <IconSearch size={18} stroke={1.7} />
+          <span>Find</span>
+        </button>
+      </Item>
+      <Item label="API documentation">
+        <a href={serverPaths.apiDocs} className={`${classes.item} ${classes.deskOnly}`} aria-label="API documentation">
+          <IconApi size={19} stroke={1.7} />
+          <span>API</span>
+        </a>
+      </Item>
+      <Item label="Keyboard shortcuts ( ? )">
+        <button type="button" className={classes.item} onClick={onHelp} aria-label="Help: keyboard shortcuts">
+          <IconHelp size={19} stroke={1.7} />
+          <span>Help</span>
+        </button>
+      </Item>
+    </nav>
+  );
+}
+
+/** A page of the rail; `on` says on which addresses it is where the reader is. */
+function Page(props: { label: string; to: LinkProps; icon: Icon; on: RegExp }): ReactElement {
+  const Shape = props.icon;
+  const here = useRouterState({ select: (state) => props.on.test(state.location.pathname) });
+  return (
+    <Item label={props.label}>
+      <Link
+        {...props.to}
+        className={`${classes.item} ${here ? classes.active : ""}`}
+        aria-current={here ? "page" : undefined}
+        aria-label={props.label}
+      >
+        <Shape size={18} stroke={1.7} />
+        <span>{props.label}</span>
+      </Link>
+    </Item>
+  );
+}
+
+function Item({ label, children }: { label: string; children: ReactElement }): ReactElement {
+  return (
+    <Tooltip label={label} position="right">
+      {children}
+    </Tooltip>
+  );
+}

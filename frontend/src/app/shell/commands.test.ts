@@ -1,0 +1,45 @@
+import { describe, expect, test, vi } from "vitest";
+import { aRun } from "@/testing/factories";
+import { entriesOf, find, matchScore, runEntry } from "./commands";
+
+const shortcut = (does: string, keys = "x") => ({ does, keys, run: () => undefined });
+
+describe("entriesOf", () => {
+  test("puts the page before the shell and leaves out what only moves a selection", () => {
+    const groups = [
+      { name: "Everywhere", shortcuts: [shortcut("Go to runs")] },
+      { name: "Diff", shortcuts: [shortcut("Next difference"), shortcut("Share this report")] },
+    ];
+    expect(entriesOf(groups).map((entry) => entry.label)).toEqual(["Share this report", "Go to runs"]);
+  });
+});
+
+describe("find", () => {
+  const entries = entriesOf([
+    { name: "Everywhere", shortcuts: [shortcut("Go to runs"), shortcut("Go to replays"), shortcut("Forerunner")] },
+  ]);
+
+  test("finds every word anywhere, the start of a word first", () => {
+    expect(find(entries, "run").map((entry) => entry.label)).toEqual(["Go to runs", "Forerunner"]);
+    expect(find(entries, "replays go")).toHaveLength(1);
+    expect(find(entries, "zebra")).toEqual([]);
+  });
+
+  test("keeps the order when nothing is asked", () => {
+    expect(find(entries, " ")).toEqual(entries);
+  });
+});
+
+test("a word that is not there is no match, however well the others fit", () => {
+  expect(matchScore("Refund for order A-1042", "refund 1042")).not.toBeNull();
+  expect(matchScore("Refund for order A-1042", "refund 7")).toBeNull();
+});
+
+test("a run is recognised by its app and where it was forked", () => {
+  const open = vi.fn();
+  const run = aRun({ fork_sequence_no: 5, started_at: "2026-11-21T10:00:00Z" });
+  const entry = runEntry(run, open);
+  expect(entry.note).toContain("fork from step 5 · 9 steps");
+  entry.run();
+  expect(open).toHaveBeenCalledWith(run);
+});

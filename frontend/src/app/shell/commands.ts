@@ -1,0 +1,61 @@
+/** What the command palette offers for a query. */
+import type { RunSummary } from "@/api/schema";
+import { ago, counted } from "@/ui/format/numbers";
+
+export interface Entry {
+  id: string;
+  label: string;
+  /** What kind of thing, or more about it; searched as well. */
+  note: string;
+  keys: string;
+  run: () => void;
+}
+
+/** What only moves a selection, or the palette itself, says nothing in a list of commands. */
+const MOVES = /^(next|previous|fold|unfold|open the row|wider|narrower|find pages)\b/i;
+
+interface Group {
+  name: string;
+  shortcuts: readonly { keys: string; does: string; run: () => void }[];
+}
+
+/** Everything that the screen registered, what is nearest to the reader first. */
+export function entriesOf(groups: readonly Group[]): Entry[] {
+  return groups
+    .toReversed()
+    .flatMap((group) =>
+      group.shortcuts
+        .filter(({ does, keys }) => keys !== "Escape" && !MOVES.test(does))
+        .map(({ does, keys, run }) => ({ id: `${group.name}: ${does}`, label: does, note: group.name, keys, run })),
+    );
+}
+
+export function runEntry(run: RunSummary, open: (run: RunSummary) => void): Entry {
+  const fork = run.fork_sequence_no === null ? "" : `fork from step ${run.fork_sequence_no}`;
+  const note = [fork || run.app, counted(run.steps, "step"), ago(run.started_at ?? run.created_at)]
+    .filter(Boolean)
+    .join(" · ");
+  return { id: `run ${run.id}`, label: run.name, note, keys: "", run: () => open(run) };
+}
+
+/** How well `query` is found in `text`: every word must be in it, at the start of a word counts more. Null: it is not. */
+export function matchScore(text: string, query: string): number | null {
+  const haystack = text.toLowerCase();
+  let score = 0;
+  for (const word of query.toLowerCase().split(/\s+/).filter(Boolean)) {
+    const at = haystack.indexOf(word);
+    if (at < 0) return null;
+    const startsWord = at === 0 || /[^\p{L}\p{N}]/u.test(haystack.charAt(at - 1));
+    score += (startsWord ? 2 : 1) + word.length / haystack.length;
+  }
+  return score;
+}
+
+/** The entries that a query finds, best first; all in their order for an empty one. */
+export function find(entries: readonly Entry[], query: string): Entry[] {
+  return entries
+    .map((entry) => ({ entry, score: matchScore(`${entry.label} ${entry.note}`, query) }))
+    .filter((hit): hit is { entry: Entry; score: number } => hit.score !== null)
+    .sort((a, b) => b.score - a.score)
+    .map(({ entry }) => entry);
+}

@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { isOpen } from "./publicPages";
+
+test.each([
+  ["/share/abc", true],
+  ["/login", true],
+  ["/", false],
+  ["/runs/share/abc", false],
+  ["/loginish", false],
+])("%s is open: %s", (path, open) => {
+  expect(isOpen(path)).toBe(open);
+});

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import type { RunRef } from "@/api/schema";
+import { candidateName } from "./candidateName";
+
+test("the candidate is told apart from the base", () => {
+  const base: RunRef = {
+    id: "base",
+    name: "Refund",
+    app: "",
+    status: "failed",
+    source: "live",
+    fork_sequence_no: null,
+    source_run: null,
+    original: null,
+  };
+  const other = (given: Partial<RunRef>) => candidateName({ base, candidate: { ...base, id: "other", ...given } });
+  expect(other({ source_run: "base", fork_sequence_no: 5 })).toBe("fork from step 5");
+  expect(other({ name: "Exchange" })).toBe("Exchange");
+  expect(other({})).toBe("run other of the same name");
+});

@@ -1,0 +1,24 @@
+import type { Attribution } from "@/api/schema";
+import type { Mark } from "@/domain/steps/labels";
+
+export type Confidence = NonNullable<Attribution["confidence"]>;
+
+/** The mark borrows the shapes of the labels, so that confidence is never colour alone. */
+export const CONFIDENCE: Record<Confidence, { words: string; means: string; mark: Mark }> = {
+  high: { words: "high confidence", means: "Shown by replaying both with and without the change.", mark: "exact" },
+  medium: {
+    words: "medium confidence",
+    means: "Shown in one direction, or the only candidate that is left.",
+    mark: "cached",
+  },
+  low: {
+    words: "low confidence",
+    means: "Inferred from the recordings by order and data flow; nothing was replayed to test it.",
+    mark: "simulated",
+  },
+  noise: {
+    words: "noise",
+    means: "Probably chance: unchanged repeats differ as much, or no recorded setting differs.",
+    mark: "live",
+  },
+};

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import type { Override } from "@/api/schema";
+import { overrideInWords } from "./details";
+
+const recorded: NonNullable<Override["model"]> = {
+  provider: null,
+  model: null,
+  temperature: null,
+  top_p: null,
+  max_tokens: null,
+  seed: null,
+  stop: null,
+  tools: null,
+  response_format: null,
+  parameters: null,
+  unset: null,
+};
+
+function override(given: Partial<Override>): Override {
+  return {
+    match: { step: 5, type: null, name: null, model: null, since: null, before: null },
+    prompt: null,
+    messages: null,
+    model: null,
+    retrieval: null,
+    arguments: null,
+    tool: null,
+    output: null,
+    ...given,
+  };
+}
+
+describe("overrideInWords", () => {
+  it("says where and what, and keeps zero and empty as values", () => {
+    const words = overrideInWords(
+      override({
+        model: { ...recorded, model: "m1", temperature: 0, parameters: { n: 2 }, unset: ["response_format"] },
+        arguments: { id: 2 },
+      }),
+    );
+    expect(words).toEqual({
+      where: "step 5",
+      sets: [
+        { name: "model", value: "m1" },
+        { name: "temperature", value: "0" },
+        { name: "n", value: "2" },
+        { name: "response format", value: "left out" },
+        { name: "called with", value: '{"id":2}' },
+      ],
+    });
+    const empty = overrideInWords(override({ tool: { output: "", status: "ok" } }));
+    expect(empty.sets).toEqual([{ name: "tool answers (ok)", value: "" }]);
+  });
+
+  it("names a whole kind of steps", () => {
+    const match = { step: null, type: "model" as const, name: null, model: "gpt-4*", since: 7, before: null };
+    expect(overrideInWords(override({ match })).where).toBe("every model step on gpt-4* from step 7 on");
+  });
+});

@@ -1,0 +1,38 @@
+/** An override in words: where it applies and what it sets. */
+import type { JsonValue, Override } from "@/api/schema";
+import { matchWords } from "./wording";
+
+export interface OverrideWords {
+  where: string;
+  sets: { name: string; value: string }[];
+}
+
+export function overrideInWords(override: Override): OverrideWords {
+  return { where: matchWords(override), sets: [...settings(override)] };
+}
+
+function* settings(override: Override): Generator<{ name: string; value: string }> {
+  yield* fields(override.prompt, { system: "system prompt" });
+  const { parameters = null, unset = null, ...model } = override.model ?? {};
+  yield* fields(model, {});
+  yield* fields(parameters, {});
+  for (const name of unset ?? []) yield { name: name.replaceAll("_", " "), value: "left out" };
+  yield* fields(override.retrieval, { top_k: "documents asked for" });
+  for (const edit of override.messages ?? []) {
+    const said = edit.message ? edit.message["content"] : edit.content;
+    yield { name: `${edit.op} message ${edit.index + 1}`, value: edit.op === "delete" ? "" : text(said) };
+  }
+  if (override.arguments !== null) yield { name: "called with", value: text(override.arguments) };
+  if (override.tool) yield { name: `tool answers (${override.tool.status})`, value: text(override.tool.output) };
+  if (override.output !== null) yield { name: "output", value: text(override.output) };
+}
+
+function* fields(group: object | null, names: Record<string, string>): Generator<{ name: string; value: string }> {
+  for (const [name, value] of Object.entries(group ?? {}) as [string, JsonValue][]) {
+    if (value !== null) yield { name: names[name] ?? name.replaceAll("_", " "), value: text(value) };
+  }
+}
+
+function text(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}

@@ -1,0 +1,99 @@
+// The fork as it is being edited: a sparse override list, because an absent field means "as recorded".
+import type {
+  JsonValue,
+  Match,
+  MessageEdit,
+  ModelOverride,
+  Override,
+  Policy,
+  PromptOverride,
+  RetrievalOverride,
+  ToolOverride,
+} from "@/api/schema";
+import type { SparsePolicy } from "./policy";
+
+export interface SparseOverride {
+  match: Partial<Match>;
+  prompt?: Partial<PromptOverride>;
+  messages?: (Pick<MessageEdit, "op" | "index"> & Partial<MessageEdit>)[];
+  model?: Partial<ModelOverride>;
+  retrieval?: Partial<RetrievalOverride>;
+  arguments?: JsonValue;
+  tool?: Partial<ToolOverride> & Pick<ToolOverride, "output">;
+  output?: JsonValue;
+}
+export interface Draft {
+  overrides: SparseOverride[];
+  policy: SparsePolicy;
+}
+export const emptyDraft: Draft = { overrides: [], policy: {} };
+
+/** The edits of a replay as a draft: the server writes every field out, here absent means "as recorded". */
+export function draftOf(overrides: readonly Override[], policy: Policy): Draft {
+  const { budget, ...rest } = policy;
+  return { overrides: overrides.map(sparse), policy: { ...given(rest), budget: given(budget) } };
+}
+
+function sparse(override: Override): SparseOverride {
+  const { match, messages, arguments: called, tool, output, ...parts } = override;
+  const fields = Object.entries<object | null>(parts).flatMap(([name, part]) => (part ? [[name, given(part)]] : []));
+  return {
+    match: given(match),
+    ...(Object.fromEntries(fields) as Partial<SparseOverride>),
+    ...(messages && { messages: messages.map(sparseEdit) }),
+    ...(called !== null && { arguments: called }),
+    ...(tool && { tool }),
+    ...(output !== null && { output }),
+  };
+}
+
+function sparseEdit({
+  op,
+  index,
+  role,
+  content,
+  message,
+}: MessageEdit): NonNullable<SparseOverride["messages"]>[number] {
+  if (message !== null) return { op, index, message };
+  return { op, index, ...(op !== "delete" && { content }), ...(role !== null && { role }) };
+}
+
+function given<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Partial<T>;
+}
+
+export function removeEntry(draft: Draft, index: number): Draft {
+  return { ...draft, overrides: draft.overrides.filter((_, at) => at !== index) };
+}
+
+export type JsonObject = Record<string, JsonValue>;
+
+/** The body of a preview or launch. The schema lists every field; absent ones take the server's defaults. */
+export function toRequest(run: string, fork: number, draft: Draft) {
+  return { run, fork_step: fork, overrides: { overrides: draft.overrides }, policy: draft.policy };
+}
+
+/** An override list that someone typed; says what is wrong in one sentence. */
+export function parseOverrides(text: string): { overrides: SparseOverride[] } | { error: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+  const list = Array.isArray(value)
+    ? value
+    : typeof value === "object" && value !== null && "overrides" in value
+      ? value.overrides
+      : null;
+  if (!Array.isArray(list)) return { error: 'This must be {"overrides": [ … ]} or the list itself.' };
+  const bad = list.findIndex((entry: unknown) => typeof entry !== "object" || entry === null || !("match" in entry));
+  if (bad >= 0) return { error: `Entry ${bad + 1} has no "match".` };
+  return { overrides: list as SparseOverride[] };
+}
+
+/** The entry that a pointer into the request is about, as "/overrides/overrides/2/model" or "/overrides/2/model". */
+export function entryOf(where: string): number | null {
+  const found = /^\/?(?:overrides\/){1,2}(\d+)(?:\/|$)/.exec(where.replace(/^\//, ""));
+  return found?.[1] === undefined ? null : Number(found[1]);
+}

@@ -1,0 +1,95 @@
+// What a fork changes, in words.
+import type { JsonValue, ToolOverride } from "@/api/schema";
+import { counted } from "@/ui/format/numbers";
+import type { SparseOverride } from "./draft";
+
+type MessageEdit = NonNullable<SparseOverride["messages"]>[number];
+type SparseRetrieval = NonNullable<SparseOverride["retrieval"]>;
+
+/** How a tool's call ends. */
+export const callEnds: Record<ToolOverride["status"], string> = {
+  ok: "succeeds",
+  error: "fails",
+  timeout: "times out",
+  partial: "answers in part",
+  denied: "is denied",
+};
+
+/** Which steps an entry applies to. */
+export function matchWords({ match }: Pick<SparseOverride, "match">): string {
+  if (match.step != null) return `step ${match.step}`;
+  const named = match.name ? ` ${match.name}` : "";
+  const model = match.model ? ` on ${match.model}` : "";
+  const since = match.since == null ? "" : ` from step ${match.since} on`;
+  const before = match.before == null ? "" : ` before step ${match.before}`;
+  return `every ${match.type ?? ""} step${named}${model}${since}${before}`;
+}
+
+/** All that was changed, in one line. */
+export function changesInWords(overrides: readonly SparseOverride[]): string {
+  return overrides.map((entry) => `${setWords(entry)}: ${matchWords(entry)}`).join("; ") || "nothing changed";
+}
+
+/** What an entry sets. */
+export function setWords(entry: SparseOverride): string {
+  const words: string[] = [];
+  if (entry.prompt?.system !== undefined) words.push("system prompt");
+  if (entry.prompt && Object.keys(entry.prompt).some((key) => key !== "system")) words.push("prompt");
+  if (entry.messages) words.push(...entry.messages.map(messageWords));
+  if (entry.model) words.push(...modelWords(entry.model));
+  if (entry.retrieval) words.push(...retrievalWords(entry.retrieval));
+  if (entry.arguments !== undefined) words.push("called with");
+  if (entry.tool) words.push("tool answer");
+  if ("output" in entry) words.push("what it said");
+  return words.join(", ");
+}
+
+function modelWords({
+  tools,
+  response_format,
+  parameters,
+  unset,
+  ...model
+}: NonNullable<SparseOverride["model"]>): string[] {
+  const plain = { ...model, ...parameters };
+  return [
+    ...Object.entries(plain).map(([name, value]) => {
+      if (name === "model") return String(value);
+      return name === "provider" ? `on ${String(value)}` : `${name} ${brief(value)}`;
+    }),
+    ...(tools ? [tools.length > 0 ? counted(tools.length, "tool") : "no tools"] : []),
+    ...(response_format ? ["response format"] : []),
+    ...(unset ?? []).map((name) => `no ${name.replaceAll("_", " ")}`),
+  ];
+}
+
+function brief(value: JsonValue): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > CHIP_TEXT ? `${text.slice(0, CHIP_TEXT).trimEnd()}…` : text;
+}
+
+/** Long texts of a chip are cut here; the field beneath shows them whole. */
+const CHIP_TEXT = 32;
+
+function messageWords(edit: MessageEdit): string {
+  const { op, index } = edit;
+  if (op === "delete") return `message ${index + 1} left out`;
+  const content = edit.message ? edit.message["content"] : edit.content;
+  const said = edit.message?.["role"];
+  const role = typeof said === "string" ? said : edit.role;
+  const text = typeof content === "string" ? content : JSON.stringify(content ?? null);
+  const short = text.length > CHIP_TEXT ? `${text.slice(0, CHIP_TEXT).trimEnd()}…` : text;
+  return op === "replace"
+    ? `message ${index + 1}: “${short}”`
+    : `new ${role ?? "user"} message${short && `: “${short}”`}`;
+}
+
+function retrievalWords({ documents, query, top_k: most, ...rest }: SparseRetrieval): string[] {
+  return [
+    ...(documents ? [counted(documents.length, "document")] : []),
+    ...(query != null ? [`query “${query}”`] : []),
+    ...(most != null ? [`at most ${most}`] : []),
+    ...("filters" in rest ? ["filters"] : []),
+    ...(rest.embedding_profile != null ? [`embedding ${rest.embedding_profile}`] : []),
+  ];
+}

@@ -1,0 +1,67 @@
+// The status of a replay session, in words.
+import type { SessionView } from "@/api/schema";
+
+const OVER: Record<SessionView["status"], boolean> = {
+  pending: false,
+  running: false,
+  awaiting_operator: false,
+  completed_exact: true,
+  completed_simulated: true,
+  completed_mixed: true,
+  failed_validation: true,
+  failed_execution: true,
+  cancelled: true,
+};
+
+/** Whether nothing more will happen in this session. */
+export function isOver(session: SessionView): boolean {
+  return OVER[session.status];
+}
+
+export type Tone = "neutral" | "active" | "exact" | "mixed" | "simulated" | "waiting" | "failed";
+
+interface StatusWords {
+  title: string;
+  detail: string;
+  tone: Tone;
+}
+
+const STATUS: Record<SessionView["status"], StatusWords> = {
+  pending: { title: "Waiting for a worker", detail: "The replay is in the queue.", tone: "neutral" },
+  running: { title: "Replaying", detail: "Every finished step is already kept.", tone: "active" },
+  awaiting_operator: {
+    title: "Waiting for you",
+    detail: "A call needs an answer before the replay goes on.",
+    tone: "waiting",
+  },
+  completed_exact: {
+    title: "Done: everything exact",
+    detail: "Every step has the output that was recorded for the same call.",
+    tone: "exact",
+  },
+  completed_mixed: {
+    title: "Done: partly simulated",
+    detail: "Some steps come from the recording, others were answered anew.",
+    tone: "mixed",
+  },
+  completed_simulated: {
+    title: "Done: simulated from the fork on",
+    detail: "No step from the fork on has a recorded or cached output.",
+    tone: "simulated",
+  },
+  failed_validation: {
+    title: "Refused before it started",
+    detail: "The plan could not be carried out; nothing ran.",
+    tone: "failed",
+  },
+  failed_execution: {
+    title: "Failed",
+    detail: "The replay stopped at an error. Finished steps are kept.",
+    tone: "failed",
+  },
+  cancelled: { title: "Cancelled", detail: "Stopped on request. Finished steps are kept.", tone: "neutral" },
+};
+
+export function statusWords(status: SessionView["status"]): StatusWords {
+  return STATUS[status];
+}

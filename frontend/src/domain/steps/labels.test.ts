@@ -1,0 +1,24 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { markMeaning, markWord, reasonInWords } from "./labels";
+
+const vocabulary = readFileSync(new URL("../../../../traces/vocabulary.py", import.meta.url), "utf8");
+
+/** The values of an enum of the server. */
+function valuesOf(name: string): string[] {
+  const body = vocabulary.split(`class ${name}(StrEnum):`)[1]?.split("\nclass ")[0] ?? "";
+  return [...body.matchAll(/^ {4}[A-Z_]+ = "(\w+)"$/gm)].flatMap((found) => found[1] ?? []);
+}
+
+test.each(["Reason", "Cause"])("every %s has a sentence", (name) => {
+  const values = valuesOf(name);
+  expect(values.length).toBeGreaterThan(2);
+  for (const value of values) expect(reasonInWords(value), value).toMatch(/^[A-Z].*\.$/s);
+});
+
+test("every label has a word and a meaning", () => {
+  for (const label of valuesOf("Label")) {
+    expect(markWord).toHaveProperty(label);
+    expect(markMeaning).toHaveProperty(label);
+  }
+});

@@ -1,0 +1,199 @@
+import { Button, Loader, Modal, NumberInput, Select, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { IconPlayerPlay } from "@tabler/icons-react";
+import { useRef, useState, type ReactElement } from "react";
+import { bisectionPlanQuery, startBisection, type Bisected, type SparseBisection } from "@/api/replays/bisections";
+import { policiesQuery, profilesQuery } from "@/api/replays/savedProfiles";
+import { sessionQuery } from "@/api/replays/replays";
+import { runQuery } from "@/api/runs/runs";
+import type { BisectPlan } from "@/api/schema";
+import { ChecksEditor } from "@/features/checks/ChecksEditor";
+import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
+import { count, counted, money } from "@/ui/format/numbers";
+import { modelOf } from "@/domain/overrides/modelName";
+import { sentence } from "@/ui/format/text";
+import { paths } from "@/app/paths";
+import classes from "./BisectDialog.module.css";
+import { policyChoices, profileChoices, type Choice } from "./choices";
+
+interface Props {
+  subject: Bisected;
+  /** The run whose changes and policy can be taken over, where a replay made it. */
+  ofRun: string;
+  onClose: () => void;
+}
+
+/** What must hold, how often each step is tried, and the price of it all before anything runs. */
+export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
+  const navigate = useNavigate();
+  const [checks, setChecks] = useState<CheckDraft[]>([{ kind: "contains", text: "" }]);
+  const [samples, setSamples] = useState(3);
+  const [maxCalls, setMaxCalls] = useState<number | null>(null);
+  const [model, setModel] = useState("");
+  const [profile, setProfile] = useState<string | null>(null);
+  const [policy, setPolicy] = useState<string | null>(null);
+  const known = useChoices(ofRun);
+  const said = checksOf(checks);
+  const problem = checksProblem(checks);
+  const request: SparseBisection = {
+    checks: said,
+    samples,
+    reproduce: samples,
+    confirm: Math.max(samples, 5),
+    ...(profile ? { overrides: profile } : model.trim() && { overrides: { overrides: [inOtherWords(model)] } }),
+    ...(policy && { policy }),
+    ...(maxCalls !== null && { budget: { max_live_calls: maxCalls } }),
+  };
+  const [settled] = useDebouncedValue(request, 300);
+  const ready = problem === null && said.length > 0;
+  const plan = useQuery({ ...bisectionPlanQuery(subject, settled), enabled: ready && settled.checks.length > 0 });
+  const sent = useRef({ text: "", key: "" });
+  const start = useMutation({
+    mutationFn: () => {
+      const text = JSON.stringify(request);
+      if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
+      return startBisection(subject, request, sent.current.key);
+    },
+    onSuccess: (view) => void navigate(paths.bisection(view.id)),
+    onError: (error) =>
+      notifications.show({ title: "The bisection did not start", message: error.message, color: "red" }),
+  });
+  const blocked = !ready || plan.error !== null || (plan.data?.refusals.length ?? 1) > 0;
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title="Find the step where it went wrong"
+      size="lg"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      <div className={classes.dialog}>
+        <p className="muted">
+          The run is forked at one step after another and answered afresh from there, until it is known from which step
+          on it still passes and from which it does not any more. What lies before a fork is the recording.
+        </p>
+        <h3>A good run</h3>
+        <ChecksEditor checks={checks} onChange={setChecks} />
+        <div className={classes.fields}>
+          <NumberInput
+            label="Samples of each step"
+            value={samples}
+            min={1}
+            max={20}
+            allowDecimal={false}
+            onChange={(value) => setSamples(Number(value) || 1)}
+          />
+          <TextInput
+            label="Model that answers afresh"
+            placeholder={profile ? "as the changes say" : "as recorded"}
+            disabled={profile !== null}
+            value={profile ? "" : model}
+            onChange={(event) => setModel(event.currentTarget.value)}
+          />
+          <NumberInput
+            label="Live calls at most"
+            placeholder="no limit"
+            value={maxCalls ?? ""}
+            min={1}
+            allowDecimal={false}
+            onChange={(value) => setMaxCalls(value === "" ? null : Number(value))}
+          />
+        </div>
+        <div className={classes.fields}>
+          <Stored label="Changes in every probe" none="none" choices={known.profiles} onChange={setProfile} />
+          <Stored label="Policy" none="the usual one" choices={known.policies} onChange={setPolicy} />
+        </div>
+        <div aria-live="polite" aria-busy={plan.isFetching}>
+          {problem && <p className="failed">{problem}</p>}
+          {!problem && said.length === 0 && <p className="muted">Say what a good run does, to see the price.</p>}
+          {ready && plan.isFetching && !plan.data && <Loader size={12} role="img" aria-label="Planning" />}
+          {ready && plan.error && <p className="failed">{plan.error.message}</p>}
+          {ready && !plan.error && plan.data && <Outlook plan={plan.data} />}
+        </div>
+        <Button
+          leftSection={<IconPlayerPlay size={14} />}
+          data-disabled={blocked || undefined}
+          aria-disabled={blocked}
+          loading={start.isPending}
+          onClick={() => {
+            if (!blocked) start.mutate();
+          }}
+        >
+          Bisect
+        </Button>
+      </div>
+    </Modal>
+  );
+}
+
+function useChoices(ofRun: string): { profiles: Choice[]; policies: Choice[] } {
+  const made = useQuery(runQuery(ofRun)).data?.session_id ?? "";
+  const session = useQuery({ ...sessionQuery(made), enabled: made !== "" }).data;
+  return {
+    profiles: profileChoices(useQuery(profilesQuery).data, session),
+    policies: policyChoices(useQuery(policiesQuery).data, session),
+  };
+}
+
+interface StoredProps {
+  label: string;
+  none: string;
+  choices: Choice[];
+  onChange: (digest: string | null) => void;
+}
+
+/** One of the documents that there are; disabled where there is none. */
+function Stored({ label, none, choices, onChange }: StoredProps): ReactElement {
+  return (
+    <Select
+      label={label}
+      placeholder={none}
+      description={choices.length === 0 ? "Nothing is stored under a name yet." : undefined}
+      data={choices}
+      disabled={choices.length === 0}
+      clearable
+      onChange={onChange}
+    />
+  );
+}
+
+/** "local: large-1" names the provider too. The repeats from the start keep the recorded model. */
+function inOtherWords(text: string): object {
+  const { provider, model } = modelOf(text);
+  return { match: { type: "model" }, model: { ...(provider && { provider }), model } };
+}
+
+function Outlook({ plan }: { plan: BisectPlan }): ReactElement {
+  if (plan.refusals.length > 0) {
+    return (
+      <ul className={classes.refusals} role="alert">
+        {plan.refusals.map(({ detail }) => (
+          <li key={detail} className="failed">
+            {sentence(detail)}
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  return (
+    <dl className={classes.facts}>
+      <dt>Steps to answer afresh from</dt>
+      <dd>{counted(plan.forks.length, "step")}</dd>
+      <dt>Probes</dt>
+      <dd>
+        about {count(plan.probes)}, at most {count(plan.most_probes)}
+      </dd>
+      <dt>Live calls</dt>
+      <dd>
+        about {count(plan.live_calls)}, at most {count(plan.most_live_calls)}
+      </dd>
+      <dt>Cost</dt>
+      <dd>
+        {plan.cost_usd === null ? "unknown" : `about ${money(plan.cost_usd)}, at most ${money(plan.most_cost_usd)}`}
+      </dd>
+    </dl>
+  );
+}

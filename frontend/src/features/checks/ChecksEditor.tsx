@@ -1,0 +1,107 @@
+import { ActionIcon, Button, Select, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { IconPlus, IconTrash } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { CheckDraft, CheckKind } from "@/domain/checks/draft";
+import classes from "./ChecksEditor.module.css";
+
+const KINDS: { value: CheckKind; label: string; placeholder: string }[] = [
+  { value: "contains", label: "answer contains", placeholder: "42.00 EUR" },
+  { value: "not_contains", label: "answer does not contain", placeholder: "sorry" },
+  { value: "regex", label: "answer matches pattern", placeholder: "\\d+\\.\\d{2} EUR" },
+  { value: "json_schema", label: "answer fits JSON schema", placeholder: '{"type": "object", "required": ["answer"]}' },
+  { value: "tool_called", label: "calls the tool", placeholder: "refund_order" },
+  { value: "tool_not_called", label: "does not call the tool", placeholder: "cancel_*" },
+  { value: "status", label: "the run has", placeholder: "" },
+];
+
+const STATUSES = [
+  { value: "completed", label: "completed" },
+  { value: "failed", label: "failed" },
+];
+
+/** What the outcome of a run must be like. */
+export function ChecksEditor(props: {
+  checks: readonly CheckDraft[];
+  onChange: (checks: CheckDraft[]) => void;
+}): ReactElement {
+  const { checks, onChange } = props;
+  return (
+    <div className={classes.checks}>
+      {checks.map((check, at) => (
+        <Row
+          key={at}
+          check={check}
+          number={at + 1}
+          onChange={(changed) => onChange(checks.map((one, index) => (index === at ? changed : one)))}
+          onRemove={() => onChange(checks.filter((_, index) => index !== at))}
+        />
+      ))}
+      <div>
+        <Button
+          variant="default"
+          leftSection={<IconPlus size={14} />}
+          onClick={() => onChange([...checks, { kind: "contains", text: "" }])}
+        >
+          Add a check
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function Row(props: {
+  check: CheckDraft;
+  number: number;
+  onChange: (check: CheckDraft) => void;
+  onRemove: () => void;
+}): ReactElement {
+  const { check, number, onChange, onRemove } = props;
+  // A status is chosen from two, so that the text of another kind makes no sense for it.
+  const become = (kind: CheckKind) =>
+    onChange({ kind, text: kind === "status" ? "completed" : check.kind === "status" ? "" : check.text });
+  return (
+    <div className={classes.check}>
+      <Select
+        aria-label={`Kind of check ${number}`}
+        data={KINDS}
+        value={check.kind}
+        allowDeselect={false}
+        onChange={(value) => value && become(value)}
+      />
+      <Wanted check={check} number={number} onChange={(text) => onChange({ ...check, text })} />
+      <Tooltip label="Leave out">
+        <ActionIcon variant="subtle" aria-label={`Leave out check ${number}`} onClick={onRemove}>
+          <IconTrash size={15} />
+        </ActionIcon>
+      </Tooltip>
+    </div>
+  );
+}
+
+function Wanted(props: { check: CheckDraft; number: number; onChange: (text: string) => void }): ReactElement {
+  const { check, number, onChange } = props;
+  const field = {
+    "aria-label": `What check ${number} looks for`,
+    placeholder: KINDS.find(({ value }) => value === check.kind)?.placeholder,
+    value: check.text,
+    className: classes.wanted,
+  };
+  if (check.kind === "status") {
+    return (
+      <Select {...field} data={STATUSES} allowDeselect={false} onChange={(value) => onChange(value ?? "completed")} />
+    );
+  }
+  if (check.kind === "json_schema") {
+    return (
+      <Textarea
+        {...field}
+        autosize
+        minRows={2}
+        maxRows={10}
+        className={`${classes.wanted} ${classes.code}`}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    );
+  }
+  return <TextInput {...field} onChange={(event) => onChange(event.currentTarget.value)} />;
+}

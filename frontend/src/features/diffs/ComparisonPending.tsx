@@ -1,0 +1,15 @@
+import { Loader } from "@mantine/core";
+import type { ReactElement } from "react";
+import { EmptyState } from "@/ui/EmptyState";
+
+/** A report on its way: it appears by itself. */
+export function Making(): ReactElement {
+  return (
+    <div role="status">
+      <EmptyState isPage icon={<Loader size="sm" aria-hidden />} title="Comparing the two runs">
+        Aligning the steps, comparing what went in and came out, and looking for the cause. This page shows the report
+        when it is there.
+      </EmptyState>
+    </div>
+  );
+}

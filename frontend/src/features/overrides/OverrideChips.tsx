@@ -1,0 +1,51 @@
+import { IconX } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { PlanRefusal } from "@/api/schema";
+import { entryOf, type Draft } from "@/domain/overrides/draft";
+import classes from "./Overrides.module.css";
+import { Refused } from "./Remarks";
+import { matchWords, setWords } from "@/domain/overrides/wording";
+import { sentence } from "@/ui/format/text";
+
+interface Props {
+  draft: Draft;
+  refusals: PlanRefusal[];
+  onRemove: (index: number) => void;
+  onSelect: (sequenceNo: number) => void;
+}
+
+/** What is changed, each entry a chip; a refused one says why. */
+export function OverrideChips({ draft, refusals, onRemove, onSelect }: Props): ReactElement | null {
+  if (draft.overrides.length === 0) return null;
+  return (
+    <ul className={classes.chips} aria-label="Overrides">
+      {draft.overrides.map((entry, index) => {
+        const { step } = entry.match;
+        const refused = refusals.filter((refusal) => entryOf(refusal.where) === index);
+        return (
+          <li key={index}>
+            <span className={classes.chip} data-refused={refused.length > 0}>
+              <button
+                type="button"
+                disabled={typeof step !== "number"}
+                onClick={() => typeof step === "number" && onSelect(step)}
+              >
+                <b>{setWords(entry)}</b> <span>{matchWords(entry)}</span>
+              </button>
+              <button
+                type="button"
+                aria-label={`Remove: ${setWords(entry)}, ${matchWords(entry)}`}
+                onClick={() => onRemove(index)}
+              >
+                <IconX size={12} aria-hidden />
+              </button>
+            </span>
+            {refused.map((refusal) => (
+              <Refused key={refusal.code + refusal.where}>{sentence(refusal.detail)}</Refused>
+            ))}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

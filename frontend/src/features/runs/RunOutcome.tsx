@@ -1,0 +1,43 @@
+import { Loader, Tooltip } from "@mantine/core";
+import { IconAlertCircle, IconCircleCheck, IconCircleDashed, IconCircleDot, IconCircleX } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import { outcomeLook, outcomeTitle, outcomeWord, type Judged, type OutcomeLook } from "@/domain/runs/outcome";
+
+/** Whether a run did its task, as a shape and a colour with its words. */
+export function RunOutcome({ run, withWord = false }: { run: Judged; withWord?: boolean }): ReactElement {
+  const title = outcomeTitle(run);
+  return (
+    <Tooltip label={title} multiline maw={360}>
+      <span role="img" aria-label={title} style={{ display: "inline-flex", alignItems: "center", gap: 6 }}>
+        {icon(outcomeLook(run))}
+        {withWord && <OutcomeWord run={run} />}
+      </span>
+    </Tooltip>
+  );
+}
+
+/** The outcome in its colour; how a run ended is grey. */
+export function OutcomeWord({ run }: { run: Judged }): ReactElement {
+  const look = outcomeLook(run);
+  const colour = look === "failed" ? "failed" : look === "passed" ? "exact" : "muted";
+  return <span className={colour}>{outcomeWord(run)}</span>;
+}
+
+function icon(look: OutcomeLook): ReactElement {
+  switch (look) {
+    case "running":
+      return <Loader size={13} />;
+    case "failed":
+      return <IconCircleX size={16} className="failed" />;
+    case "passed":
+      return <IconCircleCheck size={16} className="exact" />;
+    case "unverified":
+      return <IconCircleDashed size={16} className="muted" />;
+    case "errors":
+      return <IconAlertCircle size={16} className="simulated" />;
+    case "ended":
+      return <IconCircleDot size={16} className="muted" />;
+    default:
+      return look satisfies never;
+  }
+}

@@ -1,0 +1,58 @@
+import { useState, type ReactElement } from "react";
+import { entriesOf, preview } from "@/ui/format/json";
+import { TextView } from "@/ui/TextView";
+import type { Document } from "@/domain/steps/content";
+import classes from "./DocumentsTable.module.css";
+
+/** More documents than this come on demand. */
+const SHOWN = 50;
+
+/** What a retrieval found, in its order. */
+export function DocumentsTable({ documents }: { documents: Document[] }): ReactElement {
+  const [all, setAll] = useState(false);
+  const best = Math.max(...documents.map((document) => document.score ?? 0), 0);
+  if (documents.length === 0) return <p className="muted">Nothing was found.</p>;
+  return (
+    <>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            <th scope="col">Rank</th>
+            <th scope="col">Document</th>
+            <th scope="col">Score</th>
+          </tr>
+        </thead>
+        <tbody>
+          {documents.slice(0, all ? undefined : SHOWN).map((document, index) => (
+            <tr key={index}>
+              <td className="num">{index + 1}</td>
+              <td>
+                <b>{document.title || `Document ${document.id}`}</b>{" "}
+                {document.title !== document.id && <code className="muted">{document.id}</code>}
+                <TextView text={document.content} limit={320} />
+                <div className="muted mono">
+                  {entriesOf(document.metadata)
+                    .map(([name, value]) => `${name}: ${preview(value, 40)}`)
+                    .join(" · ")}
+                </div>
+              </td>
+              <td className="num">
+                {document.score === null ? "–" : document.score.toFixed(3)}
+                {document.score !== null && best > 0 && (
+                  <span className={classes.score} aria-hidden>
+                    <i style={{ width: `${Math.max(0, (document.score / best) * 100)}%` }} />
+                  </span>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {documents.length > SHOWN && !all && (
+        <button type="button" className={classes.fold} onClick={() => setAll(true)}>
+          {documents.length - SHOWN} more documents
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,66 @@
+// The layout that ESLint cannot check: no circle of imports, and folders of a size that one can take in.
+import ts from "typescript";
+import { expect, test } from "vitest";
+
+const MOST_MODULES = 13;
+
+const sources = import.meta.glob<string>("./**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true });
+const modules = Object.keys(sources)
+  .map((path) => path.slice("./".length))
+  .filter((path) => !/\.test\.tsx?$/.test(path));
+const known = new Set(modules);
+
+/** The module that an import names, if it is one of ours. */
+function resolve(specifier: string, importer: string): string | undefined {
+  const url = specifier.startsWith("@/")
+    ? new URL(specifier.slice("@/".length), "file:///")
+    : new URL(specifier, `file:///${importer}`);
+  const path = url.pathname.slice(1);
+  return [".ts", ".tsx", ".d.ts"].map((extension) => path + extension).find((each) => known.has(each));
+}
+
+function importsOf(path: string): string[] {
+  const { importedFiles } = ts.preProcessFile(sources[`./${path}`] ?? "", true, true);
+  const named = importedFiles.map(({ fileName }) => fileName).filter((name) => /^(\.|@\/)/.test(name));
+  return named.flatMap((name) => resolve(name, path) ?? []);
+}
+
+/** The first circle that a walk along the imports meets, as the path around it; types and lazy imports count too. */
+function findCycle(imports: ReadonlyMap<string, readonly string[]>): string[] | null {
+  const finished = new Set<string>();
+  const visit = (module: string, path: readonly string[]): string[] | null => {
+    if (path.includes(module)) return [...path.slice(path.indexOf(module)), module];
+    if (finished.has(module)) return null;
+    for (const next of imports.get(module) ?? []) {
+      const cycle = visit(next, [...path, module]);
+      if (cycle) return cycle;
+    }
+    finished.add(module);
+    return null;
+  };
+  for (const module of imports.keys()) {
+    const cycle = visit(module, []);
+    if (cycle) return cycle;
+  }
+  return null;
+}
+
+test("a circle of imports is found", () => {
+  const circle = { "a.ts": ["b.ts"], "b.ts": ["c.ts"], "c.ts": ["b.ts"] };
+  expect(findCycle(new Map(Object.entries(circle)))).toEqual(["b.ts", "c.ts", "b.ts"]);
+});
+
+test("no module imports itself by way of others", () => {
+  const imports = new Map(modules.map((path) => [path, importsOf(path)]));
+  expect([...imports.values()].flat().length).toBeGreaterThan(modules.length);
+  expect(findCycle(imports)).toBeNull();
+});
+
+test(`no folder has more than ${MOST_MODULES} modules`, () => {
+  const sizes = new Map<string, number>();
+  for (const path of modules) {
+    const folder = path.split("/").slice(0, -1).join("/");
+    sizes.set(folder, (sizes.get(folder) ?? 0) + 1);
+  }
+  expect([...sizes].filter(([, size]) => size > MOST_MODULES)).toEqual([]);
+});

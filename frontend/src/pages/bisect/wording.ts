@@ -1,0 +1,62 @@
+/** The verdicts of a bisection, as a reader meets them. */
+import type { BisectionView, BisectResult, ForkResult, ProbeView } from "@/api/schema";
+import type { Mark } from "@/domain/steps/labels";
+
+export interface Said {
+  title: string;
+  mark: Mark | "accent";
+}
+
+export const REPRODUCTION: Record<BisectResult["reproduction"], Said> = {
+  reproduces: { title: "Yes, every time", mark: "failed" },
+  flaky: { title: "Sometimes", mark: "simulated" },
+  does_not_reproduce: { title: "No, it passed every time", mark: "exact" },
+  unclear: { title: "Not known", mark: "live" },
+};
+
+export const RESCUE: Record<BisectResult["rescue"], Said> = {
+  rescued: { title: "Yes", mark: "exact" },
+  not_rescued: { title: "No", mark: "failed" },
+  unclear: { title: "Not known", mark: "live" },
+};
+
+export const VERDICT: Record<ProbeView["verdict"], Said> = {
+  passed: { title: "passed", mark: "exact" },
+  failed: { title: "failed", mark: "failed" },
+  unclear: { title: "says nothing", mark: "live" },
+  running: { title: "running", mark: "accent" },
+};
+
+/** "step 9", with the name where it says more than the type. */
+export function forkName({ sequence_no, type, name }: ForkResult["step"]): string {
+  return name === type ? `step ${sequence_no}` : `step ${sequence_no} · ${name}`;
+}
+
+export interface Row {
+  fork: ForkResult;
+  /** Steps that could be answered afresh and were not tried, right before this one. */
+  skipped: number;
+  is: "commit" | "kept" | "earliest" | null;
+}
+
+/** The tried steps in order, with what lies between them and what they are for the verdict. */
+export function rowsOf(view: Pick<BisectionView, "result" | "forks">, all: readonly number[]): Row[] {
+  const { forks, commit } = view.result;
+  const places = new Map(all.map((number, place) => [number, place]));
+  let before = -1;
+  return forks.map((fork) => {
+    const number = fork.step.sequence_no;
+    const place = places.get(number) ?? before + 1;
+    const skipped = place - before - 1;
+    before = place;
+    const is =
+      number === commit?.step.sequence_no
+        ? ("commit" as const)
+        : number === commit?.kept?.sequence_no
+          ? ("kept" as const)
+          : number === commit?.earliest.sequence_no
+            ? ("earliest" as const)
+            : null;
+    return { fork, skipped, is };
+  });
+}

@@ -1,0 +1,146 @@
+import { UnstyledButton } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+import type { Cause, PathLink } from "@/api/schema";
+import { paths } from "@/app/paths";
+import { counted } from "@/ui/format/numbers";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { LongText } from "@/ui/TextView";
+import { markOf } from "@/domain/steps/labels";
+import { useReport } from "../reportContext";
+import classes from "./Attribution.module.css";
+
+/** From the root of the difference along the data flow to the answer, and what else it could have been. */
+export function AttributionPanel(): ReactElement {
+  const { attribution } = useReport().report;
+  const { primary, path, supporting, alternatives } = attribution;
+  return (
+    <section className={`panel ${classes.panel}`} aria-labelledby="cause-to-effect">
+      <header className={classes.head}>
+        <h2 id="cause-to-effect">From cause to effect</h2>
+      </header>
+      <div className={classes.body} tabIndex={0}>
+        {path.length > 0 ? <Path path={path} primary={primary} /> : <NoPath verdict={attribution.verdict} />}
+        <Causes title="Also played a part" causes={supporting} />
+        <Causes title="Not ruled out" causes={alternatives} />
+        {attribution.cheapest_experiment && (
+          <div className={classes.experiment}>
+            <h3>What would settle it</h3>
+            <p>{attribution.cheapest_experiment}</p>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+const NOT_CONNECTED = "The recordings do not connect a change with the answer, so no path is drawn.";
+const NO_PATH: Readonly<Record<string, string>> = {
+  no_difference: "Both runs give the same answer: there is nothing to explain.",
+  noise: "Chance does as much, so there is no cause from which a path could be drawn.",
+};
+
+function NoPath({ verdict }: { verdict: string }): ReactElement {
+  return <p className={classes.none}>{NO_PATH[verdict] ?? NOT_CONNECTED}</p>;
+}
+
+/** A longer path shows how it begins and how it ends; the middle opens on request. */
+const [BEGIN, END] = [3, 2];
+
+function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | null }): ReactElement {
+  const [whole, setWhole] = useState(path.length <= BEGIN + END + 1);
+  const hidden = path.length - BEGIN - END;
+  return (
+    <ol className={classes.path}>
+      {path.map((link, index) => {
+        const isMiddle = index >= BEGIN && index < path.length - END;
+        if (!whole && isMiddle) {
+          return index > BEGIN ? null : (
+            <li key={index} className={classes.fold}>
+              <UnstyledButton onClick={() => setWhole(true)}>{counted(hidden, "step")} on the way</UnstyledButton>
+            </li>
+          );
+        }
+        return (
+          <li key={index}>
+            <Node link={link} number={index + 1} name={index === 0 ? primary?.title : undefined} />
+            {link.text && (
+              <blockquote className={classes.carried}>
+                <LongText text={link.text} limit={240} />
+              </blockquote>
+            )}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function Node({ link, number, name }: { link: PathLink; number: number; name: string | undefined }): ReactElement {
+  const { report, linked } = useReport();
+  const { step, side } = link;
+  const where = `${side} step ${step.sequence_no}`;
+  return (
+    <div className={classes.node}>
+      <span className={classes.number} aria-hidden>
+        {number}
+      </span>
+      <div className={classes.what}>
+        {name && <b>{name}</b>}
+        <span className={name ? classes.where : classes.lead}>
+          <LabelGlyph mark={markOf(step)} silent size={9} />
+          {linked ? (
+            <Link {...paths.run(report[side].id, { step: step.sequence_no })}>{where}</Link>
+          ) : (
+            <span>{where}</span>
+          )}
+          <span className={classes.kind}>
+            {step.type}
+            {step.name && step.name !== step.type ? ` · ${step.name}` : ""}
+          </span>
+        </span>
+      </div>
+      <span
+        className={link.evidence === "tested" ? "chip exact" : "chip"}
+        title={link.evidence === "tested" ? "Shown by replaying" : `Known from the recordings: ${VIA[link.via]}`}
+      >
+        {link.evidence}
+      </span>
+    </div>
+  );
+}
+
+const VIA: Record<PathLink["via"], string> = {
+  cause: "this is where the difference begins",
+  tool_call_id: "linked by the id of the tool call",
+  link: "the recording links the two",
+  history: "the next request carries it in its history",
+  digest: "the same content appears again",
+  text: "the same words appear again",
+  value: "a value of it appears again (weak evidence)",
+};
+
+function Causes({ title, causes }: { title: string; causes: readonly Cause[] }): ReactElement | null {
+  const { report, linked } = useReport();
+  if (causes.length === 0) return null;
+  return (
+    <div className={classes.causes}>
+      <h3>{title}</h3>
+      <ul>
+        {causes.map((cause, index) => (
+          <li key={index}>
+            <b>{cause.title}</b> <span className="muted">{cause.description}</span>
+            {linked && cause.candidate && (
+              <>
+                {" "}
+                <Link {...paths.run(report.candidate.id, { step: cause.candidate.sequence_no })}>
+                  candidate step {cause.candidate.sequence_no}
+                </Link>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

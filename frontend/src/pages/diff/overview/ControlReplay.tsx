@@ -1,0 +1,157 @@
+import { Button, Loader } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { IconRepeat } from "@tabler/icons-react";
+import { useEffect, useState, type ReactElement } from "react";
+import { diffQuery } from "@/api/diffs/diffs";
+import type { LaneStep, UnchangedLane, UnchangedView } from "@/api/schema";
+import { startUnchanged, unchangedQuery } from "@/api/diffs/controlReplays";
+import { counted, money } from "@/ui/format/numbers";
+import { StateChip } from "@/features/labels/StateChip";
+import { sentence } from "@/ui/format/text";
+import { paths } from "@/app/paths";
+import { score } from "@/domain/diffs/score";
+import { useReport } from "../reportContext";
+import { RELATION } from "../wording";
+import list from "@/ui/ListPage.module.css";
+import classes from "./ControlReplay.module.css";
+
+/** The base replayed without the changes, so that what replaying itself alters is not blamed on them. */
+export function Unchanged(): ReactElement | null {
+  const { report, linked } = useReport();
+  if (report.unchanged) return <Lane lane={report.unchanged} linked={linked} />;
+  return linked ? <Offer diff={report.id} /> : null;
+}
+
+const SHOWN = 8;
+
+function Lane({ lane, linked }: { lane: UnchangedLane; linked: boolean }): ReactElement {
+  const [all, setAll] = useState(false);
+  const steps = all ? lane.steps : lane.steps.slice(0, SHOWN);
+  return (
+    <section className={`panel ${classes.panel}`} aria-labelledby="unchanged">
+      <header className={classes.head}>
+        <h2 id="unchanged">Without the changes</h2>
+        <span className="muted grow">{lane.how}</span>
+        {linked && (
+          <span className={classes.links}>
+            <Link {...paths.run(lane.run.id)}>run</Link>
+            <Link {...paths.diff(lane.diff)}>its diff</Link>
+          </span>
+        )}
+      </header>
+      <div className={classes.said}>
+        <StateChip mark={lane.answer_differs ? "simulated" : "exact"}>
+          {lane.answer_differs ? "The answer differs as well" : "The answer stays"}
+        </StateChip>
+        <p>{lane.sentence}</p>
+        <span className="muted num">output {score(lane.scores.output_similarity)} similar</span>
+      </div>
+      {steps.length > 0 && (
+        <div className={classes.scroll} tabIndex={0} role="group" aria-label="Three lanes, scrollable">
+          <table className={list.table}>
+            <thead>
+              <tr>
+                <th scope="col">Base</th>
+                <th scope="col">With the changes</th>
+                <th scope="col">Without the changes</th>
+              </tr>
+            </thead>
+            <tbody>
+              {steps.map((step) => (
+                <Row key={step.base.id} step={step} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {lane.steps.length > steps.length && (
+        <Button variant="subtle" onClick={() => setAll(true)}>
+          {counted(lane.steps.length - steps.length, "more step")}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function Row({ step }: { step: LaneStep }): ReactElement {
+  const name = step.base.name === step.base.type ? step.base.type : `${step.base.type} ${step.base.name}`;
+  return (
+    <tr>
+      <td>
+        <span className="num">step {step.base.sequence_no}</span> <span className="muted">{name}</span>
+        <span className={list.sub}>{step.base.summary}</span>
+      </td>
+      <td>
+        <Came relation={step.with_changes} summary={step.candidate?.summary ?? ""} />
+      </td>
+      <td>
+        <Came relation={step.without_changes} summary={step.unchanged?.summary ?? ""} />
+      </td>
+    </tr>
+  );
+}
+
+function Came({ relation, summary }: { relation: LaneStep["with_changes"]; summary: string }): ReactElement {
+  const words = relation === "removed" ? "not there" : RELATION[relation].words;
+  return (
+    <>
+      <span className={relation === "same" ? "muted" : "simulated"}>
+        <span aria-hidden>{RELATION[relation].sign}</span> {words}
+      </span>
+      {relation !== "same" && summary && <span className={list.sub}>{summary}</span>}
+    </>
+  );
+}
+
+/** Says what the third lane is for and what it takes. */
+function Offer({ diff }: { diff: string }): ReactElement | null {
+  const client = useQueryClient();
+  const query = unchangedQuery(diff);
+  const { data } = useQuery(query);
+  const attached = data?.attached ?? false;
+  useEffect(() => {
+    if (attached) void client.invalidateQueries({ queryKey: diffQuery(diff).queryKey, exact: true });
+  }, [attached, client, diff]);
+  const start = useMutation({
+    mutationFn: () => startUnchanged(diff),
+    onSuccess: (view) => client.setQueryData(query.queryKey, view),
+    onError: (error) => notifications.show({ color: "red", title: "The replay did not start", message: error.message }),
+  });
+  if (!data || attached) return null;
+  const [refusal] = data.refusals;
+  const running = data.session !== null && data.session.ended_at === null;
+  return (
+    <section className={`panel ${classes.offer}`} aria-label="Without the changes">
+      <p className="grow">
+        Is it the change, or would asking again have altered it anyway?{" "}
+        <span className="muted">{refusal ? sentence(refusal.detail) : price(data)}</span>
+      </p>
+      {running && data.session ? (
+        <span className={classes.links}>
+          <Loader size={13} role="img" aria-label="Replaying without the changes" />
+          <Link {...paths.replay(data.session.id)}>Replaying without the changes</Link>
+        </span>
+      ) : (
+        <Button
+          variant="default"
+          leftSection={<IconRepeat size={14} />}
+          disabled={refusal !== undefined}
+          loading={start.isPending}
+          onClick={() => start.mutate()}
+        >
+          Replay without the changes
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function price(view: UnchangedView): string {
+  if (view.session && view.session.ended_at !== null)
+    return `The last try ended: ${view.session.error || "cancelled"}.`;
+  if (view.live_calls === 0) return "Nobody has to be asked for it.";
+  const cost = view.cost_usd === null ? "cost unknown" : money(view.cost_usd);
+  return `Replaying the base without the changes takes ${counted(view.live_calls, "live call")}, ${cost}.`;
+}

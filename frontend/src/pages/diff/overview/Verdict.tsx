@@ -1,0 +1,179 @@
+import { Tooltip, UnstyledButton } from "@mantine/core";
+import { useState, type ReactElement } from "react";
+import type { Attribution, Brief, Deltas, RunVerdict, RunVerdicts, Scores } from "@/api/schema";
+import { counted } from "@/ui/format/numbers";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { costDelta, durationDelta, tokenDelta, type Delta } from "./deltas";
+import { score } from "@/domain/diffs/score";
+import { useReport } from "../reportContext";
+import { METHOD, emphasised, verdictTitle } from "../wording";
+import { CONFIDENCE } from "@/domain/diffs/confidence";
+import classes from "./Verdict.module.css";
+
+/** What changed and why, in one sentence, with what speaks for it and the figures beside it. */
+export function Verdict(): ReactElement {
+  const { attribution, summary, scores, deltas, brief, outcomes } = useReport().report;
+  return (
+    <section className={`panel ${classes.verdict}`} aria-label="Verdict">
+      <div className={classes.words}>
+        <h2>{verdictTitle(attribution)}</h2>
+        <Sentence attribution={attribution} summary={summary} />
+      </div>
+      <Figures scores={scores} deltas={deltas} outcomes={outcomes ?? null} />
+      <div className={classes.reasons}>
+        {brief && <Lines brief={brief} confidence={attribution.confidence} />}
+        {attribution.evidence.length > 0 && <EvidenceList lines={attribution.evidence} />}
+      </div>
+    </section>
+  );
+}
+
+/** A sentence of more characters is set smaller. */
+const LONG = 230;
+
+function Sentence({ attribution, summary }: { attribution: Attribution; summary: string }): ReactElement {
+  const { before, strong, after } = emphasised(attribution.sentence || summary, attribution.primary?.title ?? null);
+  return (
+    <>
+      <p className={classes.sentence} data-long={(before + strong + after).length > LONG}>
+        {before}
+        {strong && <b>{strong}</b>}
+        {after}
+      </p>
+      {attribution.sentence && summary && summary !== attribution.sentence && (
+        <p className={classes.summary}>{summary}</p>
+      )}
+    </>
+  );
+}
+
+/** What a reader who knows nothing else needs; the cause itself is the sentence above. */
+function Lines({ brief, confidence }: { brief: Brief; confidence: Attribution["confidence"] }): ReactElement {
+  return (
+    <dl className={classes.brief}>
+      <dt>What is compared</dt>
+      <dd>{brief.compared}</dd>
+      <dt>What changed</dt>
+      <dd>{brief.changed}</dd>
+      <dt>How sure, and why</dt>
+      <dd>
+        <HowSure words={brief.confidence} confidence={confidence} /> {brief.why}
+      </dd>
+      <dt>What next</dt>
+      <dd>{brief.next}</dd>
+    </dl>
+  );
+}
+
+function HowSure({ words, confidence }: { words: string; confidence: Attribution["confidence"] }): ReactElement {
+  if (!confidence || words !== confidence) return <span className="chip">{words}</span>;
+  const { mark, means, words: said } = CONFIDENCE[confidence];
+  return (
+    <Tooltip label={means}>
+      <span className={`chip ${mark}`} tabIndex={0}>
+        <LabelGlyph mark={mark} silent />
+        {said}
+      </span>
+    </Tooltip>
+  );
+}
+
+function EvidenceList({ lines }: { lines: readonly string[] }): ReactElement {
+  const [open, setOpen] = useState(false);
+  if (!open) {
+    return (
+      <UnstyledButton className={classes.more} aria-expanded={false} onClick={() => setOpen(true)}>
+        {counted(lines.length, "line")} of evidence
+      </UnstyledButton>
+    );
+  }
+  return (
+    <ul aria-label="Evidence" className={classes.evidence}>
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  );
+}
+
+interface FiguresProps {
+  scores: Scores;
+  deltas: Deltas;
+  outcomes: RunVerdicts | null;
+}
+
+function Figures({ scores, deltas, outcomes }: FiguresProps): ReactElement {
+  const { tools } = scores;
+  return (
+    <dl className={`${classes.figures} num`}>
+      {outcomes && <Outcomes outcomes={outcomes} />}
+      <Figure
+        name="ARS"
+        value={score(scores.ars)}
+        note={scores.ars_reading}
+        hint={`${scores.ars_reading}. 0.7 × output similarity + 0.3 × tool accuracy.`}
+      />
+      <Figure
+        name="answers"
+        value={score(scores.output_similarity)}
+        note={METHOD[scores.similarity_method] ?? scores.similarity_method}
+        hint={`How alike the answers of all turns are on average, ${METHOD[scores.similarity_method] ?? scores.similarity_method}.`}
+      />
+      <Figure
+        name="tools"
+        value={score(scores.tool_accuracy)}
+        note={`${tools.used_original} of ${tools.total_original}`}
+        hint={`${tools.used_original} of ${counted(tools.total_original, "original tool call")} used, ${tools.new} new, ${tools.unused} unused.`}
+      />
+      <Change name="tokens" delta={tokenDelta(deltas.tokens)} />
+      <Change name="cost" delta={costDelta(deltas.cost_usd)} />
+      <Change name="time" delta={durationDelta(deltas.duration_ms)} />
+    </dl>
+  );
+}
+
+const OUTCOME_COLOURS: Record<RunVerdict["outcome"], string> = {
+  passed: "exact",
+  failed: "failed",
+  unverified: "muted",
+  unknown: "muted",
+};
+
+/** Whether each side did its task; nothing where neither was judged. */
+function Outcomes({ outcomes: { base, candidate } }: { outcomes: RunVerdicts }): ReactElement | null {
+  if (base.outcome === "unknown" && candidate.outcome === "unknown") return null;
+  const why = (side: string, verdict: RunVerdict) => verdict.reason && `${side}: ${verdict.reason}`;
+  return (
+    <Tooltip label={[why("base", base), why("candidate", candidate)].filter(Boolean).join("; ") || "outcome"}>
+      <div tabIndex={0}>
+        <dt>outcome</dt>
+        <dd>
+          <span className={OUTCOME_COLOURS[base.outcome]}>{base.outcome}</span> →{" "}
+          <span className={OUTCOME_COLOURS[candidate.outcome]}>{candidate.outcome}</span>
+        </dd>
+      </div>
+    </Tooltip>
+  );
+}
+
+function Figure(props: { name: string; value: string; note: string; hint: string }): ReactElement {
+  return (
+    <Tooltip label={props.hint}>
+      <div tabIndex={0}>
+        <dt>{props.name}</dt>
+        <dd>{props.value}</dd>
+        <dd className={classes.note}>{props.note}</dd>
+      </div>
+    </Tooltip>
+  );
+}
+
+function Change({ name, delta }: { name: string; delta: Delta }): ReactElement {
+  const unknown = delta.text === "unknown";
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd className={unknown ? classes.unknown : classes[delta.direction]}>{delta.text}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import { Button } from "@mantine/core";
+import { IconFlask } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { CheapestExperiment, Findings } from "@/api/schema";
+import { useReport } from "../reportContext";
+import { toSettle } from "./draft";
+import { useProof } from "./useProof";
+import { priceOf } from "./wording";
+import classes from "./FindingsView.module.css";
+
+/** What would settle it, for how much, and the one click that does it where replays can. */
+export function Cheapest({ findings, cheapest }: { findings: Findings; cheapest: CheapestExperiment }): ReactElement {
+  const { linked, report } = useReport();
+  const start = useProof(report.id, toSettle(findings, cheapest));
+  return (
+    <span className={classes.cheapest}>
+      {cheapest.text}
+      {cheapest.replays > 0 && <span className="muted"> {priceOf(cheapest)}</span>}
+      {linked && cheapest.replays > 0 && (
+        <Button
+          size="compact-xs"
+          variant="default"
+          leftSection={<IconFlask size={12} aria-hidden />}
+          loading={start.isPending}
+          onClick={() => start.mutate()}
+        >
+          Do it
+        </Button>
+      )}
+    </span>
+  );
+}

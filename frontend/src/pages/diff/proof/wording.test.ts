@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import type { AtomEvidence, Evidence, Findings, NoiseGate, ProbeEvidence } from "@/api/schema";
+import { chance, enough, inOrder, needed, price, priceOf, replayed, strongest, together, verdictOf } from "./wording";
+import { toSettle } from "./draft";
+
+const atom = (given: Partial<AtomEvidence>) =>
+  ({ id: "a", parent: null, certificate: null, sufficient: null, necessary: null, ...given }) as AtomEvidence;
+
+describe("what was tested of a change", () => {
+  it("is yes or no where a replay answered", () => {
+    expect(enough(atom({ sufficient: true }))).toEqual({ words: "yes", sign: "yes" });
+    expect(needed(atom({ necessary: false }))).toEqual({ words: "no", sign: "no" });
+  });
+
+  it("is not needed where the recordings certify that it cannot matter, which says nothing of it alone", () => {
+    const certified = atom({ certificate: { kind: "inert", reason: "the same output" } });
+    expect([needed(certified).sign, enough(certified).sign]).toEqual(["no", "unknown"]);
+  });
+
+  it("stays open where nothing tested it", () => {
+    expect(enough(atom({}))).toEqual({ words: "not tested", sign: "unknown" });
+  });
+});
+
+describe("what was replayed", () => {
+  const probe = (given: Partial<ProbeEvidence>) =>
+    ({
+      side: "candidate",
+      applied: ["a", "b"],
+      clamped: null,
+      repeats: 1,
+      purpose: "apply",
+      ...given,
+    }) as ProbeEvidence;
+  const said = (given: Partial<ProbeEvidence>) =>
+    replayed(probe(given), new Map([["a", "Change a"]]), new Set(["a", "b"]));
+
+  it("is a side itself, a side with only some changes, or with a step as it was", () => {
+    expect(said({ purpose: "repeat", repeats: 5 })).toBe("The candidate again, unchanged, 5 times");
+    expect(said({ purpose: "repeat", repeats: 5, side: "base", applied: [] })).toBe(
+      "The base again, unchanged, 5 times",
+    );
+    expect(said({ purpose: "repeat", repeats: 5, side: "base", applied: ["a"] })).toBe(
+      "The base with only: Change a, 5 times",
+    );
+    expect(said({ applied: [] })).toBe("The candidate with none of the changes");
+    expect(said({ clamped: 7 })).toBe("The candidate, with step 7 answering as in the base");
+  });
+});
+
+describe("two changes", () => {
+  const titles = new Map([
+    ["a", "Changing the model"],
+    ["b", "Adding a sentence"],
+  ]);
+  it("do more or less together than both alone", () => {
+    expect(together({ one: "a", other: "b", value: 1 }, titles)).toEqual({
+      sentence: "Changing the model and adding a sentence: together they do more than both alone, added up.",
+      figure: "+1",
+    });
+    expect(together({ one: "a", other: "?", value: -1 / 6 }, titles)).toEqual({
+      sentence: "Changing the model and ?: together they do less than both alone, added up.",
+      figure: "−0.17",
+    });
+  });
+});
+
+describe("changes", () => {
+  it("stand before their parts, and parts of unknown changes at the top", () => {
+    const atoms = [
+      atom({ id: "a" }),
+      atom({ id: "b" }),
+      atom({ id: "a.1", parent: "a" }),
+      atom({ id: "x", parent: "?" }),
+    ];
+    expect(inOrder(atoms).map(({ atom: one, depth }) => `${one.id} ${depth}`)).toEqual(["a 0", "a.1 1", "b 0", "x 0"]);
+  });
+});
+
+describe("evidence", () => {
+  const found = (id: string, confidence: Findings["confidence"], verdict: Findings["verdict"] = "single") =>
+    ({ id, confidence, verdict }) as Evidence;
+
+  it("of the highest confidence leads, the newest of equal ones, one that settles nothing last", () => {
+    expect(strongest([found("1", "low"), found("2", "high"), found("3", "medium")])?.id).toBe("2");
+    expect(strongest([found("1", "high"), found("2", "high")])?.id).toBe("2");
+    expect(strongest([found("1", "medium"), found("2", "medium", "inconclusive")])?.id).toBe("1");
+    expect(strongest([])).toBeNull();
+  });
+
+  it("of low confidence is no surer in its title", () => {
+    expect(verdictOf(found("1", "high"))).toBe("One change did it");
+    expect(verdictOf(found("1", "low"))).toBe("One change did it, as far as was tested");
+    expect(verdictOf(found("1", "low", "inconclusive"))).toBe("Not settled");
+  });
+
+  it("says what it took", () => {
+    const probes = [{ repeats: 5 }, { repeats: 2 }];
+    const findings = { probes, replays_cached: 7, replays_live: 0, steps_executed: 12, live_calls: 0, cost_usd: null };
+    expect(price(findings as Findings)).toBe(
+      "7 replays (7 from the recordings, 0 live), 12 steps run again, 0 live calls, free",
+    );
+    expect(price({ ...findings, live_calls: 2 } as Findings)).toContain("cost unknown");
+    expect(price({ ...findings, replays_cached: 5 } as Findings)).toContain(
+      "5 replays (5 from the recordings, 0 live)",
+    );
+    expect(price({ ...findings, replays_cached: 5 } as Findings)).toContain("; 2 more could not run");
+  });
+
+  it("says what would settle it, and asks the same question for it", () => {
+    const cheapest = { text: "Repeat.", replays: 10, live_calls: 30, cost_usd: 0.5 };
+    expect(priceOf(cheapest)).toBe("10 replays, 30 live calls, about $0.5.");
+    expect(priceOf({ ...cheapest, live_calls: 0 })).toBe("10 replays, 0 live calls, free.");
+    const asked = { question: { kind: "score", text: "", checks: [{ kind: "status" }] } } as unknown as Findings;
+    const request = toSettle(asked, cheapest);
+    expect([request.question, request.checks]).toEqual(["score", [{ kind: "status" }]]);
+    expect(request.budget).toMatchObject({ live_calls: 30, repeats: 10 });
+  });
+
+  it("gives the counts behind a word about chance only where something was repeated", () => {
+    const gate = { reason: "not needed", base_n: 0, candidate_n: 0, p: null } as NoiseGate;
+    expect(chance(gate)).toBe("Not needed.");
+    const repeated = {
+      ...gate,
+      reason: "ruled out",
+      base_n: 5,
+      base_flips: 0,
+      candidate_n: 5,
+      candidate_flips: 5,
+      p: 0.0079,
+    };
+    expect(chance(repeated)).toBe(
+      "Ruled out. Repeated with nothing changed, the base came out as recorded 5 of 5 times, " +
+        "the candidate 0 of 5 times, p = 0.0079.",
+    );
+  });
+});

@@ -1,0 +1,187 @@
+/** The closed vocabularies of evidence, as a reader meets them. */
+import type {
+  CheapestExperiment,
+  AtomEvidence,
+  Evidence,
+  Findings,
+  Interaction,
+  NoiseGate,
+  ProbeEvidence,
+  ProofProgress,
+  ProofRequest,
+} from "@/api/schema";
+import { counted, money } from "@/ui/format/numbers";
+import type { Mark } from "@/domain/steps/labels";
+
+export type QuestionKind = ProofRequest["question"];
+
+export const QUESTIONS: Record<QuestionKind, { label: string; hint: string }> = {
+  answer: { label: "The final answer", hint: "as text, without regard to case, spacing and punctuation" },
+  answer_exact: { label: "The final answer, to the letter", hint: "any other character counts" },
+  answer_facts: { label: "The facts in the answer", hint: "numbers, dates and names, however they are worded" },
+  answer_alike: {
+    label: "Which recorded answer it is like",
+    hint: "by the words that tell the two answers apart, for answers that are worded anew each time",
+  },
+  tool_calls: { label: "The tools that were called", hint: "which ones, how often and with what" },
+  status: { label: "How the run ended", hint: "completed or failed, and where" },
+  check: { label: "A check of yours", hint: "whether the final answer passes all of them" },
+  score: { label: "A score of yours", hint: "how many of the checks pass" },
+};
+
+const VERDICTS: Record<Findings["verdict"], string> = {
+  single: "One change did it",
+  joint: "Several changes did it together",
+  over_determined: "More than one cause, each enough",
+  no_effect: "No effect",
+  noise: "No cause found, chance does as much",
+  inconclusive: "Not settled",
+};
+
+const CAUSES: readonly Findings["verdict"][] = ["single", "joint", "over_determined"];
+
+/** What was found, no surer than it is. */
+export function verdictOf({ verdict, confidence }: Pick<Findings, "verdict" | "confidence">): string {
+  const open = confidence === "low" && CAUSES.includes(verdict);
+  return `${VERDICTS[verdict]}${open ? ", as far as was tested" : ""}`;
+}
+
+export const PURPOSES: Record<ProbeEvidence["purpose"], string> = {
+  reproduce: "does replaying bring back what was recorded",
+  apply: "is it enough alone",
+  revert: "can it be missing",
+  search: "which smallest set is it",
+  factorial: "every combination",
+  part: "which part of it",
+  clamp: "does the effect go through this step",
+  repeat: "the same again, to see what chance does",
+};
+
+const STAGES: Record<ProofProgress["stage"], string> = {
+  noise: "ruling out chance",
+  search: "looking for the cause",
+  shares: "weighing the changes",
+  parts: "looking inside the cause",
+  mediators: "following the effect",
+  "": "starting",
+};
+
+export function stageInWords(progress: ProofProgress): string {
+  return progress.doing || STAGES[progress.stage];
+}
+
+export const OUTCOMES: Record<ProbeEvidence["outcome"], { words: string; mark: Mark }> = {
+  candidate: { words: "as in the candidate", mark: "simulated" },
+  base: { words: "as in the base", mark: "exact" },
+  other: { words: "something else", mark: "cached" },
+  needs_live: { words: "did not run", mark: "live" },
+  failed: { words: "failed", mark: "failed" },
+};
+
+export interface Answer {
+  words: string;
+  sign: "yes" | "no" | "unknown";
+}
+
+/** Whether the change alone is enough, in a word. */
+export function enough(atom: AtomEvidence): Answer {
+  return answerOf(atom.sufficient);
+}
+
+/** Whether the candidate's outcome needs the change, in a word; a certificate says that it does not. */
+export function needed(atom: AtomEvidence): Answer {
+  return answerOf(atom.necessary ?? (atom.certificate ? false : null));
+}
+
+function answerOf(tested: boolean | null): Answer {
+  if (tested === null) return { words: "not tested", sign: "unknown" };
+  return tested ? { words: "yes", sign: "yes" } : { words: "no", sign: "no" };
+}
+
+/** What a probe replayed, as one sentence; `whole` are all changes that can be made, which is the candidate itself. */
+export function replayed(
+  probe: ProbeEvidence,
+  titles: ReadonlyMap<string, string>,
+  whole: ReadonlySet<string>,
+): string {
+  return runOf(probe, titles, whole) + (probe.repeats > 1 ? `, ${probe.repeats} times` : "");
+}
+
+function runOf(probe: ProbeEvidence, titles: ReadonlyMap<string, string>, whole: ReadonlySet<string>): string {
+  const side = probe.side === "base" ? "The base" : "The candidate";
+  if (probe.clamped !== null) return `${side}, with step ${probe.clamped} answering as in the base`;
+  const itself = probe.side === "base" ? 0 : whole.size;
+  const own = probe.applied.length === itself && probe.applied.every((id) => whole.has(id));
+  if (probe.purpose === "repeat" && own) return `${side} again, unchanged`;
+  if (probe.applied.length === 0) return `${side} with none of the changes`;
+  return `${side} with only: ${probe.applied.map((id) => titles.get(id) ?? id).join(", ")}`;
+}
+
+/** What two changes do together beyond each alone, as a sentence and as the figure behind it. */
+export function together(
+  { one, other, value }: Interaction,
+  titles: ReadonlyMap<string, string>,
+): { sentence: string; figure: string } {
+  const second = titles.get(other) ?? other;
+  const both = `${titles.get(one) ?? one} and ${second.charAt(0).toLowerCase()}${second.slice(1)}`;
+  const more = value > 0 ? "more" : "less";
+  return {
+    sentence: `${both}: together they do ${more} than both alone, added up.`,
+    figure: `${value > 0 ? "+" : "−"}${Number(Math.abs(value).toPrecision(2))}`,
+  };
+}
+
+/** Every change followed by its parts, with its depth. */
+export function inOrder(atoms: readonly AtomEvidence[]): { atom: AtomEvidence; depth: number }[] {
+  const known = new Set(atoms.map(({ id }) => id));
+  const below = (parent: string | null, depth: number): { atom: AtomEvidence; depth: number }[] =>
+    atoms
+      .filter((atom) => (atom.parent !== null && known.has(atom.parent) ? atom.parent : null) === parent)
+      .flatMap((atom) => [{ atom, depth }, ...below(atom.id, depth + 1)]);
+  return below(null, 0);
+}
+
+/** Whether a change belongs to a smallest set that is enough. */
+export function isPrimary(findings: Findings, atom: AtomEvidence): boolean {
+  return findings.primary.some((set) => set.includes(atom.id));
+}
+
+const STRENGTH: Record<Findings["confidence"], number> = { high: 3, medium: 2, noise: 2, low: 1 };
+
+/** The evidence that the report's verdict rests on: the strongest, of equal ones the newest. */
+export function strongest(evidence: readonly Evidence[]): Evidence | null {
+  const order = (one: Evidence) => STRENGTH[one.confidence] - (one.verdict === "inconclusive" ? 1 : 0);
+  return evidence.reduce<Evidence | null>((best, one) => (!best || order(one) >= order(best) ? one : best), null);
+}
+
+/** What the whole took, as one line. */
+export function price(findings: Findings): string {
+  const made = findings.replays_cached + findings.replays_live;
+  const unmade = findings.probes.reduce((sum, { repeats }) => sum + repeats, 0) - made;
+  const split = `${findings.replays_cached} from the recordings, ${findings.replays_live} live`;
+  const steps = counted(findings.steps_executed, "step");
+  const calls = counted(findings.live_calls, "live call");
+  const cost =
+    findings.live_calls === 0 ? "free" : findings.cost_usd === null ? "cost unknown" : money(findings.cost_usd);
+  const more = unmade > 0 ? `; ${unmade} more could not run` : "";
+  return `${counted(made, "replay")} (${split}), ${steps} run again, ${calls}, ${cost}${more}`;
+}
+
+/** What an experiment would take, as one sentence. */
+export function priceOf({ replays, live_calls: calls, cost_usd: cost }: CheapestExperiment): string {
+  const price = calls === 0 ? "free" : cost === null ? "cost unknown" : `about ${money(cost)}`;
+  return `${counted(replays, "replay")}, ${counted(calls, "live call")}, ${price}.`;
+}
+
+/** Whether chance was ruled out, as one line. */
+export function chance(noise: NoiseGate): string {
+  const runs = noise.base_n + noise.candidate_n;
+  const reason = `${noise.reason.charAt(0).toUpperCase()}${noise.reason.slice(1).replace(/\.$/, "")}.`;
+  if (runs === 0) return reason;
+  const p = noise.p === null ? "" : `, p ${noise.p < 0.001 ? "< 0.001" : `= ${Number(noise.p.toPrecision(2))}`}`;
+  return (
+    `${reason} Repeated with nothing changed, the base came out as recorded ` +
+    `${noise.base_n - noise.base_flips} of ${noise.base_n} times, ` +
+    `the candidate ${noise.candidate_n - noise.candidate_flips} of ${noise.candidate_n} times${p}.`
+  );
+}

@@ -1,0 +1,67 @@
+import { UnstyledButton } from "@mantine/core";
+import { useState, type ReactElement } from "react";
+import type { MessageChange } from "@/api/schema";
+import { counted } from "@/ui/format/numbers";
+import { TextDiffView } from "./TextDiffView";
+import classes from "./MessageList.module.css";
+
+/** Changes unfolded from the start; a long conversation keeps the rest one click away. */
+const OPEN = 3;
+const FIRST = 30;
+
+const SIGN: Record<MessageChange["op"], { sign: string; words: string }> = {
+  added: { sign: "+", words: "added" },
+  removed: { sign: "−", words: "removed" },
+  changed: { sign: "≠", words: "changed" },
+};
+
+/** What changed in a list of messages, message by message. */
+export function MessageList(props: { changes: readonly MessageChange[]; unified: boolean }): ReactElement {
+  const [all, setAll] = useState(false);
+  const shown = all ? props.changes : props.changes.slice(0, FIRST);
+  return (
+    <ol className={classes.list}>
+      {shown.map((change, index) => (
+        <Message key={index} change={change} unified={props.unified} startOpen={index < OPEN} />
+      ))}
+      {shown.length < props.changes.length && (
+        <li>
+          <UnstyledButton className={classes.more} onClick={() => setAll(true)}>
+            Show {counted(props.changes.length - shown.length, "more changed message")}
+          </UnstyledButton>
+        </li>
+      )}
+    </ol>
+  );
+}
+
+function Message(props: { change: MessageChange; unified: boolean; startOpen: boolean }): ReactElement {
+  const { change } = props;
+  const [open, setOpen] = useState(props.startOpen);
+  const { sign, words } = SIGN[change.op];
+  return (
+    <li className={classes[change.op]}>
+      <UnstyledButton
+        className={classes.head}
+        aria-expanded={open}
+        disabled={!change.text}
+        onClick={() => setOpen((value) => !value)}
+      >
+        <span className={classes.sign} aria-hidden>
+          {sign}
+        </span>
+        <b>{change.role}</b>
+        <span className="muted">
+          message {place(change)} {words}
+        </span>
+      </UnstyledButton>
+      {open && change.text && <TextDiffView diff={change.text} unified={props.unified} />}
+    </li>
+  );
+}
+
+/** Messages are counted from 1, as people do. */
+function place({ base_index: base, candidate_index: candidate }: MessageChange): string {
+  if (base !== null && candidate !== null && base !== candidate) return `${base + 1} → ${candidate + 1}`;
+  return String((base ?? candidate ?? 0) + 1);
+}

@@ -1,0 +1,58 @@
+import { Loader, Modal, SegmentedControl } from "@mantine/core";
+import { useQueries } from "@tanstack/react-query";
+import { lazy, Suspense, useState, type ReactElement } from "react";
+import type { StepRef } from "@/api/schema";
+import { stepQuery } from "@/api/runs/runs";
+import { ErrorState } from "@/ui/ErrorState";
+import { payloadOf, rawText, type Payload } from "./rawPayloads";
+import classes from "./RawDialog.module.css";
+
+// The editor is large and few readers need it: it comes when asked for.
+const MergeEditor = lazy(() => import("./MergeEditor"));
+
+/** The whole recorded payloads of two steps, untouched, in one editor. */
+export function RawDialog(props: {
+  kind: string;
+  base: StepRef;
+  candidate: StepRef;
+  onClose: () => void;
+}): ReactElement {
+  const [payload, setPayload] = useState<Payload>(payloadOf(props.kind));
+  return (
+    <Modal
+      opened
+      onClose={props.onClose}
+      size="min(1200px, 94vw)"
+      title={`Recorded, as it is: base step ${props.base.sequence_no} and candidate step ${props.candidate.sequence_no}`}
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      <SegmentedControl
+        mb="sm"
+        aria-label="Which payload"
+        value={payload}
+        onChange={(value) => setPayload(value)}
+        data={[
+          { value: "input", label: "Input" },
+          { value: "output", label: "Output" },
+        ]}
+      />
+      <Texts base={props.base.id} candidate={props.candidate.id} payload={payload} />
+    </Modal>
+  );
+}
+
+function Texts(props: { base: string; candidate: string; payload: Payload }): ReactElement {
+  const [base, candidate] = useQueries({ queries: [stepQuery(props.base), stepQuery(props.candidate)] });
+  const error = base.error ?? candidate.error;
+  if (error) return <ErrorState error={error} />;
+  if (!base.data || !candidate.data) return <Loader size="sm" m="lg" />;
+  const missing = [base.data, candidate.data].flatMap((step) => step.unavailable).includes(props.payload);
+  if (missing) return <p>The recorded {props.payload} of one of these steps is missing from the store.</p>;
+  return (
+    <Suspense fallback={<Loader size="sm" m="lg" />}>
+      <div className={classes.editor}>
+        <MergeEditor base={rawText(base.data, props.payload)} candidate={rawText(candidate.data, props.payload)} />
+      </div>
+    </Suspense>
+  );
+}

@@ -1,0 +1,55 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import type { ReactElement } from "react";
+import type { SectionItem } from "@/api/schema";
+import { score } from "@/domain/diffs/score";
+import { MessageList } from "./MessageList";
+import { RankTable } from "./RankTable";
+import { RawDialog } from "./RawDialog";
+import { useReport } from "../reportContext";
+import { BothSteps } from "../StepLink";
+import { TextDiffView } from "./TextDiffView";
+import { alsoWithout } from "./controlSteps";
+import { ValueTable } from "./ValueTable";
+import { RELATION, withoutKind } from "../wording";
+import classes from "./SectionItemCard.module.css";
+
+/** One thing that changed, with every comparison that applies to it. */
+export function SectionItemCard({ item, unified }: { item: SectionItem; unified: boolean }): ReactElement {
+  const { report, linked } = useReport();
+  const [raw, rawDialog] = useDisclosure(false);
+  const relation = RELATION[item.relation];
+  return (
+    <article className={classes.item}>
+      <header className={classes.head}>
+        <span className={classes.relation} data-relation={item.relation} title={relation.words}>
+          <span aria-hidden>{relation.sign}</span>
+          <span className={classes.hidden}>{relation.words}</span>
+        </span>
+        <h3 className={classes.kind}>{item.kind}</h3>
+        <span className={classes.title} title={item.title}>
+          {withoutKind(item.title, item.kind)}
+        </span>
+        {item.base && alsoWithout(report).has(item.base.id) && (
+          <span className="chip simulated" title="The base replayed without the changes differs at this step, too.">
+            also without the changes
+          </span>
+        )}
+        {item.similarity !== null && <span className={classes.similarity}>{score(item.similarity)} similar</span>}
+        {linked && item.base && item.candidate && (
+          <Button variant="subtle" color="gray" onClick={rawDialog.open} className={classes.raw}>
+            Raw
+          </Button>
+        )}
+        <BothSteps base={item.base} candidate={item.candidate} />
+      </header>
+      {item.text && <TextDiffView diff={item.text} unified={unified} />}
+      {item.messages.length > 0 && <MessageList changes={item.messages} unified={unified} />}
+      {item.values.length > 0 && <ValueTable changes={item.values} />}
+      {item.ranks && <RankTable ranks={item.ranks} />}
+      {raw && item.base && item.candidate && (
+        <RawDialog kind={item.kind} base={item.base} candidate={item.candidate} onClose={rawDialog.close} />
+      )}
+    </article>
+  );
+}

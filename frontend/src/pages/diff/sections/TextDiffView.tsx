@@ -1,0 +1,90 @@
+import { UnstyledButton } from "@mantine/core";
+import { useMemo, useState, type ReactElement } from "react";
+import type { TextDiff } from "@/api/schema";
+import { counted } from "@/ui/format/numbers";
+import { elide, foldRows, textRows, wordCount, type Segment, type TextBlock, type TextRow } from "./textDiff";
+import classes from "./TextDiffView.module.css";
+
+/** Blocks drawn before the rest is asked for. */
+const FIRST = 200;
+
+/** A word-level diff: lines that both sides share stand beside each other, unchanged stretches are folded. */
+export function TextDiffView({ diff, unified }: { diff: TextDiff; unified: boolean }): ReactElement {
+  const blocks = useMemo(() => foldRows(textRows(diff.spans)), [diff.spans]);
+  const [shown, setShown] = useState(FIRST);
+  const rest = blocks.length - shown;
+  return (
+    <div className={unified ? classes.unified : classes.split} tabIndex={0} role="group" aria-label="Text difference">
+      {blocks.slice(0, shown).map((block, index) => (
+        <Block key={index} block={block} unified={unified} />
+      ))}
+      {rest > 0 && (
+        <UnstyledButton className={classes.fold} onClick={() => setShown(blocks.length)}>
+          Show {counted(rest, "more passage")}
+        </UnstyledButton>
+      )}
+      {diff.truncated && <p className={classes.note}>The texts are longer than what was compared word by word.</p>}
+    </div>
+  );
+}
+
+function Block({ block, unified }: { block: TextBlock; unified: boolean }): ReactElement {
+  const [open, setOpen] = useState(false);
+  if (block.kind === "row") return <Row row={block.row} unified={unified} />;
+  if (open) {
+    return (
+      <>
+        {block.rows.map((row, index) => (
+          <Row key={index} row={row} unified={unified} />
+        ))}
+      </>
+    );
+  }
+  return (
+    <UnstyledButton className={classes.fold} onClick={() => setOpen(true)}>
+      {counted(block.rows.length, "unchanged line")}
+    </UnstyledButton>
+  );
+}
+
+function Row({ row, unified }: { row: TextRow; unified: boolean }): ReactElement {
+  if (unified) return <Cell segments={row.unified} changed={row.changed} />;
+  return (
+    <>
+      <Cell segments={row.base} changed={row.changed} />
+      <Cell segments={row.candidate} changed={row.changed} right />
+    </>
+  );
+}
+
+function Cell(props: { segments: readonly Segment[]; changed: boolean; right?: boolean }): ReactElement {
+  const { segments, changed, right } = props;
+  const [whole, setWhole] = useState(false);
+  const parts = changed && !whole ? elide(segments) : segments;
+  return (
+    <div className={changed ? classes.changed : classes.line} data-right={right}>
+      {parts.map((part, index) => (
+        <Piece key={index} part={part} onOpen={() => setWhole(true)} />
+      ))}
+    </div>
+  );
+}
+
+function Piece({ part, onOpen }: { part: Segment; onOpen: () => void }): ReactElement {
+  switch (part.op) {
+    case "equal":
+      return <span>{part.text}</span>;
+    case "insert":
+      return <ins>{part.text}</ins>;
+    case "delete":
+      return <del>{part.text}</del>;
+    case "gap":
+      return (
+        <UnstyledButton className={classes.gap} onClick={onOpen}>
+          … {counted(wordCount(part.text), "word")} …
+        </UnstyledButton>
+      );
+    default:
+      return part.op satisfies never;
+  }
+}

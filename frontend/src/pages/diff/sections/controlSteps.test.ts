@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import type { DiffReport } from "@/api/schema";
+import { alsoWithout } from "./controlSteps";
+
+test("only steps that differ without the changes are marked", () => {
+  const steps = [
+    { base: { id: "a" }, without_changes: "same", with_changes: "changed" },
+    { base: { id: "b" }, without_changes: "changed", with_changes: "changed" },
+    { base: { id: "c" }, without_changes: "removed", with_changes: "same" },
+  ];
+  const report = { unchanged: { steps } } as unknown as DiffReport;
+  expect([...alsoWithout(report)]).toEqual(["b", "c"]);
+  expect(alsoWithout({ unchanged: null }).size).toBe(0);
+});

@@ -1,0 +1,144 @@
+import { Button, Loader, Modal, NumberInput, Select, TagsInput } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState, type ReactElement } from "react";
+import type { ShareView } from "@/api/schema";
+import { revoke, share, sharesQuery } from "@/api/diffs/diffs";
+import { ErrorState } from "@/ui/ErrorState";
+import { ago, moment } from "@/ui/format/numbers";
+import { ShownOnce } from "@/ui/SecretField";
+import { AUDIENCES, EXPIRIES, linkState, linkTerms } from "./shareLinks";
+import classes from "./ShareDialog.module.css";
+
+/** Makes links to this report, says who may open them, and takes them back. */
+export function ShareDialog({ diff, onClose }: { diff: string; onClose: () => void }): ReactElement {
+  const { data } = useQuery(sharesQuery(diff));
+  return (
+    <Modal opened onClose={onClose} title="Share this report" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      <div className={classes.body}>
+        <p className="muted">
+          A link opens this report and nothing else. Its address is shown once; it can be revoked at any time.
+        </p>
+        {data && !data.enabled ? (
+          <p className="failed" role="alert">
+            Sharing is switched off on this server: no link opens, and none can be made. Its operator decides with
+            FORKPOINT_SHARING.
+          </p>
+        ) : (
+          <NewLink diff={diff} />
+        )}
+        <Links diff={diff} />
+      </div>
+    </Modal>
+  );
+}
+
+function NewLink({ diff }: { diff: string }): ReactElement {
+  const [expiry, setExpiry] = useState<string>("604800");
+  const [audience, setAudience] = useState<ShareView["audience"]>("anyone");
+  const [people, setPeople] = useState<string[]>([]);
+  const [views, setViews] = useState<number | null>(null);
+  const client = useQueryClient();
+  const create = useMutation({
+    mutationFn: () =>
+      share(diff, {
+        expires_in_s: expiry === "" ? null : Number(expiry),
+        audience,
+        people: audience === "people" ? people : [],
+        max_views: views,
+      }),
+    onSuccess: () => client.invalidateQueries({ queryKey: sharesQuery(diff).queryKey }),
+    onError: (error) => notifications.show({ color: "red", title: "No link was made", message: error.message }),
+  });
+  const nobody = audience === "people" && people.length === 0;
+  return (
+    <>
+      <div className={classes.form}>
+        <Select
+          label="It opens for"
+          data={AUDIENCES}
+          value={audience}
+          allowDeselect={false}
+          onChange={(value) => setAudience(value ?? "anyone")}
+        />
+        <Select
+          label="The link ends"
+          data={EXPIRIES}
+          value={expiry}
+          allowDeselect={false}
+          onChange={(value) => setExpiry(value ?? "")}
+        />
+        <NumberInput
+          label="Views at most"
+          placeholder="no limit"
+          value={views ?? ""}
+          min={1}
+          max={1_000_000}
+          allowDecimal={false}
+          onChange={(value) => setViews(value === "" ? null : Number(value))}
+        />
+        {audience === "people" && (
+          <TagsInput
+            className={classes.people}
+            label="Names"
+            description="as their API tokens are named"
+            placeholder={people.length > 0 ? "" : "Ada, Eve"}
+            value={people}
+            maxTags={100}
+            onChange={setPeople}
+          />
+        )}
+        <Button onClick={() => create.mutate()} loading={create.isPending} disabled={nobody}>
+          Create link
+        </Button>
+      </div>
+      {create.data?.url && <ShownOnce value={new URL(create.data.url, window.location.origin).href} />}
+    </>
+  );
+}
+
+function Links({ diff }: { diff: string }): ReactElement | null {
+  const { data, dataUpdatedAt, error, refetch } = useQuery(sharesQuery(diff));
+  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loader size="sm" />;
+  if (data.shares.length === 0) return null;
+  return (
+    <div>
+      <h3>Links so far</h3>
+      <ul className={classes.links}>
+        {data.shares.map((link) => (
+          <LinkRow key={link.id} link={link} diff={diff} now={dataUpdatedAt} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function LinkRow({ link, diff, now }: { link: ShareView; diff: string; now: number }): ReactElement {
+  const client = useQueryClient();
+  const take = useMutation({
+    mutationFn: () => revoke(link.id),
+    onSuccess: () => client.invalidateQueries({ queryKey: sharesQuery(diff).queryKey }),
+    onError: (error) => notifications.show({ color: "red", title: "The link still works", message: error.message }),
+  });
+  const state = linkState(link, now);
+  return (
+    <li>
+      <span className="grow">
+        <span title={moment(link.created_at)}>made {ago(link.created_at)}</span>
+        <span className="muted"> · {linkTerms(link)} · </span>
+        <span
+          className={state.alive ? undefined : "muted"}
+          title={link.expires_at ? moment(link.expires_at) : undefined}
+        >
+          {state.words}
+        </span>
+      </span>
+      {state.alive && (
+        <Button variant="subtle" color="red" onClick={() => take.mutate()} loading={take.isPending}>
+          Revoke
+        </Button>
+      )}
+    </li>
+  );
+}

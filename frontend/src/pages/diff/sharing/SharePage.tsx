@@ -1,0 +1,95 @@
+import { Skeleton } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { IconArrowRight, IconLinkOff } from "@tabler/icons-react";
+import { useEffect, type ReactElement } from "react";
+import type { DiffReport } from "@/api/schema";
+import { sharedDiffQuery } from "@/api/diffs/diffs";
+import { ProblemError } from "@/api/problem";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorPage } from "@/app/ErrorPage";
+import { moment } from "@/ui/format/numbers";
+import { DiffView } from "../DiffView";
+import type { DiffSearch } from "../search";
+import { candidateName } from "@/domain/diffs/candidateName";
+import { paths } from "@/app/paths";
+import { Logo } from "@/app/shell/Logo";
+import classes from "./SharePage.module.css";
+
+const route = getRouteApi("/share/$token");
+
+/** One report for somebody without an account. Nothing on it leads anywhere else. */
+export function SharePage(): ReactElement {
+  const { token } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: report, error, refetch } = useQuery(sharedDiffQuery(token));
+  useDocumentTitle(report ? `${report.base.name}: what changed and why` : "Shared report");
+  useNoIndex();
+  if (error) return isGone(error) ? <Gone /> : <ErrorPage error={error} onRetry={() => void refetch()} />;
+  if (!report) return <Loading />;
+  const onSearch = (change: Partial<DiffSearch>) =>
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false });
+  return (
+    <div className={classes.page}>
+      <Header report={report} />
+      <DiffView report={report} linked={false} search={search} onSearch={onSearch} />
+    </div>
+  );
+}
+
+function Header({ report }: { report: DiffReport }): ReactElement {
+  return (
+    <header className={classes.header}>
+      <Logo />
+      <div className="grow">
+        <h1 className={classes.title}>
+          <span>{report.base.name}</span>
+          <IconArrowRight size={15} stroke={1.8} aria-label="compared with" role="img" />
+          <span className="muted">{candidateName(report)}</span>
+        </h1>
+        <p className={classes.note}>
+          Report of {moment(report.created_at)}, shared for reading. Base is the run on the left, candidate the one on
+          the right.
+        </p>
+      </div>
+    </header>
+  );
+}
+
+/** Unknown, ended, revoked, used up and meant for others: one and the same to whoever holds the link. */
+function isGone(error: Error): boolean {
+  return error instanceof ProblemError && [401, 403, 404, 410].includes(error.problem.status);
+}
+
+function Gone(): ReactElement {
+  return (
+    <EmptyState isPage icon={<IconLinkOff size={28} stroke={1.5} />} title="This link does not open a report">
+      It may have ended, been revoked, been opened as often as it may, been copied only in part, or be meant for people
+      who are signed in. <Link {...paths.login()}>Sign in</Link> if you have an account; else whoever sent it can make a
+      new one.
+    </EmptyState>
+  );
+}
+
+function Loading(): ReactElement {
+  return (
+    <div className={classes.page} aria-busy="true" aria-label="The report is being read">
+      <Skeleton height={38} width={420} radius="md" />
+      <Skeleton height={118} radius="md" />
+      <Skeleton height={320} radius="md" />
+    </div>
+  );
+}
+
+/** The server says the same in a header; this is for copies of the page. */
+function useNoIndex(): void {
+  useEffect(() => {
+    const meta = document.createElement("meta");
+    meta.name = "robots";
+    meta.content = "noindex, nofollow";
+    document.head.append(meta);
+    return () => meta.remove();
+  }, []);
+}

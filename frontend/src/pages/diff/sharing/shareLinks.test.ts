@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import type { ShareView } from "@/api/schema";
+import { linkState, linkTerms } from "./shareLinks";
+
+const NOW = Date.parse("2026-11-21T12:00:00Z");
+const link: ShareView = {
+  id: "l",
+  diff: "d",
+  url: null,
+  created_at: "2026-11-20T12:00:00Z",
+  expires_at: null,
+  revoked_at: null,
+  created_by: "local",
+  audience: "anyone",
+  people: [],
+  max_views: null,
+  opens: true,
+  views: 0,
+};
+
+test.each([
+  [{}, true],
+  [{ expires_at: "2026-11-22T12:00:00Z" }, true],
+  [{ expires_at: "2026-11-21T11:59:59Z" }, false],
+  [{ max_views: 3, views: 2 }, true],
+  [{ max_views: 3, views: 3 }, false],
+  [{ expires_at: "2026-11-22T12:00:00Z", revoked_at: "2026-11-21T11:00:00Z" }, false],
+])("a link with %o works: %s", (changes, alive) => {
+  expect(linkState({ ...link, ...changes }, NOW).alive).toBe(alive);
+});
+
+test("a link says whom it is for and how often it opens", () => {
+  expect(linkTerms(link)).toBe("for anyone with the link · 0 views");
+  expect(linkTerms({ ...link, audience: "people", people: ["Ada", "Eve"], views: 1, max_views: 5 })).toBe(
+    "for Ada, Eve · 1 of 5 views",
+  );
+});

@@ -1,0 +1,35 @@
+/** What can be said of a share link. */
+import type { ShareView } from "@/api/schema";
+import { ago, counted } from "@/ui/format/numbers";
+
+const DAY = 86_400;
+
+export const EXPIRIES = [
+  { value: String(DAY), label: "after a day" },
+  { value: String(7 * DAY), label: "after a week" },
+  { value: String(30 * DAY), label: "after 30 days" },
+  { value: "", label: "when I revoke it" },
+];
+
+export const AUDIENCES: { value: ShareView["audience"]; label: string }[] = [
+  { value: "anyone", label: "anyone with the link" },
+  { value: "signed_in", label: "whoever is signed in here" },
+  { value: "people", label: "people that I name" },
+];
+
+/** Who a link is for, and how often it opens, in a few words. */
+export function linkTerms(link: Pick<ShareView, "audience" | "people" | "views" | "max_views">): string {
+  const views =
+    link.max_views === null ? counted(link.views, "view") : `${link.views} of ${counted(link.max_views, "view")}`;
+  const who =
+    link.audience === "people" ? link.people.join(", ") : AUDIENCES.find(({ value }) => value === link.audience)?.label;
+  return `for ${who} · ${views}`;
+}
+
+export function linkState(link: ShareView, now: number): { alive: boolean; words: string } {
+  if (link.revoked_at !== null) return { alive: false, words: `revoked ${ago(link.revoked_at, now)}` };
+  if (link.max_views !== null && link.views >= link.max_views) return { alive: false, words: "used up" };
+  if (link.expires_at === null) return { alive: true, words: "until revoked" };
+  const over = Date.parse(link.expires_at) <= now;
+  return { alive: !over, words: over ? `ended ${ago(link.expires_at, now)}` : `ends ${ago(link.expires_at, now)}` };
+}

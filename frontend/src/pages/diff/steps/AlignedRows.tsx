@@ -1,0 +1,150 @@
+import { VisuallyHidden } from "@mantine/core";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useId, useMemo, useRef, type KeyboardEvent, type ReactElement } from "react";
+import { counted } from "@/ui/format/numbers";
+import { connectors, FOUND_BY, pairKey, rowKey, type PairRow } from "./pairs";
+import { PairCell } from "./PairCell";
+import { useReport } from "../reportContext";
+import { RELATION } from "../wording";
+import classes from "./AlignedRows.module.css";
+
+const ROW = 32;
+
+interface Props {
+  rows: readonly PairRow[];
+  selected: string | null;
+  onSelect: (pair: string) => void;
+  onOpen: (row: PairRow) => void;
+}
+
+/** The rows in a list of their own: only those in sight are drawn, moves are joined by a curve. */
+export function AlignedRows({ rows, selected, onSelect, onOpen }: Props): ReactElement {
+  const { report } = useReport();
+  const scroller = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+  });
+  const active = rows.findIndex((row) => row.kind !== "fold" && pairKey(row.pair) === selected);
+  useEffect(() => {
+    if (active >= 0) virtual.scrollToIndex(active, { align: "auto" });
+  }, [active, virtual]);
+
+  const act = (row: PairRow | undefined) => {
+    if (!row) return;
+    if (row.kind === "fold") onOpen(row);
+    else onSelect(pairKey(row.pair));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const next = nextPairRow(rows, active, step);
+    if (next) onSelect(pairKey(next));
+  };
+  return (
+    <div className={classes.frame}>
+      <div className={classes.names}>
+        <span className="ellipsis">Base · {report.base.name}</span>
+        <span />
+        <span className="ellipsis">Candidate · {report.candidate.name}</span>
+      </div>
+      <div
+        ref={scroller}
+        className={classes.scroll}
+        role="listbox"
+        tabIndex={0}
+        aria-label="Pairs of steps"
+        aria-activedescendant={active >= 0 ? `${id}${active}` : undefined}
+        onKeyDown={onKeyDown}
+      >
+        <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const row = rows[index];
+            return row ? (
+              <div
+                key={rowKey(row)}
+                id={`${id}${index}`}
+                role="option"
+                aria-selected={index === active || (row.kind !== "fold" && pairKey(row.pair) === selected)}
+                className={classes.row}
+                data-relation={row.kind === "fold" ? "fold" : row.pair.relation}
+                style={{ transform: `translateY(${start}px)` }}
+                onClick={() => act(row)}
+              >
+                <RowContent row={row} />
+              </div>
+            ) : null;
+          })}
+          <Connectors rows={rows} selected={selected} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function nextPairRow(rows: readonly PairRow[], from: number, step: number) {
+  for (let index = from + step; index >= 0 && index < rows.length; index += step) {
+    const row = rows[index];
+    if (row && row.kind !== "fold") return row.pair;
+  }
+  return null;
+}
+
+function RowContent({ row }: { row: PairRow }): ReactElement {
+  if (row.kind === "fold") return <span className={classes.fold}>{counted(row.count, "unchanged pair")}</span>;
+  const { sign } = RELATION[row.pair.relation];
+  return (
+    <>
+      <PairCell step={row.base} side="base" relation={row.pair.relation} />
+      <span className={classes.mid} title={hover(row)}>
+        {row.kind === "pair" && (
+          <span className={classes.sign} aria-hidden>
+            {sign}
+          </span>
+        )}
+        <VisuallyHidden>{hover(row)}</VisuallyHidden>
+      </span>
+      <PairCell step={row.candidate} side="candidate" relation={row.pair.relation} />
+    </>
+  );
+}
+
+function hover(row: Exclude<PairRow, { kind: "fold" }>): string {
+  const { pair } = row;
+  const what = [RELATION[pair.relation].words, ...pair.changes].join(", ");
+  return pair.base && pair.candidate
+    ? `${what}; paired by ${FOUND_BY[pair.found_by]}, confidence ${pair.confidence.toFixed(2)}`
+    : what;
+}
+
+/** Curves from where moved steps were to where they are. */
+function Connectors({ rows, selected }: { rows: readonly PairRow[]; selected: string | null }): ReactElement | null {
+  const lines = useMemo(() => connectors(rows), [rows]);
+  if (lines.length === 0) return null;
+  return (
+    <svg
+      className={classes.connectors}
+      width="100%"
+      height={rows.length * ROW}
+      viewBox={`0 0 100 ${rows.length * ROW}`}
+      preserveAspectRatio="none"
+      aria-hidden
+    >
+      {lines.map(({ key, from, to }) => {
+        const [y1, y2] = [from * ROW + ROW / 2, to * ROW + ROW / 2];
+        return (
+          <path
+            key={key}
+            d={`M0 ${y1} C60 ${y1} 40 ${y2} 100 ${y2}`}
+            data-selected={key === selected}
+            vectorEffect="non-scaling-stroke"
+          />
+        );
+      })}
+    </svg>
+  );
+}

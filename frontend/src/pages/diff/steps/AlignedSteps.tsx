@@ -1,0 +1,130 @@
+import { ActionIcon, Group, SegmentedControl, Tooltip } from "@mantine/core";
+import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
+import { useMemo, useState, type ReactElement } from "react";
+import type { AlignedPair } from "@/api/schema";
+import { counted } from "@/ui/format/numbers";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { AlignedRows } from "./AlignedRows";
+import { differences, FOUND_BY, nextDifference, pairKey, pairRows, relationCounts, rowKey } from "./pairs";
+import { useReport } from "../reportContext";
+import type { DiffSearch } from "../search";
+import { BothSteps } from "../StepLink";
+import { RELATION } from "../wording";
+import classes from "./AlignedSteps.module.css";
+
+interface Props {
+  search: DiffSearch;
+  onSearch: (change: Partial<DiffSearch>) => void;
+}
+
+/** Both runs beside each other, step by step; selecting a pair narrows the sections to it. */
+export function AlignedSteps({ search, onSearch }: Props): ReactElement {
+  const { report } = useReport();
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => pairRows(report.pairs, !search.all, opened), [report.pairs, search.all, opened]);
+  const keys = useMemo(() => differences(rows), [rows]);
+  const selected = report.pairs.find((pair) => pairKey(pair) === search.pair);
+  const go = (step: 1 | -1) => onSearch({ pair: nextDifference(keys, search.pair ?? null, step) ?? undefined });
+  const walk = (step: 1 | -1) => {
+    const walkable = [...new Set(rows.flatMap((row) => (row.kind === "fold" ? [] : [pairKey(row.pair)])))];
+    onSearch({ pair: nextDifference(walkable, search.pair ?? null, step) ?? undefined });
+  };
+  useShortcuts("Diff", [
+    { keys: "d", does: "Next difference", run: () => go(1) },
+    { keys: "D", does: "Previous difference", run: () => go(-1) },
+    { keys: "j", does: "Next pair of steps", run: () => walk(1) },
+    { keys: "k", does: "Previous pair of steps", run: () => walk(-1) },
+    { keys: "c", does: "Changed only, or all steps", run: () => onSearch({ all: search.all ? undefined : true }) },
+    {
+      keys: "u",
+      does: "Texts unified, or side by side",
+      run: () => onSearch({ unified: search.unified ? undefined : true }),
+    },
+    { keys: "Escape", does: "Differences of all steps", run: () => onSearch({ pair: undefined }) },
+  ]);
+
+  return (
+    <section className={`panel ${classes.panel}`} aria-labelledby="aligned">
+      <header className={classes.head}>
+        <h2 id="aligned">Steps, aligned</h2>
+        <Counts pairs={report.pairs} />
+        <span className="grow" />
+        <SegmentedControl
+          aria-label="Which steps"
+          value={search.all ? "all" : "changed"}
+          onChange={(value) => onSearch({ all: value === "all" ? true : undefined })}
+          data={[
+            { value: "changed", label: "Changed" },
+            { value: "all", label: "All" },
+          ]}
+        />
+        <Group gap={4} wrap="nowrap">
+          <Tooltip label="Previous difference (D)">
+            <ActionIcon aria-label="Previous difference" disabled={keys.length === 0} onClick={() => go(-1)}>
+              <IconArrowUp size={16} stroke={1.8} />
+            </ActionIcon>
+          </Tooltip>
+          <Tooltip label="Next difference (d)">
+            <ActionIcon aria-label="Next difference" disabled={keys.length === 0} onClick={() => go(1)}>
+              <IconArrowDown size={16} stroke={1.8} />
+            </ActionIcon>
+          </Tooltip>
+        </Group>
+      </header>
+      <AlignedRows
+        rows={rows}
+        selected={search.pair ?? null}
+        onSelect={(pair) => onSearch({ pair: pair === search.pair ? undefined : pair })}
+        onOpen={(row) => setOpened(new Set([...opened, rowKey(row).replace("fold ", "")]))}
+      />
+      <footer className={classes.foot}>{selected ? <Selected pair={selected} /> : <Hint count={keys.length} />}</footer>
+    </section>
+  );
+}
+
+function Counts({ pairs }: { pairs: readonly AlignedPair[] }): ReactElement {
+  const counts = relationCounts(pairs);
+  const parts = (["changed", "added", "removed", "moved", "same"] as const).filter((name) => counts[name] > 0);
+  return (
+    <span className={`${classes.counts} num`}>
+      {parts.map((name) => (
+        <span key={name}>
+          <i data-relation={name} aria-hidden>
+            {RELATION[name].sign}
+          </i>
+          {counts[name]} {name}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Hint({ count }: { count: number }): ReactElement {
+  return (
+    <span className="muted">
+      {count === 0
+        ? "The runs do not differ in any step."
+        : `${counted(count, "difference")}. Select one to see only what is about it.`}
+    </span>
+  );
+}
+
+function Selected({ pair }: { pair: AlignedPair }): ReactElement {
+  const changes = pair.changes.length > 0 ? `: ${pair.changes.join(", ")}` : "";
+  const alone = pair.base === null || pair.candidate === null;
+  return (
+    <>
+      <span className={classes.found}>
+        <b>{RELATION[pair.relation].words}</b>
+        {changes}
+        {!alone && (
+          <span className="muted">
+            {" "}
+            · paired by {FOUND_BY[pair.found_by]}, confidence {pair.confidence.toFixed(2)}
+          </span>
+        )}
+      </span>
+      <BothSteps base={pair.base} candidate={pair.candidate} />
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+import type { ReactElement } from "react";
+import type { AlignedPair, StepRef } from "@/api/schema";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { markOf, markWord, reasonInWords } from "@/domain/steps/labels";
+import type { Side } from "../reportContext";
+import classes from "./PairCell.module.css";
+
+/** One side of a row: label, number, what kind of step, what it did. */
+export function PairCell(props: { step: StepRef | null; side: Side; relation: AlignedPair["relation"] }): ReactElement {
+  const { step, side, relation } = props;
+  if (!step) return <span className={classes.empty} data-relation={relation} />;
+  const mark = markOf(step);
+  return (
+    <span className={classes.cell} data-relation={relation} data-side={side}>
+      <LabelGlyph mark={mark} silent />
+      <span className={`${classes.number} num`}>{step.sequence_no}</span>
+      <span className={classes.type}>{step.type}</span>
+      <span className={classes.summary}>{step.summary || step.name}</span>
+      {side === "candidate" && step.label !== "live" && relation !== "same" && (
+        <span className={`chip ${mark} ${classes.label}`} title={step.reason ? reasonInWords(step.reason) : undefined}>
+          {markWord[mark]}
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { emphasised, verdictTitle, withoutKind } from "./wording";
+
+test("the name of the cause stands out where the sentence has it, in whatever case", () => {
+  expect(emphasised("The system prompt made it 42.", "the system prompt")).toEqual({
+    before: "",
+    strong: "The system prompt",
+    after: " made it 42.",
+  });
+  expect(emphasised("Nothing changed.", "Model")).toEqual({ before: "Nothing changed.", strong: "", after: "" });
+  expect(emphasised("Nothing changed.", null).before).toBe("Nothing changed.");
+});
+
+test("a title does not repeat its kind", () => {
+  expect(withoutKind("Totals: errors 2 → 1", "totals")).toBe("errors 2 → 1");
+  expect(withoutKind("totals", "totals")).toBe("");
+  expect(withoutKind("step 5: amount", "arguments")).toBe("step 5: amount");
+});
+
+test("a cause is called what it is known to be", () => {
+  const titles = (["low", "medium", "high"] as const).map((confidence) =>
+    verdictTitle({ verdict: "cause", confidence }),
+  );
+  expect(titles).toEqual(["Suspected cause", "Likely cause", "Cause"]);
+  expect(verdictTitle({ verdict: "noise", confidence: "noise" })).toBe("Within noise");
+});

@@ -1,0 +1,140 @@
+import { ActionIcon, Button, CloseButton, TagsInput, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { IconPlus, IconTrash } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import { axisKinds, axisTitle, plain, RECORDED, type AxisDraft, type MatrixDraft } from "./matrixDraft";
+import classes from "../Experiments.module.css";
+
+interface Props {
+  draft: MatrixDraft;
+  onChange: (draft: MatrixDraft) => void;
+  models: readonly string[];
+  /** The recorded system prompt, to begin a variant with. */
+  system: string;
+}
+
+const hints: Record<AxisDraft["kind"], string> = {
+  model: "Any name may be typed; “provider: model” names the provider too.",
+  temperature: "From 0 to 2.",
+  prompt: "For every model step from the fork on.",
+  overrides: "Override lists as JSON, as the fork panel shows them.",
+};
+
+/** The axes of the matrix: every combination of their values becomes a row. */
+export function AxesEditor({ draft, onChange, models, system }: Props): ReactElement {
+  const set = (at: number, axis: AxisDraft | null) =>
+    onChange({ ...draft, axes: draft.axes.flatMap((each, index) => (index === at ? (axis ? [axis] : []) : [each])) });
+  const missing = axisKinds.filter((kind) =>
+    kind === "overrides"
+      ? draft.axes.every((axis) => axis.kind !== kind)
+      : !draft.axes.some((axis) => axis.kind === kind),
+  );
+  return (
+    <>
+      {draft.axes.map((axis, at) => (
+        <section key={axis.kind} className={`panel ${classes.card}`} aria-label={axisTitle[axis.kind]}>
+          <div className={classes.cardHead}>
+            <h2>{axisTitle[axis.kind]}</h2>
+            <span className="muted grow ellipsis">{hints[axis.kind]}</span>
+            <CloseButton size="sm" aria-label={`Leave out: ${axisTitle[axis.kind]}`} onClick={() => set(at, null)} />
+          </div>
+          {axis.kind === "model" || axis.kind === "temperature" ? (
+            <TagsInput
+              aria-label={axisTitle[axis.kind]}
+              data={axis.kind === "model" ? [...models] : ["0", "0.5", "1", RECORDED]}
+              value={axis.values.map(({ name }) => name)}
+              onChange={(names) => set(at, { ...axis, values: names.map(plain) })}
+              placeholder={axis.values.length === 0 ? "As recorded" : undefined}
+            />
+          ) : (
+            <Texts axis={axis} system={system} onChange={(values) => set(at, { ...axis, values })} />
+          )}
+        </section>
+      ))}
+      {missing.length > 0 && (
+        <div className={classes.row}>
+          {missing.map((kind) => (
+            <Button
+              key={kind}
+              variant="default"
+              leftSection={<IconPlus size={14} />}
+              onClick={() => onChange({ ...draft, axes: [...draft.axes, { kind, values: [plain(RECORDED)] }] })}
+            >
+              {axisTitle[kind]}
+            </Button>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Values that are texts of their own, each with a name. */
+function Texts(props: {
+  axis: AxisDraft;
+  system: string;
+  onChange: (values: AxisDraft["values"]) => void;
+}): ReactElement {
+  const { axis, system, onChange } = props;
+  const isPrompt = axis.kind === "prompt";
+  const what = isPrompt ? "prompt" : "variant";
+  const set = (at: number, change: Partial<AxisDraft["values"][number]>) =>
+    onChange(axis.values.map((value, index) => (index === at ? { ...value, ...change } : value)));
+  const next = () => `${what} ${axis.values.length + 1}`;
+  const hasRecorded = axis.values.some(({ text }) => text === null);
+  return (
+    <>
+      {axis.values.map((value, at) => (
+        <div key={at} className={classes.value}>
+          {value.text === null ? (
+            <span>
+              <b>{RECORDED}</b> <span className="muted">nothing is changed</span>
+            </span>
+          ) : (
+            <TextInput
+              aria-label={`Name of ${what} ${at + 1}`}
+              value={value.name}
+              onChange={(event) => set(at, { name: event.currentTarget.value })}
+            />
+          )}
+          <Tooltip label="Leave out">
+            <ActionIcon
+              variant="subtle"
+              aria-label={`Leave out ${value.name}`}
+              onClick={() => onChange(axis.values.filter((_, index) => index !== at))}
+            >
+              <IconTrash size={15} />
+            </ActionIcon>
+          </Tooltip>
+          {value.text !== null && (
+            <Textarea
+              aria-label={`Text of ${value.name || `${what} ${at + 1}`}`}
+              autosize
+              minRows={3}
+              maxRows={14}
+              className={isPrompt ? undefined : classes.code}
+              spellCheck={isPrompt}
+              value={value.text}
+              onChange={(event) => set(at, { text: event.currentTarget.value })}
+            />
+          )}
+        </div>
+      ))}
+      <div className={classes.row}>
+        <Button
+          variant="default"
+          leftSection={<IconPlus size={14} />}
+          onClick={() => onChange([...axis.values, { name: next(), text: isPrompt ? system : EXAMPLE }])}
+        >
+          Add a {what}
+        </Button>
+        {!hasRecorded && (
+          <Button variant="subtle" onClick={() => onChange([{ name: RECORDED, text: null }, ...axis.values])}>
+            Add “{RECORDED}”
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}
+
+const EXAMPLE = '[\n  {"match": {"type": "model"}, "model": {"max_tokens": 500}}\n]';

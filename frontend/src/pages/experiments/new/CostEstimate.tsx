@@ -1,0 +1,171 @@
+import { Button, Loader, NumberInput, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { IconPlayerPlay } from "@tabler/icons-react";
+import { useRef, type ReactElement } from "react";
+import { experimentPlanQuery, startExperiment } from "@/api/replays/experiments";
+import type { ExperimentPlan } from "@/api/schema";
+import { count, counted, money, tokens } from "@/ui/format/numbers";
+import { Keys } from "@/ui/keyboard/Kbd";
+import type { Draft } from "@/domain/overrides/draft";
+import { sentence } from "@/ui/format/text";
+import { paths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { rowCount, toExperiment, unfinished, type MatrixDraft } from "./matrixDraft";
+import { cellName } from "../measures";
+import classes from "../Experiments.module.css";
+
+interface Props {
+  run: string;
+  fork: number;
+  base: Draft;
+  draft: MatrixDraft;
+  onChange: (draft: MatrixDraft) => void;
+}
+
+/** How often, with which limits, and the price of the whole before anything runs. */
+export function Price({ run, fork, base, draft, onChange }: Props): ReactElement {
+  const navigate = useNavigate();
+  const problem = unfinished(draft);
+  const request = toExperiment(run, fork, base, draft);
+  const [settled] = useDebouncedValue(request, 300);
+  const plan = useQuery({ ...experimentPlanQuery(settled), enabled: problem === null });
+  const stale = JSON.stringify(settled) !== JSON.stringify(request) || plan.isFetching;
+  const sent = useRef({ text: "", key: "" });
+  const start = useMutation({
+    mutationFn: () => {
+      // One key for one content: a second click, or a retry after a lost answer, gives the same experiment.
+      const text = JSON.stringify(request);
+      if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
+      return startExperiment(request, sent.current.key);
+    },
+    onSuccess: (view) => void navigate(paths.experiment(view.id)),
+    onError: (error) =>
+      notifications.show({ title: "The experiment did not start", message: error.message, color: "red" }),
+  });
+  const blocked = problem !== null || plan.error !== null || (plan.data?.refusals.length ?? 0) > 0;
+  const launch = () => {
+    if (!blocked && !start.isPending) start.mutate();
+  };
+  useShortcuts("New experiment", [{ keys: "mod+Enter", does: "Start the experiment", run: launch, whileTyping: true }]);
+  return (
+    <section className={`panel ${classes.card} ${classes.price}`} aria-label="Price" aria-busy={stale}>
+      <TextInput
+        label="Name"
+        placeholder="of the run"
+        maxLength={200}
+        value={draft.name}
+        onChange={(event) => onChange({ ...draft, name: event.currentTarget.value })}
+      />
+      <Limits draft={draft} onChange={onChange} />
+      <div className="bar">
+        <h2>Price of the whole</h2>
+        {stale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
+      </div>
+      {problem ? (
+        <p className="failed" role="alert">
+          {problem}
+        </p>
+      ) : (
+        <>
+          {plan.error && (
+            <p className="failed" role="alert">
+              {plan.error.message}
+            </p>
+          )}
+          {plan.data && !plan.error && <Outlook plan={plan.data} />}
+        </>
+      )}
+      <Button
+        fullWidth
+        leftSection={<IconPlayerPlay size={14} />}
+        rightSection={<Keys keys="mod+Enter" />}
+        data-disabled={blocked || undefined}
+        aria-disabled={blocked}
+        loading={start.isPending}
+        onClick={launch}
+      >
+        Start {counted(rowCount(draft), "replay")}
+      </Button>
+    </section>
+  );
+}
+
+function Limits({ draft, onChange }: Pick<Props, "draft" | "onChange">): ReactElement {
+  const number = (value: string | number) => (value === "" ? null : Number(value));
+  return (
+    <>
+      <NumberInput
+        label="Samples of each combination"
+        min={1}
+        max={50}
+        allowDecimal={false}
+        value={draft.samples}
+        onChange={(value) => onChange({ ...draft, samples: Math.min(50, Math.max(1, Number(value) || 1)) })}
+      />
+      <div className={classes.pair}>
+        <NumberInput
+          label="At most, in dollars"
+          prefix="$"
+          min={0}
+          step={0.1}
+          placeholder="no limit"
+          value={draft.maxCost ?? ""}
+          onChange={(value) => onChange({ ...draft, maxCost: number(value) })}
+        />
+        <NumberInput
+          label="Live calls, at most"
+          min={0}
+          allowDecimal={false}
+          placeholder="no limit"
+          value={draft.maxCalls ?? ""}
+          onChange={(value) => onChange({ ...draft, maxCalls: number(value) })}
+        />
+      </div>
+    </>
+  );
+}
+
+function Outlook({ plan }: { plan: ExperimentPlan }): ReactElement {
+  return (
+    <>
+      <dl className={classes.facts}>
+        <dt>Replays</dt>
+        <dd>{count(plan.rows)}</dd>
+        <dt>Live calls, about</dt>
+        <dd>{count(plan.live_calls)}</dd>
+        <dt>Tokens, about</dt>
+        <dd>{plan.tokens === 0 && plan.live_calls > 0 ? <b>unknown</b> : tokens(plan.tokens)}</dd>
+        <dt>Cost</dt>
+        <dd>
+          <b>{plan.live_calls === 0 ? "free" : plan.cost_usd === null ? "unknown" : `≤ ${money(plan.cost_usd)}`}</b>
+        </dd>
+      </dl>
+      {plan.refusals.map((refusal) => (
+        <p key={refusal.where + refusal.detail} className="failed" role="alert">
+          {sentence(refusal.detail)}
+        </p>
+      ))}
+      {plan.cells.length > 1 && (
+        <details>
+          <summary>{counted(plan.cells.length, "combination")}</summary>
+          <ul className={classes.cells}>
+            {plan.cells.map((cell) => (
+              <li key={cell.cell}>
+                <span className="grow">{cellName(cell.settings)}</span>
+                <span className="muted num">{counted(cell.live_calls, "call")}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {plan.warnings.map((warning) => (
+        <p key={warning} className="muted">
+          {sentence(warning)}
+        </p>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,133 @@
+import { useDocumentTitle, useSessionStorage } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { IconFlask } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import { providersQuery } from "@/api/replays/forks";
+import { runQuery, stepQuery, stepsFromQuery } from "@/api/runs/runs";
+import type { ProviderView, RunDetail, StepDetail } from "@/api/schema";
+import { EmptyState } from "@/ui/EmptyState";
+import { ErrorPage } from "@/app/ErrorPage";
+import { emptyDraft, removeEntry, type Draft } from "@/domain/overrides/draft";
+import { OverrideChips } from "@/features/overrides/OverrideChips";
+import { readModelInput, systemPrompt } from "@/domain/steps/content";
+import { paths } from "@/app/paths";
+import { AxesEditor } from "./AxesEditor";
+import { ChecksEditor } from "@/features/checks/ChecksEditor";
+import { Page, PageHeader, PageLoading } from "@/ui/Page";
+import { firstDraft, RECORDED, type MatrixDraft } from "./matrixDraft";
+import { Price } from "./CostEstimate";
+import classes from "../Experiments.module.css";
+
+const route = getRouteApi("/experiments/new");
+
+/** The matrix builder: what varies, how often, what is checked, and what all of it would cost. */
+export function NewExperimentPage(): ReactElement {
+  useDocumentTitle("New experiment");
+  const { run: ref, step: fork = 1 } = route.useSearch();
+  const run = useQuery({ ...runQuery(ref ?? ""), enabled: ref !== undefined });
+  const model = useFirstModel(run.data?.id, fork);
+  const providers = useQuery(providersQuery);
+  if (ref === undefined) {
+    return (
+      <EmptyState
+        isPage
+        icon={<IconFlask size={28} stroke={1.5} />}
+        title="An experiment begins with a run"
+        action={<Link {...paths.runs()}>To the runs</Link>}
+      >
+        Open a run, press <b>f</b> at the step to fork from, and choose <b>Experiment…</b> beside Replay.
+      </EmptyState>
+    );
+  }
+  const error = run.error ?? model.error ?? providers.error;
+  if (error) return <ErrorPage error={error} onRetry={() => void run.refetch()} />;
+  if (!run.data || !providers.data || model.pending) return <PageLoading what="The run" panels={[360]} />;
+  return (
+    <Builder
+      key={`${run.data.id} ${fork}`}
+      run={run.data}
+      fork={fork}
+      model={model.step}
+      providers={providers.data.providers}
+    />
+  );
+}
+
+interface Props {
+  run: RunDetail;
+  fork: number;
+  model: StepDetail | null;
+  providers: readonly ProviderView[];
+}
+
+function Builder({ run, fork, model, providers }: Props): ReactElement {
+  const names = modelNames(model, providers);
+  const [draft, change] = useSessionStorage<MatrixDraft>({
+    key: `experiment:${run.id}:${fork}`,
+    defaultValue: firstDraft(names.filter((name) => model !== null && name.startsWith(`${model.provider}: `))),
+    getInitialValueInEffect: false,
+  });
+  // What the fork panel holds for this run: the base of every row.
+  const [base, changeBase] = useSessionStorage<Draft>({
+    key: `fork:${run.id}`,
+    defaultValue: emptyDraft,
+    getInitialValueInEffect: false,
+  });
+  const input = model ? readModelInput(model.input) : null;
+  return (
+    <Page>
+      <PageHeader
+        crumbs={[
+          <Link {...paths.experiments()}>Experiments</Link>,
+          <Link {...paths.run(run.id, { step: fork, fork })}>{run.name}</Link>,
+        ]}
+        title={`New experiment from step ${fork}`}
+      />
+      <div className={classes.builder}>
+        <div className={classes.column}>
+          {base.overrides.length > 0 && (
+            <section className={`panel ${classes.card}`} aria-label="In every row">
+              <h2>In every row</h2>
+              <OverrideChips
+                draft={base}
+                refusals={[]}
+                onRemove={(index) => changeBase(removeEntry(base, index))}
+                onSelect={() => undefined}
+              />
+            </section>
+          )}
+          <AxesEditor draft={draft} onChange={change} models={names} system={(input && systemPrompt(input)) ?? ""} />
+          <section className={`panel ${classes.card}`} aria-label="Checks">
+            <div className={classes.cardHead}>
+              <h2>Checks</h2>
+              <span className="muted grow">on the outcome of every row</span>
+            </div>
+            <ChecksEditor checks={draft.checks} onChange={(checks) => change({ ...draft, checks })} />
+          </section>
+        </div>
+        <Price run={run.id} fork={fork} base={base} draft={draft} onChange={change} />
+      </div>
+    </Page>
+  );
+}
+
+/** Every configured model with its provider, and the recording. */
+function modelNames(model: StepDetail | null, providers: readonly ProviderView[]): string[] {
+  const all = providers.flatMap(({ name, models }) => models.map((each) => `${name}: ${each}`));
+  const recorded = model && `${model.provider}: ${model.model}`;
+  const first = all.filter((name) => name === recorded);
+  return [...first, ...all.filter((name) => name !== recorded), RECORDED];
+}
+
+/** The first model call from the fork on: what the matrix varies. */
+function useFirstModel(
+  run: string | undefined,
+  fork: number,
+): { step: StepDetail | null; pending: boolean; error: Error | null } {
+  const steps = useQuery({ ...stepsFromQuery(run ?? "", fork), enabled: run !== undefined });
+  const found = steps.data?.steps.find(({ type }) => type === "model");
+  const step = useQuery({ ...stepQuery(found?.id ?? ""), enabled: found !== undefined });
+  const pending = steps.isPending || (found !== undefined && step.isPending);
+  return { step: step.data ?? null, pending, error: steps.error ?? step.error };
+}

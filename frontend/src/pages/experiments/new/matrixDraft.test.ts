@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { firstDraft, plain, rowCount, toExperiment, unfinished, type MatrixDraft } from "./matrixDraft";
+
+const base = { overrides: [], policy: {} };
+const draft: MatrixDraft = {
+  ...firstDraft(["local: small", "local: large"]),
+  axes: [
+    { kind: "model", values: [plain("local: small"), plain("as recorded")] },
+    { kind: "temperature", values: [plain("0")] },
+    { kind: "prompt", values: [plain("as recorded"), { name: "told", text: "Be brief." }] },
+  ],
+  samples: 3,
+};
+
+describe("the matrix of an experiment", () => {
+  it("becomes overrides of every model step", () => {
+    const { axes } = toExperiment("r", 4, base, draft) as { axes: { values: { overrides: unknown[] }[] }[] };
+    expect(axes.map(({ values }) => values.map(({ overrides }) => overrides))).toEqual([
+      [[{ match: { type: "model" }, model: { provider: "local", model: "small" } }], []],
+      [[{ match: { type: "model" }, model: { temperature: 0 } }]],
+      [[], [{ match: { type: "model" }, prompt: { system: "Be brief." } }]],
+    ]);
+  });
+
+  it("asks again, whatever the fork's policy says", () => {
+    const request = toExperiment("r", 4, { overrides: [], policy: { order: "reuse", strict: true } }, draft);
+    expect(request.policy).toEqual({ order: "reexecute", strict: true });
+  });
+
+  it("has a row for every combination and sample", () => expect(rowCount(draft)).toBe(12));
+
+  it("leaves out checks that say nothing", () => {
+    const checks = [
+      { kind: "contains" as const, text: " " },
+      { kind: "json_schema" as const, text: '{"type":"object"}' },
+    ];
+    expect(toExperiment("r", 4, base, { ...draft, checks }).checks).toEqual([
+      { kind: "json_schema", document: { type: "object" } },
+    ]);
+  });
+
+  it.each([
+    [{ axes: [{ kind: "temperature" as const, values: [plain("hot")] }] }, /temperature/],
+    [{ axes: [{ kind: "prompt" as const, values: [{ name: " ", text: "x" }] }] }, /name/],
+    [{ axes: [{ kind: "overrides" as const, values: [{ name: "v", text: "[{}]" }] }] }, /match/],
+    [{ checks: [{ kind: "json_schema" as const, text: "[" }] }, /JSON object/],
+  ])("says what is not finished", (change, words) => expect(unfinished({ ...draft, ...change })).toMatch(words));
+});

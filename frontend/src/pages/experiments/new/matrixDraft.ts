@@ -1,0 +1,130 @@
+// The matrix as it is being edited, and the request that it stands for.
+import type { SparseExperiment } from "@/api/replays/experiments";
+import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
+import { parseOverrides, type Draft, type SparseOverride } from "@/domain/overrides/draft";
+import { modelOf } from "@/domain/overrides/modelName";
+
+export const RECORDED = "as recorded";
+type AxisKind = "model" | "temperature" | "prompt" | "overrides";
+
+/** `text` is a model, a number, a system prompt or an override list; null: as recorded. */
+interface ValueDraft {
+  name: string;
+  text: string | null;
+}
+export interface AxisDraft {
+  kind: AxisKind;
+  values: ValueDraft[];
+}
+export interface MatrixDraft {
+  name: string;
+  axes: AxisDraft[];
+  checks: CheckDraft[];
+  samples: number;
+  maxCost: number | null;
+  maxCalls: number | null;
+}
+
+export const axisTitle: Record<AxisKind, string> = {
+  model: "Models",
+  temperature: "Temperatures",
+  prompt: "System prompts",
+  overrides: "Other overrides",
+};
+const axisName: Record<AxisKind, string> = {
+  model: "model",
+  temperature: "temperature",
+  prompt: "prompt",
+  overrides: "variant",
+};
+export const axisKinds: readonly AxisKind[] = ["model", "temperature", "prompt", "overrides"];
+
+/** The models to begin with: the recorded one, and what else its provider has. */
+export function firstDraft(models: readonly string[]): MatrixDraft {
+  const values = models.length > 0 ? models.slice(0, 4).map(plain) : [{ name: RECORDED, text: null }];
+  return {
+    name: "",
+    axes: [
+      { kind: "model", values },
+      { kind: "prompt", values: [{ name: RECORDED, text: null }] },
+    ],
+    checks: [],
+    samples: 1,
+    maxCost: null,
+    maxCalls: null,
+  };
+}
+
+export function plain(text: string): ValueDraft {
+  return text === RECORDED ? { name: RECORDED, text: null } : { name: text, text };
+}
+
+/** The rows that the matrix has. */
+export function rowCount(draft: MatrixDraft): number {
+  return draft.axes.reduce((rows, axis) => rows * Math.max(1, axis.values.length), draft.samples);
+}
+
+/** What cannot be sent yet, in one sentence; null when all of it can. */
+export function unfinished(draft: MatrixDraft): string | null {
+  for (const { kind, values } of draft.axes) {
+    for (const { name, text } of values) {
+      if (!name.trim()) return `Give each of the ${axisTitle[kind].toLowerCase()} a name.`;
+      if (kind === "temperature" && text !== null && !isTemperature(text))
+        return `“${text}” is no temperature: 0 to 2.`;
+      if (kind === "overrides" && text !== null) {
+        const parsed = parseOverrides(text);
+        if ("error" in parsed) return `${name}: ${parsed.error}`;
+      }
+    }
+  }
+  return checksProblem(draft.checks);
+}
+
+/** The body of a preview or start. Checks that say nothing yet, and axes without values, are left out. */
+export function toExperiment(run: string, step: number, base: Draft, draft: MatrixDraft): SparseExperiment {
+  const budget = {
+    ...(draft.maxCost !== null && { max_cost_usd: draft.maxCost }),
+    ...(draft.maxCalls !== null && { max_live_calls: draft.maxCalls }),
+  };
+  return {
+    run,
+    fork_step: step,
+    ...(draft.name.trim() && { name: draft.name.trim() }),
+    overrides: { overrides: base.overrides },
+    // Samples that reuse a recorded answer would all be the same.
+    policy: { ...base.policy, order: "reexecute" },
+    axes: draft.axes
+      .filter(({ values }) => values.length > 0)
+      .map(({ kind, values }) => ({
+        name: axisName[kind],
+        values: values.map(({ name, text }) => ({ name: name.trim(), overrides: overridesOf(kind, text) })),
+      })),
+    samples: draft.samples,
+    checks: checksOf(draft.checks),
+    budget,
+  };
+}
+
+function overridesOf(kind: AxisKind, text: string | null): SparseOverride[] {
+  if (text === null) return [];
+  const match = { type: "model" as const };
+  switch (kind) {
+    case "model": {
+      const { provider, model } = modelOf(text);
+      return [{ match, model: { ...(provider && { provider }), model } }];
+    }
+    case "temperature":
+      return [{ match, model: { temperature: Number(text) } }];
+    case "prompt":
+      return [{ match, prompt: { system: text } }];
+    case "overrides": {
+      const parsed = parseOverrides(text);
+      return "overrides" in parsed ? parsed.overrides : [];
+    }
+  }
+}
+
+function isTemperature(text: string): boolean {
+  const value = Number(text);
+  return text.trim() !== "" && value >= 0 && value <= 2;
+}

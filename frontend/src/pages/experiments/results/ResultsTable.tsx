@@ -1,0 +1,260 @@
+import { Checkbox, Tooltip, VisuallyHidden } from "@mantine/core";
+import {
+  createColumnHelper,
+  createSortedRowModel,
+  rowSortingFeature,
+  sortFn_basic,
+  tableFeatures,
+  useTable,
+} from "@tanstack/react-table";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { IconArrowDown, IconArrowUp, IconCheck, IconX } from "@tabler/icons-react";
+import { createContext, useContext, useMemo, type ReactElement, type ReactNode } from "react";
+import type { ExperimentRowView } from "@/api/schema";
+import { duration, money, tokens } from "@/ui/format/numbers";
+import { LabelBar } from "@/features/labels/LabelBar";
+import { StateChip } from "@/features/labels/StateChip";
+import { useRows } from "@/ui/keyboard/useRowSelection";
+import { score } from "@/domain/diffs/score";
+import { paths } from "@/app/paths";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { cellName, measured, passShare, tokensOf } from "../measures";
+import { rowWords } from "./rowStatus";
+import classes from "../Experiments.module.css";
+import list from "@/ui/ListPage.module.css";
+
+interface Props {
+  rows: readonly ExperimentRowView[];
+  checked: boolean;
+  chosen: readonly number[];
+  onChoose: (row: number) => void;
+}
+
+const features = tableFeatures({
+  rowSortingFeature,
+  sortedRowModel: createSortedRowModel(),
+  sortFns: { basic: sortFn_basic },
+});
+const helper = createColumnHelper<typeof features, ExperimentRowView>();
+type Draw = (row: ExperimentRowView) => ReactNode;
+type Value = string | number | undefined;
+
+/** The cells need to know what is chosen; the columns themselves never change, so that a focused cell stays mounted. */
+const Choice = createContext<Pick<Props, "chosen" | "onChoose">>({ chosen: [], onChoose: () => undefined });
+
+const column = (id: string, title: string, value: (row: ExperimentRowView) => Value, draw: Draw) =>
+  helper.accessor(value, {
+    id,
+    header: title,
+    cell: ({ row }) => draw(row.original),
+    sortFn: "basic",
+    sortUndefined: "last",
+  });
+
+const figure = (
+  id: string,
+  title: string,
+  of: (row: ExperimentRowView) => number | null,
+  say: (value: number) => string,
+) =>
+  column(
+    id,
+    title,
+    (row) => of(row) ?? undefined,
+    (row) => {
+      const value = of(row);
+      return value === null ? "–" : say(value);
+    },
+  );
+
+const all = [
+  helper.display({
+    id: "choose",
+    header: () => <VisuallyHidden>Choose</VisuallyHidden>,
+    cell: ({ row }) => <Choose row={row.original} />,
+  }),
+  column(
+    "settings",
+    "Settings",
+    (row) => cellName(row.settings),
+    (row) => <Settings row={row} />,
+  ),
+  column(
+    "state",
+    "State",
+    (row) => rowWords(row).title,
+    (row) => <State row={row} />,
+  ),
+  column(
+    "checks",
+    "Checks",
+    (row) => passShare(row) ?? undefined,
+    (row) => <Checks row={row} />,
+  ),
+  figure("ars", "ARS", (row) => row.ars, score),
+  figure("similarity", "Similarity", (row) => row.output_similarity, score),
+  figure("tokens", "Tokens", tokensOf, tokens),
+  figure("cost", "Cost", (row) => measured(row, "cost"), money),
+  figure("latency", "Latency", (row) => row.latency_ms, duration),
+  column(
+    "tools",
+    "Tools",
+    (row) => toolChanges(row),
+    (row) => <Tools row={row} />,
+  ),
+  helper.display({ id: "labels", header: "Labels", cell: ({ row }) => <LabelBar counts={row.original.labels} /> }),
+  helper.display({ id: "links", header: "Open", cell: ({ row }) => <Links row={row.original} /> }),
+];
+const withChecks = helper.columns(all);
+const withoutChecks = helper.columns(all.filter(({ id }) => id !== "checks"));
+const FIGURES = new Set(["ars", "similarity", "tokens", "cost", "latency", "checks"]);
+
+/** One line for each row as it finishes; any two can be chosen for a diff. */
+export function ResultsTable({ rows, checked, chosen, onChoose }: Props): ReactElement {
+  const navigate = useNavigate();
+  const data = useMemo(() => [...rows], [rows]);
+  const table = useTable({ features, columns: checked ? withChecks : withoutChecks, data });
+  const shown = table.getRowModel().rows;
+  const { selected, body } = useRows("Results", shown.length, (index) => {
+    const row = shown[index]?.original;
+    if (row) void navigate(row.diff ? paths.diff(row.diff) : paths.replay(row.session));
+  });
+  const at = shown[selected]?.original;
+  useShortcuts("Results", [
+    ...(at?.run ? [{ keys: "x", does: "Choose the row for a diff", run: () => onChoose(at.number) }] : []),
+  ]);
+  const context = useMemo(() => ({ chosen, onChoose }), [chosen, onChoose]);
+  return (
+    <Choice value={context}>
+      <div className={list.scroll} tabIndex={0} role="group" aria-label="Results, scrollable">
+        <table className={`${list.table} ${classes.table}`}>
+          <thead>
+            {table.getHeaderGroups().map((group) => (
+              <tr key={group.id}>
+                {group.headers.map((header) => {
+                  const sorted = header.column.getIsSorted();
+                  return (
+                    <th
+                      key={header.id}
+                      scope="col"
+                      className={FIGURES.has(header.column.id) ? list.figure : undefined}
+                      aria-sort={sorted ? (sorted === "asc" ? "ascending" : "descending") : undefined}
+                    >
+                      {header.column.getCanSort() ? (
+                        <button
+                          type="button"
+                          className={classes.sort}
+                          onClick={header.column.getToggleSortingHandler()}
+                        >
+                          <table.FlexRender header={header} />
+                          {sorted === "asc" && <IconArrowUp size={12} aria-hidden />}
+                          {sorted === "desc" && <IconArrowDown size={12} aria-hidden />}
+                        </button>
+                      ) : (
+                        <table.FlexRender header={header} />
+                      )}
+                    </th>
+                  );
+                })}
+              </tr>
+            ))}
+          </thead>
+          <tbody ref={body}>
+            {shown.map((row, index) => (
+              <tr key={row.original.number} data-selected={index === selected}>
+                {row.getAllCells().map((cell) => (
+                  <td key={cell.id} className={FIGURES.has(cell.column.id) ? list.figure : undefined}>
+                    <table.FlexRender cell={cell} />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Choice>
+  );
+}
+
+function nameOf(row: ExperimentRowView): string {
+  return `${cellName(row.settings)}, sample ${row.sample}`;
+}
+
+function Choose({ row }: { row: ExperimentRowView }): ReactElement {
+  const { chosen, onChoose } = useContext(Choice);
+  return (
+    <Checkbox
+      checked={chosen.includes(row.number)}
+      disabled={row.run === null || !row.status.startsWith("completed")}
+      onChange={() => onChoose(row.number)}
+      aria-label={`Choose ${nameOf(row)} for a diff`}
+    />
+  );
+}
+
+function Settings({ row }: { row: ExperimentRowView }): ReactElement {
+  return (
+    <>
+      <Link {...paths.replay(row.session)} className={list.name}>
+        {cellName(row.settings)}
+      </Link>
+      <span className={`${list.sub} ${classes.answer}`} title={row.answer || undefined}>
+        sample {row.sample}
+        {row.answer && ` · ${row.answer.slice(0, 300)}`}
+      </span>
+      {row.error && <span className={`${list.sub} failed`}>{row.error}</span>}
+    </>
+  );
+}
+
+function State({ row }: { row: ExperimentRowView }): ReactElement {
+  const { title, mark } = rowWords(row);
+  return <StateChip mark={mark}>{title}</StateChip>;
+}
+
+function Checks({ row }: { row: ExperimentRowView }): ReactElement {
+  if (!row.checks) return <>–</>;
+  const failed = row.checks.filter(({ passed }) => !passed);
+  const text = `${row.checks.length - failed.length}/${row.checks.length}`;
+  if (failed.length === 0) {
+    return (
+      <span className="exact">
+        <IconCheck size={13} aria-label="passed" /> {text}
+      </span>
+    );
+  }
+  return (
+    <Tooltip multiline maw={360} label={failed.map(({ name, detail }) => `${name}: ${detail}`).join("; ")}>
+      <span className="failed" tabIndex={0}>
+        <IconX size={13} aria-label="failed" /> {text}
+      </span>
+    </Tooltip>
+  );
+}
+
+function toolChanges(row: ExperimentRowView): number | undefined {
+  return row.new_tools === null ? undefined : row.new_tools + (row.unused_tools ?? 0);
+}
+
+function Tools({ row }: { row: ExperimentRowView }): ReactElement {
+  if (row.new_tools === null) return <>–</>;
+  const words = [row.new_tools > 0 && `${row.new_tools} new`, !!row.unused_tools && `${row.unused_tools} unused`];
+  return <span className={classes.tools}>{words.filter(Boolean).join(", ") || "same"}</span>;
+}
+
+function Links({ row }: { row: ExperimentRowView }): ReactElement {
+  return (
+    <span className={classes.links}>
+      {row.diff && (
+        <Link {...paths.diff(row.diff)} aria-label={`Diff of ${nameOf(row)} against the source`}>
+          diff
+        </Link>
+      )}
+      {row.run && (
+        <Link {...paths.run(row.run)} aria-label={`Run of ${nameOf(row)}`}>
+          run
+        </Link>
+      )}
+    </span>
+  );
+}

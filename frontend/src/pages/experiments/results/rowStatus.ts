@@ -1,0 +1,24 @@
+import type { ExperimentRowView } from "@/api/schema";
+import type { Mark } from "@/domain/steps/labels";
+
+/** The state of a row in a word, with the mark that goes with it. */
+export function rowWords(row: ExperimentRowView): { title: string; mark: Mark | "accent" } {
+  switch (row.status) {
+    case "pending":
+      return { title: row.queued ? "Its turn comes" : "Waiting", mark: "live" };
+    case "running":
+      return { title: `${row.resolved_steps} of ${Math.max(row.planned_steps, row.resolved_steps)}`, mark: "accent" };
+    case "awaiting_operator":
+      return { title: "Waiting for you", mark: "simulated" };
+    case "completed_exact":
+      return { title: "Exact", mark: "exact" };
+    case "completed_mixed":
+    case "completed_simulated":
+      return { title: "Done", mark: "cached" };
+    case "cancelled":
+      return { title: "Cancelled", mark: "live" };
+    case "failed_validation":
+    case "failed_execution":
+      return { title: "Failed", mark: "failed" };
+  }
+}

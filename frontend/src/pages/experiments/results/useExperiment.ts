@@ -1,0 +1,22 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { experimentQuery } from "@/api/replays/experiments";
+import { useLive } from "@/api/live";
+import type { ExperimentView } from "@/api/schema";
+import { applyMessage } from "../measures";
+
+/** An experiment as it happens; the socket goes on where the answer ended. */
+export function useExperiment(id: string): {
+  view: ExperimentView | undefined;
+  error: Error | null;
+  retry: () => void;
+} {
+  const client = useQueryClient();
+  const query = experimentQuery(id);
+  const { data, error, refetch } = useQuery(query);
+  useLive(
+    data ? { experiment: id } : null,
+    (message) => client.setQueryData(query.queryKey, (now) => now && applyMessage(now, message)),
+    data?.seq,
+  );
+  return { view: data, error, retry: () => void refetch() };
+}

@@ -1,0 +1,156 @@
+import { Select, Textarea } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import { counted } from "@/ui/format/numbers";
+import type { Message, ModelInput } from "@/domain/steps/content";
+import { insertMessages, insertedAt, deleteMessage, editMessage } from "../messageEdits";
+import { entryFor } from "../edits";
+import classes from "../Fork.module.css";
+import { FieldHead } from "./fields";
+import { Folded } from "@/ui/LazyDetails";
+import type { EditorProps } from "./types";
+
+/** The newest messages are what one wants to change; the others come on demand. */
+const NEWEST = 4;
+const roles = ["user", "assistant", "system"];
+
+type Props = EditorProps & { request: ModelInput };
+
+/** Every message of one request, to change or leave out, with places for new ones between them. */
+export function MessagesEditor(props: Props): ReactElement {
+  const { step, draft, request } = props;
+  const [all, setAll] = useState(false);
+  const edits = entryFor(draft, { step: step.sequence_no })?.messages ?? [];
+  const indexed = request.messages
+    .map((message, index) => ({ message, index }))
+    .filter(({ message }) => message.role !== "system");
+  const shown = all ? indexed : indexed.slice(-NEWEST);
+  return (
+    <Folded
+      className={classes.more}
+      edited={edits.length > 0}
+      summary={
+        <>
+          Messages of step {step.sequence_no} <span className="muted">{counted(indexed.length, "message")}</span>
+        </>
+      }
+    >
+      {shown.length < indexed.length && (
+        <button type="button" className={classes.link} onClick={() => setAll(true)}>
+          {counted(indexed.length - shown.length, "earlier message")}
+        </button>
+      )}
+      {shown.map(({ message, index }) => (
+        <div key={index} className={classes.field}>
+          <Inserted {...props} index={index} />
+          <Recorded {...props} index={index} message={message} />
+        </div>
+      ))}
+      <Inserted {...props} index={request.messages.length} />
+    </Folded>
+  );
+}
+
+function Recorded({
+  step,
+  draft,
+  onChange,
+  index,
+  message,
+}: Props & { index: number; message: Message }): ReactElement {
+  const match = { step: step.sequence_no };
+  const edit = entryFor(draft, match)?.messages?.find((each) => each.index === index && each.op !== "insert");
+  const calls = message.calls.length > 0 ? ` · calls ${message.calls.map(({ name }) => name).join(", ")}` : "";
+  return (
+    <>
+      <FieldHead
+        label={`${index + 1} · ${message.role}${calls}`}
+        edited={edit !== undefined}
+        onReset={() => onChange(editMessage(draft, match, index, undefined))}
+      />
+      {edit?.op === "delete" ? (
+        <p className={`muted ${classes.gone}`}>{message.text || "Left out"}</p>
+      ) : (
+        <>
+          <Textarea
+            aria-label={`Message ${index + 1}, ${message.role}`}
+            autosize
+            minRows={1}
+            maxRows={8}
+            value={typeof edit?.content === "string" ? edit.content : message.text}
+            data-edited={edit !== undefined}
+            onChange={(event) => {
+              const text = event.currentTarget.value;
+              onChange(editMessage(draft, match, index, text === message.text ? undefined : text));
+            }}
+          />
+          <button
+            type="button"
+            className={classes.link}
+            onClick={() => onChange(deleteMessage(draft, match, index))}
+            aria-label={`Leave out message ${index + 1}`}
+          >
+            leave out
+          </button>
+        </>
+      )}
+    </>
+  );
+}
+
+/** What is put in before one recorded message, and the way to put more in. */
+function Inserted({ step, draft, onChange, request, index }: Props & { index: number }): ReactElement {
+  const match = { step: step.sequence_no };
+  const messages = insertedAt(entryFor(draft, match)?.messages, index);
+  const set = (next: typeof messages) => onChange(insertMessages(draft, match, index, next));
+  const place = index < request.messages.length ? `before message ${index + 1}` : "at the end";
+  return (
+    <>
+      {messages.map(({ text, role }, at) => (
+        <div key={at} className={classes.inserted}>
+          <div className="bar">
+            <span className={`${classes.label} grow`}>New, {place}</span>
+            <Select
+              aria-label={`Role of the new message ${place}`}
+              data={roles.includes(role) ? roles : [...roles, role]}
+              value={role}
+              allowDeselect={false}
+              w={104}
+              onChange={(value) =>
+                set(messages.map((each, other) => (other === at && value ? { ...each, role: value } : each)))
+              }
+            />
+            <button
+              type="button"
+              className={classes.link}
+              onClick={() => set(messages.filter((_, other) => other !== at))}
+              aria-label={`Remove the new message ${place}`}
+            >
+              remove
+            </button>
+          </div>
+          <Textarea
+            aria-label={`Text of the new message ${place}`}
+            autosize
+            minRows={2}
+            maxRows={8}
+            data-edited
+            value={text}
+            onChange={(event) => {
+              const next = event.currentTarget.value;
+              set(messages.map((each, other) => (other === at ? { ...each, text: next } : each)));
+            }}
+          />
+        </div>
+      ))}
+      <button
+        type="button"
+        className={classes.insert}
+        onClick={() => set([...messages, { text: "", role: "user" }])}
+        aria-label={`Insert a message ${place}`}
+      >
+        <IconPlus size={11} aria-hidden /> message {index < request.messages.length ? "" : "at the end"}
+      </button>
+    </>
+  );
+}

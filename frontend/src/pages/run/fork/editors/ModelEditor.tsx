@@ -1,0 +1,161 @@
+import { Autocomplete, NumberInput, SegmentedControl, Select } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState, type ReactElement } from "react";
+import { providersQuery } from "@/api/replays/forks";
+import type { ModelOverride, ProviderView } from "@/api/schema";
+import { systemPrompt, type ModelInput } from "@/domain/steps/content";
+import { setField, entryFor, matchFor, type Scope } from "../edits";
+import { TextField } from "./fields";
+import { Folded } from "@/ui/LazyDetails";
+import classes from "../Fork.module.css";
+import { MessagesEditor } from "./MessagesEditor";
+import { RequestEditor } from "./RequestEditor";
+import { sentence } from "@/ui/format/text";
+import { OutputField } from "./OutputField";
+import { type EditorProps } from "./types";
+
+type NumberName = "temperature" | "top_p" | "max_tokens" | "seed";
+const numbers: { name: NumberName; label: string; max?: number; step: number; whole?: boolean }[] = [
+  { name: "temperature", label: "Temperature", max: 2, step: 0.1 },
+  { name: "top_p", label: "Top p", max: 1, step: 0.05 },
+  { name: "max_tokens", label: "Max tokens", step: 100, whole: true },
+  { name: "seed", label: "Seed", step: 1, whole: true },
+];
+
+/** Model, parameters, system prompt, messages and the answer of a model step. */
+export function ModelEditor(props: EditorProps & { request: ModelInput }): ReactElement {
+  const { step, draft, onChange, request } = props;
+  const [scope, setScope] = useState<Scope>(() => {
+    const own = entryFor(draft, matchFor("step", step));
+    return own?.model || own?.prompt ? "step" : "type";
+  });
+  const match = matchFor(scope, step);
+  const entry = entryFor(draft, match);
+  const recordedSystem = systemPrompt(request);
+  return (
+    <>
+      <SegmentedControl
+        fullWidth
+        value={scope}
+        onChange={(value) => setScope(value)}
+        aria-label="Apply to"
+        data={[
+          { value: "type" as const, label: "From here on" },
+          { value: "step" as const, label: `Only step ${step.sequence_no}` },
+        ]}
+      />
+      <TextField
+        label="System prompt"
+        recorded={recordedSystem ?? ""}
+        placeholder="The recording has none"
+        value={entry?.prompt?.system ?? undefined}
+        onChange={(text) => onChange(setField(draft, match, "prompt", "system", text))}
+      />
+      <ModelFields
+        {...props}
+        model={entry?.model ?? {}}
+        set={(name, value) => onChange(setField(draft, match, "model", name, value))}
+      />
+      <RequestEditor
+        request={request}
+        model={entry?.model ?? {}}
+        set={(fields) =>
+          onChange(
+            Object.entries(fields).reduce(
+              (next, [name, value]) => setField(next, match, "model", name as keyof typeof fields, value),
+              draft,
+            ),
+          )
+        }
+      />
+      <MessagesEditor {...props} />
+      <Folded
+        className={classes.more}
+        edited={entryFor(draft, { step: step.sequence_no })?.output !== undefined}
+        summary="Say what it answered, without calling it"
+      >
+        <OutputField step={step} draft={draft} onChange={onChange} />
+      </Folded>
+    </>
+  );
+}
+
+interface FieldsProps {
+  step: EditorProps["step"];
+  request: ModelInput;
+  model: Partial<ModelOverride>;
+  set: <F extends keyof ModelOverride>(name: F, value: ModelOverride[F] | undefined) => void;
+}
+
+function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
+  const providers = useQuery(providersQuery).data?.providers ?? [];
+  const provider = model.provider ?? step.provider;
+  const known = providers.find(({ name }) => name === provider);
+  return (
+    <>
+      <div className={classes.pair}>
+        <Select
+          label="Provider"
+          data={providerOptions(providers, step.provider)}
+          renderOption={({ option }) => {
+            const about = providers.find(({ name }) => name === option.value)?.description;
+            return (
+              <span className={classes.option}>
+                {option.label}
+                {about && <small className="muted">{about}</small>}
+              </span>
+            );
+          }}
+          comboboxProps={{ width: "max-content", position: "bottom-start", shadow: "md" }}
+          value={provider || null}
+          allowDeselect={false}
+          placeholder="not recorded"
+          onChange={(value) => set("provider", value === step.provider || !value ? undefined : value)}
+          data-edited={model.provider !== undefined}
+        />
+        <Autocomplete
+          label="Model"
+          data={known?.models ?? []}
+          placeholder="not recorded"
+          value={model.model ?? step.model}
+          onChange={(value) => set("model", value === step.model ? undefined : value)}
+          data-edited={model.model !== undefined}
+          limit={40}
+        />
+      </div>
+      {known?.description && <p className={classes.hint}>{sentence(known.description)}</p>}
+      {!known && provider && (
+        <p className={classes.hint}>{provider} is not configured here: a live call needs another provider.</p>
+      )}
+      <div className={classes.four}>
+        {numbers.map(({ name, label, max, step: by, whole }) => (
+          <NumberInput
+            key={name}
+            label={label}
+            min={name === "seed" ? undefined : 0}
+            max={max}
+            step={by}
+            allowDecimal={!whole}
+            hideControls
+            placeholder={recordedNumber(request, name)}
+            value={model[name] ?? ""}
+            onChange={(value) => set(name, value === "" ? undefined : Number(value))}
+            data-edited={model[name] !== undefined}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function recordedNumber(request: ModelInput, name: NumberName): string {
+  const value = request.parameters[name];
+  return typeof value === "number" ? String(value) : "not set";
+}
+
+function providerOptions(providers: ProviderView[], recorded: string): { value: string; label: string }[] {
+  const options = providers.map(({ name }) => ({ value: name, label: name }));
+  if (recorded && !providers.some(({ name }) => name === recorded))
+    options.unshift({ value: recorded, label: recorded });
+  return options;
+}

@@ -1,0 +1,139 @@
+import { ActionIcon, Autocomplete, Button, NumberInput, Textarea, Tooltip } from "@mantine/core";
+import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, type ReactElement } from "react";
+import type { JsonValue } from "@/api/schema";
+import { retrieversQuery } from "@/api/tools/trials";
+import { isObject } from "@/ui/format/json";
+import type { Document } from "@/domain/steps/content";
+import { addDocument, asksAgain, changeDocument, moveDocument, profilesOf } from "./documents";
+import { setField, entryFor } from "../edits";
+import { FieldHead, JsonField, TextField } from "./fields";
+import classes from "../Fork.module.css";
+import type { EditorProps } from "./types";
+
+/** The candidate list itself, or the question that finds it. */
+export function RetrievalEditor({
+  step,
+  draft,
+  onChange,
+  documents,
+}: EditorProps & { documents: Document[] }): ReactElement {
+  const match = { step: step.sequence_no };
+  const { data: known } = useQuery(retrieversQuery);
+  const profiles = useMemo(() => profilesOf(known?.retrievers ?? []), [known]);
+  const retrieval = entryFor(draft, match)?.retrieval;
+  const input = isObject(step.input) ? step.input : {};
+  const recorded = isObject(step.output) && Array.isArray(step.output["documents"]) ? step.output["documents"] : [];
+  const candidates: Record<string, JsonValue>[] = retrieval?.documents ?? recorded.filter(isObject);
+  const query = typeof input["query"] === "string" ? input["query"] : "";
+  const set = (next: Record<string, JsonValue>[] | undefined) =>
+    onChange(setField(draft, match, "retrieval", "documents", next));
+  return (
+    <>
+      <TextField
+        label="Query"
+        recorded={query}
+        value={retrieval?.query ?? undefined}
+        onChange={(text) => onChange(setField(draft, match, "retrieval", "query", text))}
+      />
+      <NumberInput
+        label="How many, at most"
+        min={0}
+        allowDecimal={false}
+        placeholder={typeof input["top_k"] === "number" ? String(input["top_k"]) : "as recorded"}
+        value={retrieval?.top_k ?? ""}
+        onChange={(value) =>
+          onChange(setField(draft, match, "retrieval", "top_k", value === "" ? undefined : Number(value)))
+        }
+      />
+      <Autocomplete
+        label="Embedding profile"
+        placeholder={typeof input["embedding_profile"] === "string" ? input["embedding_profile"] : "as recorded"}
+        data={profiles}
+        value={retrieval?.embedding_profile ?? ""}
+        data-edited={retrieval?.embedding_profile !== undefined}
+        onChange={(profile) => onChange(setField(draft, match, "retrieval", "embedding_profile", profile || undefined))}
+      />
+      <JsonField
+        label="Filters"
+        rows={1}
+        recorded={isObject(input["filters"]) ? input["filters"] : {}}
+        value={retrieval?.filters ?? undefined}
+        check={(value) => (isObject(value) ? null : 'filters are an object, as {"language": "en"}')}
+        onChange={(value) =>
+          onChange(setField(draft, match, "retrieval", "filters", isObject(value) ? value : undefined))
+        }
+      />
+      {asksAgain(retrieval, recorded.length) && !draft.policy.allow?.includes("retrieval") && (
+        <p className="muted">
+          No search is made: the policy below lets no retriever be asked. Give the documents here, or let it.
+        </p>
+      )}
+      <FieldHead
+        label={`Documents (${candidates.length} of ${documents.length} recorded)`}
+        edited={retrieval?.documents != null}
+        onReset={() => set(undefined)}
+      />
+      <ol className={classes.documents}>
+        {candidates.map((document, index) => {
+          const name = typeof document["id"] === "string" ? document["id"] : `document ${index + 1}`;
+          const content =
+            typeof document["content"] === "string" ? document["content"] : JSON.stringify(document["content"]);
+          return (
+            <li key={index}>
+              <div className="bar">
+                <b className="ellipsis grow">{name}</b>
+                <Act
+                  label={`Move ${name} up`}
+                  off={index === 0}
+                  onClick={() => set(moveDocument(candidates, index, -1))}
+                >
+                  <IconArrowUp size={13} />
+                </Act>
+                <Act
+                  label={`Move ${name} down`}
+                  off={index === candidates.length - 1}
+                  onClick={() => set(moveDocument(candidates, index, 1))}
+                >
+                  <IconArrowDown size={13} />
+                </Act>
+                <Act label={`Leave out ${name}`} onClick={() => set(candidates.filter((_, at) => at !== index))}>
+                  <IconTrash size={13} />
+                </Act>
+              </div>
+              <Textarea
+                aria-label={`Text of ${name}`}
+                autosize
+                minRows={2}
+                maxRows={6}
+                value={content}
+                onChange={(event) => set(changeDocument(candidates, index, event.currentTarget.value))}
+              />
+            </li>
+          );
+        })}
+      </ol>
+      <div>
+        <Button
+          variant="default"
+          size="compact-sm"
+          leftSection={<IconPlus size={13} />}
+          onClick={() => set(addDocument(candidates))}
+        >
+          Add a document
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function Act(props: { label: string; off?: boolean; onClick: () => void; children: ReactElement }): ReactElement {
+  return (
+    <Tooltip label={props.label}>
+      <ActionIcon size={22} aria-label={props.label} disabled={props.off ?? false} onClick={props.onClick}>
+        {props.children}
+      </ActionIcon>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,130 @@
+import { fireEvent, screen } from "@testing-library/react";
+import { useState, type ReactElement } from "react";
+import { expect, test } from "vitest";
+import type { StepDetail } from "@/api/schema";
+import { aStepDetail } from "@/testing/factories";
+import { draw } from "@/testing/render";
+import { emptyDraft, type Draft } from "@/domain/overrides/draft";
+import { StepEditor } from "./StepEditor";
+
+let last: Draft = emptyDraft;
+
+function Desk({ step }: { step: StepDetail }): ReactElement {
+  const [draft, setDraft] = useState(emptyDraft);
+  return (
+    <StepEditor
+      step={step}
+      draft={draft}
+      onChange={(next) => {
+        last = next;
+        setDraft(next);
+      }}
+    />
+  );
+}
+const type = (label: string | RegExp, text: string) =>
+  fireEvent.change(screen.getByLabelText(label), { target: { value: text } });
+
+const unfold = (summary: string | RegExp) => fireEvent.click(screen.getByText(summary));
+
+test("another tool answer is an override; what is not JSON yet is said and not applied", () => {
+  draw(<Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />);
+  type("What get_order answers", '{"total": 42}');
+  expect(last.overrides).toEqual([{ match: { step: 6 }, tool: { output: { total: 42 }, status: "ok" } }]);
+  type("What get_order answers", '{"total": ');
+  expect(screen.getByText(/^Not applied/)).toBeTruthy();
+  expect(last.overrides[0]?.tool?.output).toEqual({ total: 42 });
+});
+
+test("a tool is called with other arguments, and the recorded ones typed again are no override", () => {
+  const step = aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", input: { id: 1 }, output: "lost" });
+  draw(<Desk step={step} />);
+  type("What get_order is called with", '{"id": 2}');
+  expect(last.overrides).toEqual([{ match: { step: 6 }, arguments: { id: 2 } }]);
+  type("What get_order is called with", '{"id": 1}');
+  expect(last.overrides).toEqual([]);
+});
+
+test("the recorded answer typed again is no override", () => {
+  draw(<Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />);
+  type("What get_order answers", '{"total": 1}');
+  fireEvent.click(screen.getByText("as recorded"));
+  expect(last.overrides).toEqual([]);
+});
+
+test("JSON that a tool gave as text is edited laid out and stays text", () => {
+  draw(<Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: '{"total": 420}' })} />);
+  const field = screen.getByLabelText<HTMLTextAreaElement>("What get_order answers");
+  expect(field.value).toBe('{\n  "total": 420\n}');
+  type("What get_order answers", '{\n  "total": 42\n}');
+  expect(last.overrides[0]?.tool?.output).toBe('{"total": 42}');
+});
+
+const model = aStepDetail({
+  sequence_no: 5,
+  model: "gpt-4o",
+  provider: "openai",
+  input: {
+    messages: [
+      { role: "system", content: "Be kind." },
+      { role: "user", content: "Hi" },
+    ],
+    parameters: { temperature: 0.2 },
+  },
+  output: { message: { role: "assistant", content: "Hello" } },
+});
+
+test("a system prompt changes for every model step from the fork on, unless only this one is meant", () => {
+  draw(<Desk step={model} />);
+  type("System prompt", "Be brief.");
+  expect(last.overrides).toEqual([{ match: { type: "model" }, prompt: { system: "Be brief." } }]);
+  fireEvent.click(screen.getByLabelText("Only step 5"));
+  type("System prompt", "Be very brief.");
+  expect(last.overrides.at(-1)).toEqual({ match: { step: 5 }, prompt: { system: "Be very brief." } });
+});
+
+test("a message of one request can be changed and left out", () => {
+  draw(<Desk step={model} />);
+  unfold(/^Messages of step 5/);
+  type("Message 2, user", "Hello there");
+  expect(last.overrides).toEqual([
+    { match: { step: 5 }, messages: [{ op: "replace", index: 1, content: "Hello there" }] },
+  ]);
+  fireEvent.click(screen.getByText("leave out"));
+  expect(last.overrides).toEqual([{ match: { step: 5 }, messages: [{ op: "delete", index: 1 }] }]);
+});
+
+test("a recorded parameter is shown as what stays when nothing is typed", () => {
+  draw(<Desk step={model} />);
+  expect(screen.getByLabelText("Temperature").getAttribute("placeholder")).toBe("0.2");
+});
+
+test("the tools that a model is offered, its response format and other parameters can be changed", () => {
+  const tools = [{ name: "get_order" }, { name: "pay" }];
+  const asked = { ...(model.input as object), tools, parameters: { temperature: 0.2, tool_choice: "auto" } };
+  draw(<Desk step={{ ...model, input: asked }} />);
+  unfold(/^Tools, response format/);
+  fireEvent.click(screen.getByLabelText("pay"));
+  expect(screen.getByLabelText<HTMLTextAreaElement>("Tool schemas").value).not.toContain("pay");
+  type("Response format", '{"type": "json_object"}');
+  type("Other parameters", "{}");
+  expect(last.overrides).toEqual([
+    {
+      match: { type: "model" },
+      model: { tools: [{ name: "get_order" }], response_format: { type: "json_object" }, unset: ["tool_choice"] },
+    },
+  ]);
+  type("Tool schemas", "[{}]");
+  expect(screen.getByText(/^Not applied: this must be a list of tools/)).toBeTruthy();
+});
+
+test("fields that are seldom needed are drawn when they are unfolded, and what is changed there is in sight", () => {
+  draw(<Desk step={model} />);
+  const fold = screen.getByText(/^Messages of step 5/).closest("details");
+  expect(screen.queryByLabelText("Message 2, user")).toBeNull();
+  unfold(/^Messages of step 5/);
+  type("Message 2, user", "Hello there");
+  type("Message 2, user", "Hi");
+  expect(last.overrides).toEqual([]);
+  expect(fold?.open).toBe(true);
+});

@@ -1,0 +1,35 @@
+import type { JsonValue, RetrieverView } from "@/api/schema";
+import type { SparseOverride } from "@/domain/overrides/draft";
+
+type Candidate = Record<string, JsonValue>;
+
+export function moveDocument(documents: readonly Candidate[], index: number, by: 1 | -1): Candidate[] {
+  const moved = documents[index];
+  if (!moved || index + by < 0 || index + by >= documents.length) return [...documents];
+  const rest = documents.filter((_, at) => at !== index);
+  return [...rest.slice(0, index + by), moved, ...rest.slice(index + by)];
+}
+
+export function changeDocument(documents: readonly Candidate[], index: number, content: string): Candidate[] {
+  return documents.map((document, at) => (at === index ? { ...document, content } : document));
+}
+
+/** One more at the end, under a name that no other has. */
+export function addDocument(documents: readonly Candidate[]): Candidate[] {
+  const taken = new Set(documents.map(({ id }) => id));
+  let number = 1;
+  while (taken.has(`added-${number}`)) number += 1;
+  return [...documents, { id: `added-${number}`, content: "" }];
+}
+
+/** The embedding profiles that some retriever has, each once. */
+export function profilesOf(retrievers: readonly Pick<RetrieverView, "embeddings">[]): string[] {
+  return [...new Set(retrievers.flatMap(({ embeddings }) => embeddings.map(({ name }) => name)))];
+}
+
+/** Whether only a new search can say what these settings find; fewer documents are the head of the recorded ones. */
+export function asksAgain(retrieval: SparseOverride["retrieval"] | undefined, recorded: number): boolean {
+  if (!retrieval || retrieval.documents != null) return false;
+  const { top_k: most, ...rest } = retrieval;
+  return (most ?? 0) > recorded || Object.values(rest).some((value) => value != null);
+}

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import type { ModelInput } from "@/domain/steps/content";
+import { editedOthers, offering, optional, othersTo, wrongOthers, wrongTools } from "./request";
+
+const tools: Record<string, string>[] = [{ name: "get_order" }, { name: "pay", description: "Pays." }];
+const request: ModelInput = {
+  messages: [],
+  tools,
+  parameters: { temperature: 0.2, tool_choice: "auto", n: 1 },
+  rest: { response_format: { type: "text" } },
+};
+
+test("a tool is taken out of what is offered and put back in its place", () => {
+  const without = offering(request, {}, "get_order", false);
+  expect(without).toEqual({ tools: [tools[1]] });
+  expect(offering(request, without, "get_order", true)).toEqual({ tools: undefined });
+  const edited = { tools: [{ name: "pay", description: "Pays back." }] };
+  expect(offering(request, edited, "get_order", true)).toEqual({ tools: [tools[0], edited.tools[0]] });
+});
+
+test("further parameters are changed by value, and left out when their name is gone", () => {
+  const model = othersTo(request, { unset: ["tools"] }, { tool_choice: "none" });
+  expect(model).toEqual({ parameters: { tool_choice: "none" }, unset: ["tools", "n"] });
+  expect(editedOthers(request, model)).toEqual({ tool_choice: "none" });
+  expect(othersTo(request, model, undefined)).toEqual({ parameters: undefined, unset: ["tools"] });
+  expect(editedOthers(request, {})).toBeUndefined();
+});
+
+test("what a request says can be left out", () => {
+  expect(optional(request)).toEqual(["tools", "response_format", "temperature", "tool_choice", "n"]);
+});
+
+test("what is no list of tools, and what has a field of its own, is said", () => {
+  expect(wrongTools([{ description: "without a name" }])).toContain("list of tools");
+  expect(wrongTools(tools)).toBeNull();
+  expect(wrongOthers({ seed: 1 })).toBe("seed has a field of its own");
+});

@@ -1,0 +1,64 @@
+// Edits of a fork's draft: set a field, set a part, take either back.
+import type { Match, StepType } from "@/api/schema";
+import type { Draft, SparseOverride } from "@/domain/overrides/draft";
+
+/** Whether an edit applies to the one step or to all steps of its type from the fork on. */
+export type Scope = "step" | "type";
+
+export function matchFor(scope: Scope, step: { sequence_no: number; type: StepType }): Partial<Match> {
+  return scope === "step" ? { step: step.sequence_no } : { type: step.type };
+}
+
+function sameMatch(one: Partial<Match>, other: Partial<Match>): boolean {
+  const names = ["step", "type", "name", "model", "since", "before"] as const;
+  return names.every((name) => (one[name] ?? null) === (other[name] ?? null));
+}
+
+export function entryFor(draft: Draft, match: Partial<Match>): SparseOverride | undefined {
+  return draft.overrides.find((entry) => sameMatch(entry.match, match));
+}
+
+/** The draft with one entry changed; an entry that sets nothing any more is dropped. */
+function changeEntry(draft: Draft, match: Partial<Match>, change: (entry: SparseOverride) => SparseOverride): Draft {
+  const before = entryFor(draft, match);
+  const after = change(before ?? { match });
+  const kept = setsSomething(after) ? [after] : [];
+  const overrides = before
+    ? draft.overrides.flatMap((entry) => (entry === before ? kept : [entry]))
+    : [...draft.overrides, ...kept];
+  return { ...draft, overrides };
+}
+
+function setsSomething(entry: SparseOverride): boolean {
+  return Object.keys(entry).some((key) => key !== "match");
+}
+
+type Part = "prompt" | "model" | "retrieval";
+
+/** Sets one field of one part; `undefined` goes back to the recording. */
+export function setField<P extends Part, F extends keyof NonNullable<SparseOverride[P]>>(
+  draft: Draft,
+  match: Partial<Match>,
+  part: P,
+  field: F,
+  value: NonNullable<SparseOverride[P]>[F] | undefined,
+): Draft {
+  return changeEntry(draft, match, (entry) => {
+    const { [part]: before, ...rest } = entry;
+    const fields = Object.entries({ ...before, [field]: value }).filter(([, each]) => each !== undefined);
+    return (fields.length > 0 ? { ...rest, [part]: Object.fromEntries(fields) } : rest) as SparseOverride;
+  });
+}
+
+/** Sets or drops a part that is a value of its own. */
+export function setPart<P extends "arguments" | "tool" | "output" | "messages">(
+  draft: Draft,
+  match: Partial<Match>,
+  part: P,
+  value: SparseOverride[P] | undefined,
+): Draft {
+  return changeEntry(draft, match, (entry) => {
+    const { [part]: _, ...rest } = entry;
+    return (value === undefined ? rest : { ...rest, [part]: value }) as SparseOverride;
+  });
+}

@@ -1,0 +1,65 @@
+// Edits of a model's recorded messages: replace, delete, insert.
+import type { JsonValue, Match } from "@/api/schema";
+import type { Draft, JsonObject, SparseOverride } from "@/domain/overrides/draft";
+import { entryFor, setPart } from "./edits";
+
+/** Replaces the content of one recorded message; `undefined` takes the edit back. */
+export function editMessage(draft: Draft, match: Partial<Match>, index: number, content: JsonValue | undefined): Draft {
+  const before = entryFor(draft, match)?.messages ?? [];
+  const others = before.filter((edit) => edit.index !== index || edit.op === "insert");
+  const edits = content === undefined ? others : [...others, { op: "replace" as const, index, content }];
+  edits.sort((one, other) => one.index - other.index);
+  return setPart(draft, match, "messages", edits.length > 0 ? edits : undefined);
+}
+
+export function deleteMessage(draft: Draft, match: Partial<Match>, index: number): Draft {
+  const others = (entryFor(draft, match)?.messages ?? []).filter(
+    (edit) => edit.index !== index || edit.op === "insert",
+  );
+  const edits = [...others, { op: "delete" as const, index }].sort((one, other) => one.index - other.index);
+  return setPart(draft, match, "messages", edits);
+}
+
+/** A message that is put in; `whole` has what else it says, as the calls that it makes. */
+export interface Inserted {
+  text: string;
+  role: string;
+  whole?: JsonObject;
+}
+
+/** The messages that are put in before one recorded message, or after the last, in the order of the list. */
+export function insertedAt(edits: SparseOverride["messages"], index: number): Inserted[] {
+  const found = (edits ?? []).filter((edit) => edit.op === "insert" && edit.index === index);
+  return found.map(({ content, role, message }) => {
+    const text = textOf(message ? message["content"] : content);
+    const said = message ? message["role"] : role;
+    return { text, role: typeof said === "string" ? said : "user", ...(message && { whole: message }) };
+  });
+}
+
+function textOf(content: JsonValue | undefined): string {
+  return typeof content === "string" ? content : JSON.stringify(content ?? null);
+}
+
+/** Replaces everything that is put in before one recorded message. */
+export function insertMessages(
+  draft: Draft,
+  match: Partial<Match>,
+  index: number,
+  messages: readonly Inserted[],
+): Draft {
+  const before = entryFor(draft, match)?.messages ?? [];
+  const others = before.filter((edit) => edit.index !== index || edit.op !== "insert");
+  const added = messages.map(({ text, role, whole }) =>
+    whole
+      ? { op: "insert" as const, index, message: { ...whole, role, content: kept(whole["content"], text) } }
+      : { op: "insert" as const, index, role, content: text },
+  );
+  const edits = [...others, ...added].sort((one, other) => one.index - other.index);
+  return setPart(draft, match, "messages", edits.length > 0 ? edits : undefined);
+}
+
+/** Content that is no text stays what it is as long as nobody changed how it is written. */
+function kept(content: JsonValue | undefined, text: string): JsonValue {
+  return content !== undefined && textOf(content) === text ? content : text;
+}

@@ -1,0 +1,151 @@
+import { Loader, Tooltip } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { Determinism, Plan, PlanRefusal } from "@/api/schema";
+import { LabelBar } from "@/features/labels/LabelBar";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { actionMark, reasonInWords } from "@/domain/steps/labels";
+import { count, counted } from "@/ui/format/numbers";
+import { paths } from "@/app/paths";
+import classes from "../Fork.module.css";
+import { Blocked, Note, Refused, Warnings } from "@/features/overrides/Remarks";
+import type { Fork } from "../useFork";
+import { planPrice, planLines } from "./wording";
+import { sentence } from "@/ui/format/text";
+
+/** Blocked steps listed by name; more are counted. */
+const NAMED = 4;
+
+interface Props {
+  fork: Fork;
+  /** Refusals that are about no single override. */
+  orphans: PlanRefusal[];
+  onSelect: (sequenceNo: number) => void;
+}
+
+/** What a replay would do with every step, and what it would cost, before anything runs. */
+export function PlanView({ fork, orphans, onSelect }: Props): ReactElement {
+  const { plan, error, stale } = fork;
+  return (
+    <section className={classes.plan} aria-label="Plan" aria-busy={stale} tabIndex={0}>
+      <div className="bar">
+        <b>Plan</b>
+        {stale && <Loader size={11} role="img" aria-label="Planning" />}
+        <span className="grow" />
+        {plan && <span className="muted num">{planPrice(plan)}</span>}
+      </div>
+      {error && <Refused>{sentence(error.message)}</Refused>}
+      {plan && <Outlook plan={plan} orphans={orphans} onSelect={onSelect} />}
+    </section>
+  );
+}
+
+function Outlook({
+  plan,
+  orphans,
+  onSelect,
+}: {
+  plan: Plan;
+  orphans: PlanRefusal[];
+  onSelect: (step: number) => void;
+}): ReactElement {
+  const blocked = plan.steps.filter((step) => step.action === "blocked");
+  return (
+    <>
+      <LabelBar counts={{ ...plan.counts, failed: plan.actions.blocked ?? 0 }} />
+      <ul className={classes.lines}>
+        {planLines(plan).map(({ action, text }) => (
+          <li key={action} className={actionMark[action]}>
+            <LabelGlyph mark={actionMark[action]} silent /> {text}
+          </li>
+        ))}
+      </ul>
+      {plan.assumed > 0 && <Assumed plan={plan} onSelect={onSelect} />}
+      <Typed plan={plan} onSelect={onSelect} />
+      {orphans.map((refusal) => (
+        <Refused key={refusal.code + refusal.where + refusal.detail}>
+          {sentence(refusal.detail)}
+          {refusal.code === "tool_review_required" && <Link {...paths.tools()}> To the tools</Link>}
+          {refusal.step !== null && <StepLink step={refusal.step} onSelect={onSelect} />}
+        </Refused>
+      ))}
+      {blocked.slice(0, NAMED).map((step) => (
+        <Blocked key={step.sequence_no}>
+          <b>{step.name}</b> stays blocked: {step.note || reasonInWords(step.reason)}
+          <StepLink step={step.sequence_no} onSelect={onSelect} />
+        </Blocked>
+      ))}
+      {blocked.length > NAMED && <p className="muted">{counted(blocked.length - NAMED, "more blocked step")}</p>}
+      <Kind type={plan.replay_type} determinism={plan.determinism} assumed={plan.assumed} />
+      <Warnings texts={plan.warnings} />
+      {plan.loop && <Note>{sentence(plan.loop)}</Note>}
+    </>
+  );
+}
+
+/** Steps that the change may reach without a trace, with what can be done. */
+function Assumed({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement {
+  const steps = plan.steps.filter((step) => step.reason === "assumed_unaffected").slice(0, NAMED);
+  return (
+    <Note>
+      {counted(plan.assumed, "step")} assumed unaffected. Set the value by hand where the change reaches it:
+      {steps.map((step) => (
+        <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
+      ))}
+    </Note>
+  );
+}
+
+/** Steps with messages that a person typed after an answer that changes. */
+function Typed({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement | null {
+  const steps = plan.steps.filter((step) => step.typed.length > 0);
+  if (steps.length === 0) return null;
+  return (
+    <Note>
+      {counted(steps.length, "step")} with messages that a person typed after an answer that changes. They are as
+      recorded; the person might have written something else:
+      {steps.slice(0, NAMED).map((step) => (
+        <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
+      ))}
+    </Note>
+  );
+}
+
+function StepLink({ step, onSelect }: { step: number; onSelect: (step: number) => void }): ReactElement {
+  return (
+    <>
+      {" "}
+      <button type="button" className={classes.link} onClick={() => onSelect(step)}>
+        step {step}
+      </button>
+    </>
+  );
+}
+
+/** Kurral's replay type and determinism score, with what they rest on. */
+function Kind(props: { type: Plan["replay_type"]; determinism: Determinism; assumed: number }): ReactElement {
+  const { type, determinism, assumed } = props;
+  const factors = Object.entries(determinism.factors).map(([name, value]) => `${name} ${value.toFixed(2)}`);
+  const changes = [...determinism.critical_changes, ...determinism.other_changes];
+  const meaning = type === "A" ? "same configuration" : "changed configuration";
+  return (
+    <Tooltip
+      label={
+        <>
+          {factors.length > 0
+            ? `Mean of ${factors.join(", ")}; under ${determinism.threshold} is B.`
+            : "There is no current configuration to compare with."}
+          {changes.length > 0 && <div>Changed: {changes.join(", ")}.</div>}
+        </>
+      }
+    >
+      <div className={`${classes.kind} num`} tabIndex={0}>
+        <span className="chip">replay {type}</span>
+        <span className="muted ellipsis grow">{meaning}</span>
+        <span className="muted">determinism</span>{" "}
+        <b>{determinism.score === null ? "unknown" : determinism.score.toFixed(2)}</b>
+        {assumed > 0 && <span className="chip simulated">{count(assumed)} assumed</span>}
+      </div>
+    </Tooltip>
+  );
+}

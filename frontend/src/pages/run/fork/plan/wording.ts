@@ -1,0 +1,31 @@
+// What a plan would do and cost, in words.
+import type { Plan } from "@/api/schema";
+import type { PlanAction } from "@/domain/steps/labels";
+import { counted, duration, money } from "@/ui/format/numbers";
+
+const lines: Record<PlanAction, (count: number) => string> = {
+  inherited: (count) => `${counted(count, "step")} before the fork, taken over`,
+  reuse: (count) => `${counted(count, "step")} from the recording, unchanged`,
+  cache: (count) => `${counted(count, "step")} from the cache, same signature`,
+  live: (count) => counted(count, "live call"),
+  simulate: (count) => `${counted(count, "step")} simulated`,
+  blocked: (count) => `${counted(count, "step")} blocked`,
+  unreached: (count) => `${counted(count, "step")} may not happen any more`,
+};
+
+const order: readonly PlanAction[] = ["inherited", "reuse", "cache", "live", "simulate", "blocked", "unreached"];
+
+/** The plan as a short list, in the order of how sure each answer is. */
+export function planLines(plan: Plan): { action: PlanAction; text: string }[] {
+  return order.flatMap((action) => {
+    const count = plan.actions[action] ?? 0;
+    return count > 0 ? [{ action, text: lines[action](count) }] : [];
+  });
+}
+
+/** "≤ $0.013 · about 3 s", honest about what is unknown. */
+export function planPrice(plan: Plan): string {
+  if (plan.live_calls === 0) return "free, nothing goes live";
+  const cost = plan.cost_usd === null ? "cost unknown" : `≤ ${money(plan.cost_usd)}`;
+  return plan.duration_ms === null ? cost : `${cost} · about ${duration(plan.duration_ms)}`;
+}

@@ -1,0 +1,114 @@
+import { NumberInput, TagsInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { toolsQuery } from "@/api/tools/tools";
+import { Folded } from "@/ui/LazyDetails";
+import classes from "../Fork.module.css";
+import { type SparsePolicy } from "@/domain/overrides/policy";
+import { details, withPart, withField, USUAL } from "./fields";
+
+interface Props {
+  policy: SparsePolicy;
+  onChange: (policy: SparsePolicy) => void;
+}
+
+const LISTS = [
+  { rule: "allow", label: "Only these tools may run", nothing: "all that were reviewed" },
+  { rule: "block", label: "These tools never run", nothing: "none" },
+  { rule: "ask", label: "Ask me before these tools answer anew", nothing: "none" },
+] as const;
+
+interface Limit {
+  label: string;
+  min?: number;
+  max?: number;
+  /** Fractions in steps of this size; whole numbers without. */
+  step?: number;
+  usual?: number;
+  value: (policy: SparsePolicy) => number | null | undefined;
+  set: (policy: SparsePolicy, value: number | undefined) => SparsePolicy;
+}
+
+const LIMITS: readonly Limit[] = [
+  field("semantic_threshold", "A like call answers from", { max: 1, step: 0.01 }),
+  field("determinism_threshold", "Type A from a score of", { max: 1, step: 0.01 }),
+  field("max_turns", "Turns, at most", { min: 1 }),
+  budget("max_steps", "Steps, at most"),
+  budget("deadline_s", "Seconds, at most"),
+  retries("max", "Retries of a failed call", { max: 20 }),
+  retries("initial_s", "First wait, in seconds", { step: 0.5 }),
+  retries("base", "Each wait longer, times", { min: 1, step: 0.5 }),
+  retries("cap_s", "Longest wait, in seconds", { step: 0.5 }),
+];
+
+function field(
+  name: "semantic_threshold" | "determinism_threshold" | "max_turns",
+  label: string,
+  bounds: Partial<Limit>,
+): Limit {
+  return {
+    label,
+    ...bounds,
+    usual: USUAL[name],
+    value: (policy) => policy[name],
+    set: (policy, value) => withField(policy, name, value),
+  };
+}
+
+function budget(name: "max_steps" | "deadline_s", label: string): Limit {
+  return {
+    label,
+    min: 1,
+    value: (policy) => policy.budget?.[name],
+    set: (policy, value) => withPart(policy, "budget", { [name]: value }),
+  };
+}
+
+function retries(name: keyof typeof USUAL.retries, label: string, bounds: Partial<Limit>): Limit {
+  return {
+    label,
+    ...bounds,
+    usual: USUAL.retries[name],
+    value: (policy) => policy.retries?.[name],
+    set: (policy, value) => withPart(policy, "retries", { [name]: value }),
+  };
+}
+
+/** What few replays need: single tools, likeness, limits, retries. */
+export function PolicyDetails({ policy, onChange }: Props): ReactElement {
+  const names = useQuery(toolsQuery).data?.tools.map(({ name }) => name) ?? [];
+  return (
+    <Folded
+      className={classes.more}
+      edited={details(policy).length > 0}
+      summary="Single tools, likeness, limits, retries"
+    >
+      {LISTS.map(({ rule, label, nothing }) => (
+        <TagsInput
+          key={rule}
+          label={label}
+          data={names}
+          value={policy.tools?.[rule] ?? []}
+          onChange={(listed) => onChange(withPart(policy, "tools", { [rule]: listed }))}
+          placeholder={policy.tools?.[rule]?.length ? "" : nothing}
+        />
+      ))}
+      <p className="muted">Names, or patterns such as refund_*.</p>
+      <div className={classes.pair}>
+        {LIMITS.map((limit) => (
+          <NumberInput
+            key={limit.label}
+            label={limit.label}
+            min={limit.min ?? 0}
+            {...(limit.max !== undefined && { max: limit.max })}
+            step={limit.step ?? 1}
+            allowDecimal={limit.step !== undefined}
+            placeholder={limit.usual?.toString() ?? "no limit"}
+            value={limit.value(policy) ?? ""}
+            onChange={(value) => onChange(limit.set(policy, value === "" ? undefined : Number(value)))}
+          />
+        ))}
+      </div>
+    </Folded>
+  );
+}

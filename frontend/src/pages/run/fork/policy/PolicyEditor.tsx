@@ -1,0 +1,158 @@
+import { NumberInput, SegmentedControl, Switch } from "@mantine/core";
+import { IconChevronRight } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import type { RetrieverView } from "@/api/schema";
+import { retrieversQuery } from "@/api/tools/trials";
+import type { Draft } from "@/domain/overrides/draft";
+import { Folded } from "@/ui/LazyDetails";
+import classes from "../Fork.module.css";
+import { type SparsePolicy } from "@/domain/overrides/policy";
+import { details, withPart } from "./fields";
+import { PolicyDetails } from "./PolicyDetails";
+import { StoredPolicies } from "../saved/SavedProfiles";
+
+interface Props {
+  draft: Draft;
+  onChange: (draft: Draft) => void;
+}
+
+/** The policy; what is not set here keeps the server's defaults. */
+export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElement {
+  const { policy } = draft;
+  const onChange = (next: SparsePolicy) => changeDraft({ ...draft, policy: next });
+  const live = policy.allow?.includes("model") ?? true;
+  const tools = policy.allow?.includes("tool") ?? false;
+  const searches = policy.allow?.includes("retrieval") ?? false;
+  const { data: known } = useQuery(retrieversQuery);
+  const none = known?.retrievers.length === 0;
+  const allow = (kind: "model" | "tool" | "retrieval", allowed: boolean) => {
+    const others = (policy.allow ?? ["model"]).filter((each) => each !== kind);
+    onChange({ ...policy, allow: allowed ? [...others, kind] : others });
+  };
+  const budget = policy.budget ?? {};
+  const setBudget = (change: SparsePolicy["budget"]) => onChange(withPart(policy, "budget", change ?? {}));
+  return (
+    <Folded
+      className={classes.policy}
+      summary={
+        <>
+          <IconChevronRight size={13} aria-hidden /> <span>Policy</span>{" "}
+          <span className="muted ellipsis">{words(policy, live, tools, searches)}</span>
+        </>
+      }
+    >
+      <div className={classes.policyBody}>
+        <Switch
+          checked={live}
+          onChange={(event) => allow("model", event.currentTarget.checked)}
+          label="Models may be called"
+        />
+        <Switch
+          checked={tools}
+          onChange={(event) => allow("tool", event.currentTarget.checked)}
+          label="Reviewed tools may run"
+          description={
+            tools
+              ? "Those that were reviewed as safe and are configured to run; any other is answered from recordings."
+              : "No tool runs; their answers come from recordings or from you."
+          }
+        />
+        <Switch
+          checked={searches}
+          disabled={none && !searches}
+          onChange={(event) => allow("retrieval", event.currentTarget.checked)}
+          label="Retrievers may be asked"
+          description={searchWords(searches, known?.retrievers)}
+        />
+        <Choice
+          label="A recorded answer that still fits"
+          value={policy.order ?? "reuse"}
+          options={[
+            { value: "reuse", label: "is used" },
+            { value: "reexecute", label: "is asked again" },
+          ]}
+          onChange={(order) => onChange({ ...policy, order })}
+        />
+        <Choice
+          label="A step that nothing can answer"
+          value={policy.fallback ?? "simulate"}
+          options={[
+            { value: "simulate", label: "gets a placeholder" },
+            { value: "fail", label: "ends the replay" },
+          ]}
+          onChange={(fallback) => onChange({ ...policy, fallback })}
+        />
+        <Switch
+          checked={policy.strict ?? false}
+          onChange={(event) => onChange({ ...policy, strict: event.currentTarget.checked })}
+          label="Strict"
+          description="Refuse to run when any step would be simulated."
+        />
+        <div className={classes.pair}>
+          <NumberInput
+            label="At most, in dollars"
+            prefix="$"
+            min={0}
+            step={0.1}
+            placeholder="no limit"
+            value={budget.max_cost_usd ?? ""}
+            onChange={(value) => setBudget({ max_cost_usd: value === "" ? null : Number(value) })}
+          />
+          <NumberInput
+            label="Live calls, at most"
+            min={0}
+            allowDecimal={false}
+            placeholder="no limit"
+            value={budget.max_live_calls ?? ""}
+            onChange={(value) => setBudget({ max_live_calls: value === "" ? null : Number(value) })}
+          />
+        </div>
+        <PolicyDetails policy={policy} onChange={onChange} />
+        <StoredPolicies draft={draft} onChange={changeDraft} />
+      </div>
+    </Folded>
+  );
+}
+
+function searchWords(searches: boolean, known: readonly RetrieverView[] | undefined): string {
+  if (known?.length === 0) return "None is configured; documents come from recordings or from you.";
+  if (!searches) return "Nothing is searched again; documents come from recordings or from you.";
+  return `A search that differs from the recorded one is made: ${(known ?? []).map(({ name }) => name).join(", ")}.`;
+}
+
+function words(policy: SparsePolicy, live: boolean, tools: boolean, searches: boolean): string {
+  return [
+    live ? "models may be called" : !tools && !searches && "nothing goes live",
+    tools && "reviewed tools may run",
+    searches && "retrievers may be asked",
+    policy.order === "reexecute" && "asks again",
+    policy.fallback === "fail" && "no placeholders",
+    policy.strict && "strict",
+    policy.budget?.max_cost_usd != null && `≤ $${policy.budget.max_cost_usd}`,
+    policy.budget?.max_live_calls != null && `≤ ${policy.budget.max_live_calls} calls`,
+    ...details(policy),
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function Choice<T extends string>(props: {
+  label: string;
+  value: T;
+  options: { value: T; label: string }[];
+  onChange: (value: T) => void;
+}): ReactElement {
+  return (
+    <div className={classes.field}>
+      <span className={classes.label}>{props.label}</span>
+      <SegmentedControl
+        fullWidth
+        value={props.value}
+        data={props.options}
+        onChange={(value) => props.onChange(value)}
+        aria-label={props.label}
+      />
+    </div>
+  );
+}

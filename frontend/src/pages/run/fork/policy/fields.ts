@@ -1,0 +1,66 @@
+// The fields of a policy as they are being edited.
+import type { Policy } from "@/api/schema";
+import type { Part, SparsePolicy } from "@/domain/overrides/policy";
+
+/** What holds where a policy says nothing. */
+export const USUAL = {
+  semantic_threshold: 0.85,
+  determinism_threshold: 0.8,
+  max_turns: 25,
+  retries: { max: 3, initial_s: 1, base: 2, cap_s: 60 },
+} as const;
+
+/** One field set, or taken out where it says nothing. */
+export function withField<F extends keyof SparsePolicy>(
+  policy: SparsePolicy,
+  field: F,
+  value: SparsePolicy[F] | undefined,
+): SparsePolicy {
+  const { [field]: _, ...rest } = policy;
+  return value === undefined ? rest : { ...policy, [field]: value };
+}
+
+/** Fields of a part set, or taken out where they say nothing; the part goes with its last one. */
+export function withPart<P extends Part>(
+  policy: SparsePolicy,
+  part: P,
+  change: {
+    [F in keyof Policy[P]]?: Policy[P][F] | null | undefined;
+  },
+): SparsePolicy {
+  const fields = Object.entries({ ...policy[part], ...change }).filter(([, value]) => saysSomething(value));
+  return withField(policy, part, fields.length > 0 ? (Object.fromEntries(fields) as SparsePolicy[P]) : undefined);
+}
+
+function saysSomething(value: unknown): boolean {
+  return value != null && !(Array.isArray(value) && value.length === 0);
+}
+
+/** What a policy says beyond what may go live, in which order and for how much. */
+export function details({ tools, budget, retries, ...policy }: SparsePolicy): string[] {
+  const { semantic_threshold: likeness, determinism_threshold: score, max_turns: turns } = policy;
+  return [
+    listed("only", tools?.allow),
+    listed("never", tools?.block),
+    listed("asks before", tools?.ask),
+    changed(likeness, USUAL.semantic_threshold) && `like calls from ${likeness}`,
+    changed(score, USUAL.determinism_threshold) && `type A from ${score}`,
+    changed(turns, USUAL.max_turns) && `≤ ${turns} turns`,
+    budget?.max_steps != null && `≤ ${budget.max_steps} steps`,
+    budget?.deadline_s != null && `≤ ${budget.deadline_s} s`,
+    changed(retries?.max, USUAL.retries.max) && `${retries?.max} retries`,
+    waitsOtherwise(retries) && "other waits",
+  ].filter((said) => said !== false);
+}
+
+function listed(how: string, tools: readonly string[] | undefined): string | false {
+  return tools !== undefined && tools.length > 0 && `${how} ${tools.join(", ")}`;
+}
+
+function changed(value: number | undefined, usual: number): boolean {
+  return value !== undefined && value !== usual;
+}
+
+function waitsOtherwise(retries: SparsePolicy["retries"]): boolean {
+  return (["initial_s", "base", "cap_s"] as const).some((name) => changed(retries?.[name], USUAL.retries[name]));
+}

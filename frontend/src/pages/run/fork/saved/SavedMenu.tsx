@@ -1,0 +1,112 @@
+import { Button, Menu, Popover, TextInput } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { IconBookmark, IconBookmarkPlus } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState, type ReactElement, type SubmitEvent } from "react";
+import classes from "../Fork.module.css";
+import { nameProblem } from "./matching";
+
+interface StoredItem {
+  key: string;
+  name: string;
+  says: string;
+  load: () => void;
+}
+
+interface Props {
+  /** What is stored here, as "profile" or "policy". */
+  what: string;
+  items: readonly StoredItem[];
+  /** The name of what the draft is at the moment, if it is stored. */
+  current: string | undefined;
+  /** Why there is nothing to save; nothing when there is. */
+  nothing: string | null;
+  onSave: (name: string) => Promise<unknown>;
+}
+
+/** Loads what was stored under a name, and stores what is set now. */
+export function StoredMenu({ what, items, current, nothing, onSave }: Props): ReactElement {
+  return (
+    <div className={classes.stored}>
+      {current && (
+        <span className="chip accent" title={`These are the stored ${what} ${current}`}>
+          {current}
+        </span>
+      )}
+      <Menu position="bottom-end" withinPortal shadow="md" width={300}>
+        <Menu.Target>
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            leftSection={<IconBookmark size={14} />}
+            disabled={items.length === 0}
+            title={items.length === 0 ? `No ${what} is stored yet` : undefined}
+          >
+            Load {what}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {items.map((item) => (
+            <Menu.Item key={item.key} onClick={item.load}>
+              <b>{item.name}</b>
+              <span className={`muted ${classes.storedSays}`}>{item.says}</span>
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+      <Save what={what} nothing={nothing} onSave={onSave} />
+    </div>
+  );
+}
+
+function Save({ what, nothing, onSave }: Pick<Props, "what" | "nothing" | "onSave">): ReactElement {
+  const [opened, setOpened] = useState(false);
+  const [name, setName] = useState("");
+  const client = useQueryClient();
+  const save = useMutation({
+    mutationFn: () => onSave(name),
+    onSuccess: () => {
+      setOpened(false);
+      setName("");
+      notifications.show({ message: `Stored as ${name}.` });
+      return client.invalidateQueries({ queryKey: [what === "policy" ? "policies" : "profiles"] });
+    },
+    onError: (error) => notifications.show({ title: "It was not stored", message: error.message, color: "red" }),
+  });
+  const problem = nameProblem(name);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (name !== "" && problem === null) save.mutate();
+  };
+  return (
+    <Popover opened={opened} onChange={setOpened} position="bottom-end" withinPortal shadow="md" trapFocus>
+      <Popover.Target>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          leftSection={<IconBookmarkPlus size={14} />}
+          disabled={nothing !== null}
+          title={nothing ?? undefined}
+          onClick={() => setOpened(!opened)}
+        >
+          Save as {what}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <form className={classes.storedForm} onSubmit={submit}>
+          <TextInput
+            label="Name"
+            description="A name that is taken moves here; replays keep what they used."
+            value={name}
+            error={problem}
+            onChange={(event) => setName(event.currentTarget.value)}
+            data-autofocus
+          />
+          <Button type="submit" loading={save.isPending} disabled={name === "" || problem !== null}>
+            Save
+          </Button>
+        </form>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import type { StoredPolicy, StoredProfile } from "@/api/schema";
+import { nameProblem, overridesOf, policyOf, profileOf } from "./matching";
+
+const brief = {
+  digest: "d1",
+  names: ["brief"],
+  profile: { overrides: [{ match: { type: "model" }, model: { temperature: 0, seed: 1 } }] },
+} as unknown as StoredProfile;
+const careful = { digest: "p1", names: ["careful"], policy: { budget: { max_steps: 9 }, order: "reuse" } };
+
+test("a draft is the stored profile that makes the same changes, in whatever order they are written", () => {
+  const overrides = [{ model: { seed: 1, temperature: 0 }, match: { type: "model" as const } }];
+  expect(profileOf({ overrides, policy: {} }, [brief])?.names).toEqual(["brief"]);
+  expect(profileOf({ overrides: [...overrides, ...overrides], policy: {} }, [brief])).toBeUndefined();
+  expect(profileOf({ overrides: [], policy: {} }, [{ ...brief, profile: { overrides: [] } }])).toBeUndefined();
+});
+
+test("a draft's policy is the stored one that says the same", () => {
+  const stored = [careful as unknown as StoredPolicy];
+  const policy = { order: "reuse" as const, budget: { max_steps: 9 } };
+  expect(policyOf({ overrides: [], policy }, stored)?.digest).toBe("p1");
+  expect(policyOf({ overrides: [], policy: {} }, stored)).toBeUndefined();
+});
+
+test("a stored profile becomes the draft's changes as they were written", () => {
+  expect(overridesOf(brief)).toEqual(brief.profile.overrides);
+});
+
+test("names that cannot be given say why", () => {
+  expect(nameProblem("brief-2.answers")).toBeNull();
+  expect(nameProblem("Brief")).toMatch(/Lower case/);
+  expect(nameProblem("deadbeef")).toMatch(/digest/);
+});

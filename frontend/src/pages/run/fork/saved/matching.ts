@@ -1,0 +1,41 @@
+// Which stored profile or policy a draft is, and whether a name can be given. Names are checked again by the server.
+import type { StoredPolicy, StoredProfile } from "@/api/schema";
+import { parseOverrides, type Draft, type SparseOverride } from "@/domain/overrides/draft";
+import type { SparsePolicy } from "@/domain/overrides/policy";
+
+/** The stored profile that makes exactly the draft's changes. */
+export function profileOf(draft: Draft, stored: readonly StoredProfile[]): StoredProfile | undefined {
+  const made = plain({ overrides: draft.overrides });
+  return draft.overrides.length > 0 ? stored.find(({ profile }) => plain(profile) === made) : undefined;
+}
+
+/** The stored policy that says exactly what the draft's does. */
+export function policyOf(draft: Draft, stored: readonly StoredPolicy[]): StoredPolicy | undefined {
+  const made = plain(draft.policy);
+  return Object.keys(draft.policy).length > 0 ? stored.find(({ policy }) => plain(policy) === made) : undefined;
+}
+
+export function overridesOf(stored: StoredProfile): SparseOverride[] {
+  const parsed = parseOverrides(JSON.stringify(stored.profile));
+  return "overrides" in parsed ? parsed.overrides : [];
+}
+
+export function policyIn(stored: StoredPolicy): SparsePolicy {
+  return stored.policy;
+}
+
+/** Why a name cannot be given; nothing when it can. */
+export function nameProblem(name: string): string | null {
+  if (name === "") return null;
+  if (!/^[a-z0-9][a-z0-9._-]{0,79}$/.test(name)) return "Lower case letters, digits, dots and dashes.";
+  return /^[0-9a-f]{8,64}$/.test(name) ? "This looks like a digest: add another letter or a dash." : null;
+}
+
+/** The same text for equal values, whatever the order of their keys. */
+function plain(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  );
+}

@@ -1,0 +1,99 @@
+import { Button, Popover } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { IconChevronDown } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { accessQuery } from "@/api/access";
+import { judgementsQuery } from "@/api/runs/judgements";
+import type { RunDetail } from "@/api/schema";
+import { outcomeTitle } from "@/domain/runs/outcome";
+import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { JudgeForm } from "./JudgeForm";
+import { JudgementRow } from "./JudgementRow";
+import classes from "./Judgements.module.css";
+import { useJudging } from "./useJudgements";
+
+/** The outcome of the run; it opens what decided it, and the form to judge it. */
+export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
+  const [opened, { toggle, open, close }] = useDisclosure(false);
+  const { data } = useQuery({ ...judgementsQuery(run.id), enabled: opened });
+  const refusal = useRefusal(run.sealed);
+  const { add, remove } = useJudging(run.id);
+  const verdict = (kind: "pass" | "fail") => {
+    if (refusal) return notifications.show({ title: "Not judged", message: refusal });
+    return add.mutate(
+      { kind, name: "verdict", value: null, text: "", step: null },
+      { onSuccess: ({ id }) => confirmVerdict(kind, () => remove.mutate(id)) },
+    );
+  };
+  useShortcuts("Run", [
+    { keys: "p", does: "Pass: the run did its task", run: () => verdict("pass") },
+    { keys: "x", does: "Fail: the run did not do its task", run: () => verdict("fail") },
+    { keys: "n", does: "Judge the run, or add a note", run: open },
+  ]);
+  return (
+    <Popover
+      opened={opened}
+      onChange={(next) => (next ? open() : close())}
+      position="bottom-start"
+      shadow="md"
+      width="min(420px, calc(100vw - 20px))"
+      trapFocus
+      returnFocus
+    >
+      <Popover.Target>
+        <button
+          type="button"
+          className={classes.trigger}
+          aria-label={`Outcome: ${outcomeTitle(run)}`}
+          aria-expanded={opened}
+          onClick={toggle}
+        >
+          <RunOutcome run={run} />
+          <OutcomeWord run={run} />
+          <IconChevronDown size={13} aria-hidden />
+        </button>
+      </Popover.Target>
+      <Popover.Dropdown className={classes.dropdown} aria-label="Judgements">
+        <p className={classes.conclusion}>
+          <OutcomeWord run={run} />
+          <span className="muted">{outcomeTitle(run).replace(run.outcome, "")}</span>
+        </p>
+        <ul className={classes.list}>
+          {data?.judgements.map((judgement) => (
+            <JudgementRow key={judgement.id} judgement={judgement} run={run.id} onDelete={remove.mutate} />
+          ))}
+        </ul>
+        {data?.judgements.length === 0 && <span className="muted">Nothing has judged this run yet.</span>}
+        <JudgeForm step={null} refusal={refusal} pending={add.isPending} onJudge={add.mutate} />
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+/** Why the caller cannot judge a run; empty when they can. */
+export function useRefusal(sealed: boolean): string {
+  const { data: access } = useQuery(accessQuery);
+  if (!sealed) return "The run is still being recorded: judge it when it has ended.";
+  return access?.role === "viewer" ? "Judging needs the role debugger." : "";
+}
+
+function confirmVerdict(kind: "pass" | "fail", undo: () => void): void {
+  const id = notifications.show({
+    title: kind === "pass" ? "Judged as passed" : "Judged as failed",
+    message: (
+      <Button
+        variant="subtle"
+        size="compact-xs"
+        onClick={() => {
+          notifications.hide(id);
+          undo();
+        }}
+      >
+        Undo
+      </Button>
+    ),
+  });
+}

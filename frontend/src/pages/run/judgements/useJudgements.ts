@@ -1,0 +1,29 @@
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { judge, withdraw } from "@/api/runs/judgements";
+import type { JudgementRequest } from "@/api/schema";
+
+/** Makes and takes back judgements of a run; what shows its outcome is read again. */
+export function useJudging(run: string) {
+  const client = useQueryClient();
+  const refresh = () =>
+    Promise.all([
+      // addresses may name the run by another of its ids
+      client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === "run" && queryKey.length === 2 }),
+      client.invalidateQueries({ queryKey: ["run", run, "judgements"] }),
+      client.invalidateQueries({ queryKey: ["runs"] }),
+    ]);
+  const add = useMutation({
+    mutationFn: (body: JudgementRequest) => judge(run, body),
+    onSuccess: refresh,
+    onError: (error) =>
+      notifications.show({ title: "The judgement was not stored", message: error.message, color: "red" }),
+  });
+  const remove = useMutation({
+    mutationFn: (judgement: string) => withdraw(run, judgement),
+    onSuccess: refresh,
+    onError: (error) =>
+      notifications.show({ title: "The judgement was not deleted", message: error.message, color: "red" }),
+  });
+  return { add, remove };
+}

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { authorWords, ofStep, statedWords } from "./wording";
+
+test("a judgement names who or what made it", () => {
+  expect(authorWords({ source: "person", by: "ada" })).toBe("ada");
+  expect(authorWords({ source: "import", by: "" })).toBe("imported");
+  expect(authorWords({ source: "import", by: "ada" })).toBe("imported, from ada");
+});
+
+test("a judgement states its verdict or number", () => {
+  expect(statedWords({ kind: "score", value: 0.5 })).toBe("0.5");
+  expect(statedWords({ kind: "not_run", value: null })).toBe("did not run");
+  expect(statedWords({ kind: "fail", value: null })).toBe("fail");
+});
+
+test("judgements of a step are not those of the run", () => {
+  const all = [{ step: null }, { step: 3 }];
+  expect(ofStep(all, 3)).toEqual([{ step: 3 }]);
+  expect(ofStep(all, null)).toEqual([{ step: null }]);
+});

@@ -1,0 +1,160 @@
+import { Button, Select, Tooltip, UnstyledButton } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { IconArrowsDiff, IconChevronDown, IconChevronRight, IconMapPinSearch } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import { answer, api } from "@/api/client";
+import { placesQuery } from "@/api/runs/runs";
+import type { PlaceKindView, PlaceView, RunDetail, RunPlaces } from "@/api/schema";
+import { counted } from "@/ui/format/numbers";
+import { paths } from "@/app/paths";
+import { isWorthALook, kindChoices, measured, nearness, ofKind, precision } from "./wording";
+import classes from "./PlacesPanel.module.css";
+
+interface Props {
+  run: RunDetail;
+  phone: boolean;
+  onSelect: (sequenceNo: number) => void;
+}
+
+/** Where to look in a run that failed. None of the places is a cause, and the panel says so. */
+export function Places(props: Props): ReactElement | null {
+  const isShown = isWorthALook(props.run);
+  const { data } = useQuery({ ...placesQuery(props.run.id), enabled: isShown });
+  if (!isShown || !data || (data.places.length === 0 && data.passing.length === 0)) return null;
+  return <Panel {...props} found={data} />;
+}
+
+function Panel({ found, phone, run, onSelect }: Props & { found: RunPlaces }): ReactElement {
+  const [opened, setOpened] = useState(!phone && run.outcome !== "unverified");
+  const Chevron = opened ? IconChevronDown : IconChevronRight;
+  const [only, setOnly] = useState<string | null>(null);
+  const kinds = new Map(found.kinds.map((kind) => [kind.kind, kind]));
+  const shown = ofKind(found.places, only);
+  return (
+    <section className={`panel ${classes.panel}`} aria-label="Places to look at">
+      <div className={classes.head}>
+        <UnstyledButton className={classes.toggle} aria-expanded={opened} onClick={() => setOpened(!opened)}>
+          <Chevron size={15} aria-hidden />
+          <IconMapPinSearch size={16} aria-hidden />
+          <b>Places to look at</b>
+          <span className="muted ellipsis">{opened ? "none is a proven cause" : summary(found.kinds)}</span>
+        </UnstyledButton>
+        {opened && found.kinds.length > 1 && <KindFilter kinds={found.kinds} only={only} onOnly={setOnly} />}
+        <Compare found={found} />
+      </div>
+      {opened && shown.length > 0 && (
+        <ol className={classes.list} aria-label="Places">
+          {shown.map((place, index) => (
+            <li key={index}>
+              <Row place={place} kind={kinds.get(place.kind)} onSelect={onSelect} />
+            </li>
+          ))}
+        </ol>
+      )}
+      {opened && <Remarks found={found} />}
+    </section>
+  );
+}
+
+function KindFilter(props: {
+  kinds: PlaceKindView[];
+  only: string | null;
+  onOnly: (kind: string | null) => void;
+}): ReactElement {
+  const { kinds, only, onOnly } = props;
+  return (
+    <Select
+      className={classes.filter}
+      size="xs"
+      aria-label="Kind of place"
+      data={kindChoices(kinds)}
+      value={only}
+      onChange={onOnly}
+      placeholder="All kinds"
+      clearable
+      clearButtonProps={{ "aria-label": "Show all kinds" }}
+    />
+  );
+}
+
+function Row({
+  place,
+  kind,
+  onSelect,
+}: {
+  place: PlaceView;
+  kind: PlaceKindView | undefined;
+  onSelect: (sequenceNo: number) => void;
+}): ReactElement {
+  const { step } = place;
+  const text = (
+    <>
+      <span className={`num ${classes.step} ${step === null ? "muted" : ""}`}>
+        {step === null ? "run" : `step ${step}`}
+      </span>
+      <span className={classes.what}>
+        <span>{place.title}</span>
+        {place.text && <span className="muted"> — {place.text}</span>}
+      </span>
+    </>
+  );
+  return (
+    <div className={classes.row}>
+      {step === null ? (
+        <div className={classes.link}>{text}</div>
+      ) : (
+        <UnstyledButton className={classes.link} onClick={() => onSelect(step)}>
+          {text}
+        </UnstyledButton>
+      )}
+      {kind && precision(kind) && (
+        <Tooltip label={`${kind.title}. ${measured(kind)}`} multiline w={340} style={{ whiteSpace: "pre-line" }}>
+          <span className={`muted num ${classes.precision}`} tabIndex={0}>
+            {precision(kind)}
+          </span>
+        </Tooltip>
+      )}
+    </div>
+  );
+}
+
+function Remarks({ found }: { found: RunPlaces }): ReactElement | null {
+  const remarks = [
+    ...(found.places.length === 0 ? ["Nothing in the recording stands out."] : []),
+    ...(found.left_out > 0 ? [`${counted(found.left_out, "more place")} of these kinds.`] : []),
+    ...(found.unread > 0 ? [`${counted(found.unread, "step")} not read: content is missing or damaged.`] : []),
+  ];
+  return remarks.length > 0 ? <p className={`muted ${classes.remarks}`}>{remarks.join(" ")}</p> : null;
+}
+
+/** One click to a diff with the nearest run that passed. */
+function Compare({ found }: { found: RunPlaces }): ReactElement | null {
+  const navigate = useNavigate();
+  const compare = useMutation({
+    mutationFn: (base: string) =>
+      answer(api.POST("/api/v1/diffs", { body: { base, candidate: found.run, options: { similarity: "auto" } } })),
+    onSuccess: (report) => void navigate(paths.diff(report.id)),
+    onError: (error) =>
+      notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
+  });
+  const [nearest] = found.passing;
+  if (!nearest) return null;
+  return (
+    <Tooltip label={`${nearest.name} (${nearness(nearest)})`} multiline maw={360}>
+      <Button
+        variant="default"
+        size="compact-sm"
+        leftSection={<IconArrowsDiff size={14} />}
+        loading={compare.isPending}
+        onClick={() => compare.mutate(nearest.id)}
+      >
+        Compare with a passing run
+      </Button>
+    </Tooltip>
+  );
+}
+
+const summary = (kinds: PlaceKindView[]) =>
+  kinds.map((kind) => `${kind.places} ${kind.title.charAt(0).toLowerCase()}${kind.title.slice(1)}`).join(", ");

@@ -1,0 +1,57 @@
+// Places to look at, in words: what there is, and what is known of how much it helps.
+import type { PassingRun, PlaceKindView, PlaceView, RunSummary } from "@/api/schema";
+import { counted } from "@/ui/format/numbers";
+
+type Listed = Pick<RunSummary, "outcome" | "status" | "sealed">;
+
+/** Whether a run gets the panel: only one that failed, or whose checks did not run. */
+export function isWorthALook(run: Listed): boolean {
+  return run.sealed && (run.outcome === "failed" || run.outcome === "unverified" || run.status === "failed");
+}
+
+/** The places of one kind; of all kinds where none is chosen. */
+export function ofKind(places: readonly PlaceView[], kind: string | null): readonly PlaceView[] {
+  return kind === null ? places : places.filter((place) => place.kind === kind);
+}
+
+/** The choices of the filter by kind. */
+export function kindChoices(kinds: readonly PlaceKindView[]): { value: string; label: string }[] {
+  return kinds.map((kind) => ({ value: kind.kind, label: `${kind.title} (${kind.places})` }));
+}
+
+/** How often a kind helped on labelled failures, or that nobody knows. */
+export function measured(kind: PlaceKindView): string {
+  const figures = kind.measured.map(
+    (each) =>
+      `On labelled failures (${each.source}), ${each.near} of ${counted(each.places, "place")} ` +
+      `were the step that people blamed or next to it (95 %: ${percent(each.low)} to ${percent(each.high)}).`,
+  );
+  const seen = kind.seen.map(
+    (each) =>
+      `${each.source}: in ${percent(each.failed / each.failed_runs)} of ${each.failed_runs} failed runs ` +
+      `and ${percent(each.passed / each.passed_runs)} of ${each.passed_runs} passed runs.`,
+  );
+  return [...(figures.length > 0 ? figures : ["Not measured on labelled failures."]), ...seen].join("\n");
+}
+
+/** The share of a kind's places that were blamed, in short; a judgement is what people said themselves. */
+export function precision(kind: PlaceKindView): string {
+  if (kind.kind === "judgement") return "";
+  const [first] = kind.measured;
+  return first ? `right in ${first.near} of ${first.places}` : "not measured";
+}
+
+export function nearness(run: PassingRun): string {
+  switch (run.nearness) {
+    case "same_task":
+      return "same task";
+    case "same_input":
+      return "same first input";
+    case "same_app":
+      return "same app";
+    default:
+      return run.nearness satisfies never;
+  }
+}
+
+const percent = (share: number) => `${Math.round(100 * share)} %`;

@@ -1,0 +1,32 @@
+import type { Plan, PlannedStep } from "@/api/schema";
+import type { PlanAction } from "@/domain/steps/labels";
+
+/** What a plan would do with one step. */
+export type StepPlan = Pick<PlannedStep, "action" | "reason" | "note" | "differs" | "because">;
+
+/** What a plan would do with each step, by its number. */
+export interface Planned {
+  get: (sequenceNo: number) => StepPlan | undefined;
+}
+
+const KEPT: StepPlan = { action: "reuse", reason: "source_output_reused", note: "", differs: [], because: [] };
+
+/** The plan leaves out what stays as it is recorded: from the fork on, that is each step that it does not list. */
+export function plannedOf(plan: Plan): Planned {
+  const listed = new Map<number, StepPlan>(plan.steps.map((step) => [step.sequence_no, step]));
+  const keeps = (plan.actions.reuse ?? 0) > 0;
+  return {
+    get: (sequenceNo) => listed.get(sequenceNo) ?? (keeps && sequenceNo >= plan.fork_sequence_no ? KEPT : undefined),
+  };
+}
+
+/** What happens to one step. */
+export const actionWord: Record<PlanAction, string> = {
+  inherited: "taken from the recording",
+  reuse: "stays as recorded",
+  cache: "from the cache",
+  live: "runs live",
+  simulate: "simulated",
+  blocked: "blocked",
+  unreached: "may not happen",
+};

@@ -1,0 +1,163 @@
+import { Button, Checkbox, NumberInput, Popover, TextInput } from "@mantine/core";
+import { IconChevronDown, IconX } from "@tabler/icons-react";
+import { useState, type ReactElement, type ReactNode } from "react";
+import type { Facet, RunFacets } from "@/api/schema";
+import { count } from "@/ui/format/numbers";
+import classes from "./Filters.module.css";
+import { choices, isFiltered, withChoices, type ChoiceFilter, type RunsSearch } from "../search";
+import { localDay, presets, timeWords } from "./timeRange";
+
+interface Props {
+  search: RunsSearch;
+  onChange: (search: RunsSearch) => void;
+}
+const labels: Facet[] = ["live", "exact", "cached", "simulated"].map((value) => ({ value, count: 0 }));
+
+export function Filters({ search, facets, onChange }: Props & { facets: RunFacets | undefined }): ReactElement {
+  const props = { search, onChange };
+  return (
+    <>
+      <Choices {...props} name="app" title="App" options={facets?.apps} />
+      <Choices {...props} name="environment" title="Environment" options={facets?.environments} />
+      <Choices {...props} name="outcome" title="Outcome" options={facets?.outcomes} />
+      <Choices {...props} name="status" title="Status" options={facets?.statuses} />
+      <Choices {...props} name="source" title="Source" options={facets?.sources} />
+      <Choices {...props} name="tag" title="Tag" options={facets?.tags} />
+      <Choices {...props} name="label" title="Label" options={labels} />
+      <Time {...props} />
+      <Cost {...props} />
+      {isFiltered(search) && (
+        <Button
+          variant="subtle"
+          color="gray"
+          leftSection={<IconX size={13} />}
+          onClick={() => onChange(search.sort ? { sort: search.sort } : {})}
+        >
+          Clear
+        </Button>
+      )}
+    </>
+  );
+}
+
+function FilterButton(props: { title: string; value: string; children: ReactNode }): ReactElement {
+  return (
+    <Popover position="bottom-start" shadow="md" trapFocus returnFocus>
+      <Popover.Target>
+        <button type="button" className={classes.button} data-active={props.value !== ""}>
+          {props.title}
+          {props.value && <b className="ellipsis">{props.value}</b>}
+          <IconChevronDown size={13} aria-hidden />
+        </button>
+      </Popover.Target>
+      <Popover.Dropdown className={classes.dropdown}>{props.children}</Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function Choices(
+  props: Props & { name: ChoiceFilter; title: string; options: Facet[] | undefined },
+): ReactElement | null {
+  const { name, search, onChange } = props;
+  const [text, setText] = useState("");
+  const chosen = choices(search, name);
+  const options = (props.options ?? []).filter(({ value }) => value !== "");
+  const shown = options.filter(({ value }) => value.toLowerCase().includes(text.toLowerCase()));
+  if (options.length === 0 && chosen.length === 0) return null;
+  return (
+    <FilterButton title={props.title} value={chosen.join(", ")}>
+      {options.length > 8 && (
+        <TextInput
+          placeholder={`Find ${props.title.toLowerCase()}`}
+          aria-label={`Find ${props.title.toLowerCase()}`}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          data-autofocus
+        />
+      )}
+      <Checkbox.Group
+        value={chosen}
+        onChange={(values) => onChange(withChoices(search, name, values))}
+        aria-label={props.title}
+      >
+        <div className={classes.options}>
+          {shown.slice(0, 200).map((option) => (
+            <Checkbox
+              key={option.value}
+              value={option.value}
+              label={
+                <span className={classes.option}>
+                  <span className="ellipsis">{option.value}</span>
+                  {option.count > 0 && <span className="muted num">{count(option.count)}</span>}
+                </span>
+              }
+            />
+          ))}
+          {shown.length === 0 && <span className="muted">None has this in its name.</span>}
+        </div>
+      </Checkbox.Group>
+    </FilterButton>
+  );
+}
+
+function Time({ search, onChange }: Props): ReactElement {
+  const { since, until, ...rest } = search;
+  const set = (from: string | undefined, to: string | undefined) =>
+    onChange({ ...rest, ...(from && { since: from }), ...(to && { until: to }) });
+  return (
+    <FilterButton title="Time" value={timeWords(since, until)}>
+      <div className={classes.presets}>
+        {presets.map((preset) => (
+          <Button
+            key={preset.value}
+            variant={since === preset.value ? "light" : "default"}
+            onClick={() => set(preset.value, undefined)}
+          >
+            {preset.label}
+          </Button>
+        ))}
+      </div>
+      <TextInput
+        type="date"
+        label="From"
+        value={localDay(since)}
+        onChange={(event) => set(event.currentTarget.value, until)}
+      />
+      <TextInput
+        type="date"
+        label="Until"
+        value={localDay(until)}
+        onChange={(event) => set(since, event.currentTarget.value)}
+      />
+    </FilterButton>
+  );
+}
+
+function Cost({ search, onChange }: Props): ReactElement {
+  const { min_cost, max_cost, ...rest } = search;
+  const set = (min: number | undefined, max: number | undefined) =>
+    onChange({ ...rest, ...(min !== undefined && { min_cost: min }), ...(max !== undefined && { max_cost: max }) });
+  const number = (value: number | string) => (value === "" ? undefined : Number(value));
+  const words = [min_cost !== undefined && `≥ $${min_cost}`, max_cost !== undefined && `≤ $${max_cost}`];
+  return (
+    <FilterButton title="Cost" value={words.filter(Boolean).join(", ")}>
+      <NumberInput
+        label="At least"
+        prefix="$"
+        min={0}
+        step={0.01}
+        value={min_cost ?? ""}
+        onChange={(value) => set(number(value), max_cost)}
+      />
+      <NumberInput
+        label="At most"
+        prefix="$"
+        min={0}
+        step={0.01}
+        value={max_cost ?? ""}
+        onChange={(value) => set(min_cost, number(value))}
+      />
+      <span className="muted">Runs whose cost is unknown are left out.</span>
+    </FilterButton>
+  );
+}

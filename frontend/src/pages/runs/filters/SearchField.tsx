@@ -1,0 +1,45 @@
+import { TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { IconSearch } from "@tabler/icons-react";
+import { useState, type ReactElement, type Ref } from "react";
+import { Kbd } from "@/ui/keyboard/Kbd";
+
+interface Props {
+  /** What the address says. */
+  value: string;
+  onChange: (text: string) => void;
+  className: string | undefined;
+  ref: Ref<HTMLInputElement>;
+}
+
+/** Search as one types; the address follows shortly after, and leads when it changes for another reason. */
+export function SearchField({ value, onChange, className, ref }: Props): ReactElement {
+  const [text, setText] = useState(value);
+  const [sent, setSent] = useState(value);
+  const [seen, setSeen] = useState(value);
+  const send = useDebouncedCallback((next: string) => {
+    setSent(next);
+    onChange(next);
+  }, 150);
+  if (value !== seen) {
+    setSeen(value);
+    // Not the echo of our own typing, which may be further on by now.
+    if (value !== sent) setText(value);
+  }
+  return (
+    <TextInput
+      ref={ref}
+      className={className}
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        send(event.currentTarget.value);
+      }}
+      onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+      placeholder="Search names, ids, models, first input"
+      aria-label="Search runs"
+      leftSection={<IconSearch size={14} />}
+      rightSection={<Kbd>/</Kbd>}
+    />
+  );
+}

@@ -1,0 +1,117 @@
+import { Button, Loader, Modal, Progress } from "@mantine/core";
+import { IconCircleCheck, IconCircleDashedCheck, IconCircleX } from "@tabler/icons-react";
+import { Link, useNavigate } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { ImportedRun, SkippedFile } from "@/api/schema";
+import { count, counted } from "@/ui/format/numbers";
+import { paths } from "@/app/paths";
+import { importWords } from "./importStream";
+import classes from "./Import.module.css";
+import type { Import } from "./useImport";
+
+/** More results than this are counted, not listed. */
+const LISTED = 200;
+
+/** What became of each file; stays open until it was read. */
+export function ImportDialog({ imports }: { imports: Import }): ReactElement {
+  const { state, cancel, dismiss } = imports;
+  const navigate = useNavigate();
+  const busy = state.phase === "sending";
+  const [only] = state.runs;
+  return (
+    <Modal
+      opened={state.phase !== "idle"}
+      onClose={busy ? cancel : dismiss}
+      closeOnClickOutside={!busy}
+      title={busy ? `Importing ${counted(state.files, "file")}` : "Import"}
+      size="lg"
+      closeButtonProps={{ "aria-label": busy ? "Cancel the import" : "Close" }}
+    >
+      <div className={classes.summary} role="status">
+        {busy && <Loader size={14} />}
+        <b>
+          {busy
+            ? state.progress
+              ? `${count(state.progress.done)} of ${count(state.progress.total)}`
+              : "Sending…"
+            : importWords(state)}
+        </b>
+        {busy && <span className="muted ellipsis">{state.progress?.path}</span>}
+      </div>
+      {state.progress && busy && (
+        <Progress value={(100 * state.progress.done) / Math.max(1, state.progress.total)} aria-label="Import" />
+      )}
+      {state.error && (
+        <p className="failed" role="alert">
+          {state.error}
+        </p>
+      )}
+      <ul className={classes.results}>
+        {state.skipped.slice(0, LISTED).map((file, index) => (
+          <Skipped key={index} file={file} />
+        ))}
+        {state.runs.slice(0, LISTED).map((run) => (
+          <Imported key={run.id} run={run} onOpen={dismiss} />
+        ))}
+      </ul>
+      {state.runs.length > LISTED && (
+        <p className="muted">The first {LISTED} are listed here; all are in the list of runs.</p>
+      )}
+      <div className={classes.foot}>
+        {busy ? (
+          <Button variant="default" onClick={cancel}>
+            Cancel
+          </Button>
+        ) : (
+          <>
+            {state.runs.length === 1 && only && (
+              <Button
+                onClick={() => {
+                  dismiss();
+                  void navigate(paths.run(only.id));
+                }}
+              >
+                Open the run
+              </Button>
+            )}
+            <Button variant="default" onClick={dismiss}>
+              Close
+            </Button>
+          </>
+        )}
+      </div>
+    </Modal>
+  );
+}
+
+function Imported({ run, onOpen }: { run: ImportedRun; onOpen: () => void }): ReactElement {
+  return (
+    <li>
+      {run.created ? (
+        <IconCircleCheck size={15} className="exact" aria-label="imported" />
+      ) : (
+        <IconCircleDashedCheck size={15} className="live" aria-label="here already" />
+      )}
+      <Link {...paths.run(run.id)} onClick={onOpen} className="ellipsis">
+        {run.name}
+      </Link>
+      <span className="muted num">
+        {run.format} · {counted(run.steps, "step")}
+        {!run.created && " · here already"}
+      </span>
+    </li>
+  );
+}
+
+function Skipped({ file }: { file: SkippedFile }): ReactElement {
+  return (
+    <li>
+      <IconCircleX size={15} className="failed" aria-label="skipped" />
+      <div>
+        <b>{file.path}</b>
+        <p>{file.reason}</p>
+      </div>
+      {file.where && <code className="muted">{file.where}</code>}
+    </li>
+  );
+}

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import type { ImportedRun } from "@/api/schema";
+import { applyLine, idle, importWords, lines, parseLine } from "./importStream";
+
+const run: ImportedRun = {
+  id: "r1",
+  external_id: "t1",
+  name: "n",
+  app: "a",
+  status: "completed",
+  steps: 3,
+  format: "chat",
+  created: true,
+  lost: [],
+};
+
+test("lines arrive whole however the stream is cut", async () => {
+  const chunks = ['{"a"', ':"é', '"}\n{"b":2}\n', '{"c":3}'].map((text) => new TextEncoder().encode(text));
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  const seen: string[] = [];
+  for await (const line of lines(body)) seen.push(line);
+  expect(seen).toEqual(['{"a":"é"}', '{"b":2}', '{"c":3}']);
+});
+
+const read = (state: typeof idle, line: object) => applyLine(state, parseLine(JSON.stringify(line)) ?? expect.fail());
+
+test("progress is followed until the report", () => {
+  const half = read(idle, { type: "progress", path: "runs.jsonl", done: 450, total: 904 });
+  expect(half.progress).toEqual({ path: "runs.jsonl", done: 450, total: 904 });
+  const skipped = [{ path: "x.bin", reason: "no known format", where: "byte 0" }];
+  expect(read(half, { type: "report", runs: [run], skipped })).toMatchObject({ phase: "done", runs: [run], skipped });
+});
+
+test("a problem of the whole import says what and where", () => {
+  const state = read(idle, {
+    type: "problem",
+    code: "payload_too_large",
+    detail: "The body is too large.",
+    where: "/file",
+  });
+  expect(state).toMatchObject({ phase: "failed", error: "The body is too large. (/file)" });
+  expect(parseLine("  ")).toBeNull();
+});
+
+test("the outcome in words", () => {
+  expect(importWords({ runs: [run, { ...run, created: false }], skipped: [] })).toBe("1 run imported, 1 here already");
+  expect(importWords({ runs: [{ ...run, lost: ["ab12"] }], skipped: [] })).toBe(
+    "1 run imported, 1 with unavailable parts",
+  );
+});

@@ -1,0 +1,58 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { csrfHeaders } from "@/api/client";
+import { problemFrom } from "@/api/problem";
+import { applyLine, idle, lines, parseLine, type ImportState } from "./importStream";
+
+export interface Import {
+  state: ImportState;
+  start: (files: File[]) => void;
+  cancel: () => void;
+  dismiss: () => void;
+}
+
+/** Sends files to the server and follows what it says about each. */
+export function useImport(): Import {
+  const [state, setState] = useState(idle);
+  const abort = useRef<AbortController>(null);
+  const client = useQueryClient();
+
+  const run = async (files: File[]) => {
+    abort.current = new AbortController();
+    setState({ ...idle, phase: "sending", files: files.length });
+    try {
+      await send(files, abort.current.signal, (change) => setState(change));
+      setState((now) => (now.phase === "sending" ? { ...now, phase: "done" } : now));
+    } catch (error) {
+      const message = abort.current.signal.aborted
+        ? "Cancelled. What is listed here stays imported."
+        : String(error instanceof Error ? error.message : error);
+      setState((now) => ({ ...now, phase: "failed", error: message }));
+    }
+    await client.invalidateQueries({ queryKey: ["runs"] });
+  };
+  return {
+    state,
+    start: (files) => {
+      if (files.length > 0 && state.phase !== "sending") void run(files);
+    },
+    cancel: () => abort.current?.abort(),
+    dismiss: () => setState(idle),
+  };
+}
+
+async function send(
+  files: File[],
+  signal: AbortSignal,
+  change: (apply: (now: ImportState) => ImportState) => void,
+): Promise<void> {
+  const body = new FormData();
+  for (const file of files) body.append("file", file, file.name);
+  const headers = { ...csrfHeaders(), Accept: "application/x-ndjson", "Idempotency-Key": crypto.randomUUID() };
+  const response = await fetch("/api/v1/runs/import", { method: "POST", body, headers, signal });
+  if (!response.ok || !response.body) throw await problemFrom(response);
+  for await (const text of lines(response.body)) {
+    const line = parseLine(text);
+    if (line) change((now) => applyLine(now, line));
+  }
+}

@@ -1,0 +1,45 @@
+import { Checkbox } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { RunSummary } from "@/api/schema";
+import { ago, counted, duration, money, tokens } from "@/ui/format/numbers";
+import { LabelBar } from "@/features/labels/LabelBar";
+import { hasReplayLabels } from "@/domain/steps/labels";
+import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
+import { paths } from "@/app/paths";
+import classes from "./RunsTable.module.css";
+
+/** A run on a phone. */
+export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (id: string) => void }): ReactElement {
+  const { run } = props;
+  return (
+    <article className={`panel ${classes.card}`} data-selected={props.selected}>
+      <div className="bar">
+        <RunOutcome run={run} />
+        <Link {...paths.run(run.id)} className={`${classes.link} ${classes.wide}`}>
+          {run.name}
+        </Link>
+        <Checkbox
+          size="sm"
+          checked={props.selected}
+          onChange={() => props.onToggle(run.id)}
+          aria-label={`Choose ${run.name} for a comparison`}
+        />
+      </div>
+      <div className={`muted num ${classes.facts}`}>
+        <OutcomeWord run={run} />
+        <span className="ellipsis">{run.app}</span>
+        {run.fork_sequence_no !== null && <span className="accent">fork at {run.fork_sequence_no}</span>}
+        <span>{ago(run.started_at ?? run.created_at)}</span>
+        <span>{counted(run.steps, "step")}</span>
+        {run.errors > 0 && <b className="failed">{counted(run.errors, "error")}</b>}
+      </div>
+      <div className={`num ${classes.facts}`}>
+        {run.duration_ms !== null && <span>{duration(run.duration_ms)}</span>}
+        {run.tokens_in + run.tokens_out > 0 && <span>{tokens(run.tokens_in + run.tokens_out)} tokens</span>}
+        {run.cost_usd !== null && <span>{money(run.cost_usd)}</span>}
+        <span className="grow">{hasReplayLabels(run.labels) && <LabelBar counts={run.labels} />}</span>
+      </div>
+    </article>
+  );
+}

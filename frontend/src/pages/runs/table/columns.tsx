@@ -1,0 +1,123 @@
+import { Checkbox, Tooltip, VisuallyHidden } from "@mantine/core";
+import { IconGitFork } from "@tabler/icons-react";
+import { createColumnHelper, tableFeatures } from "@tanstack/react-table";
+import { Link } from "@tanstack/react-router";
+import { createContext, useContext, type ReactElement, type ReactNode } from "react";
+import type { RunSummary } from "@/api/schema";
+import { ago, count, duration, moment, money, shortId, tokens } from "@/ui/format/numbers";
+import { LabelBar } from "@/features/labels/LabelBar";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { hasReplayLabels } from "@/domain/steps/labels";
+import { RunOutcome } from "@/features/runs/RunOutcome";
+import { paths } from "@/app/paths";
+import { barShare } from "../listing";
+import { originOf } from "@/domain/runs/origin";
+import classes from "./RunsTable.module.css";
+
+export interface RunRowContext {
+  selected: readonly string[];
+  onToggle: (id: string) => void;
+  longest: number;
+}
+export const features = tableFeatures({});
+const helper = createColumnHelper<typeof features, RunSummary>();
+
+export const template = "24px 96px minmax(240px, 1fr) minmax(90px, 150px) 68px 92px 112px 56px 44px 62px 60px 92px";
+
+/** What the cells need besides their run; the columns themselves never change, so that a focused cell stays mounted. */
+export const RunRows = createContext<RunRowContext>({ selected: [], onToggle: () => undefined, longest: 0 });
+
+const column = (id: string, title: string, draw: (run: RunSummary) => ReactNode) =>
+  helper.display({ id, header: () => <>{title}</>, cell: ({ row }) => draw(row.original) });
+
+export const columns = helper.columns([
+  helper.display({
+    id: "choose",
+    header: () => <VisuallyHidden>Compare</VisuallyHidden>,
+    cell: ({ row }) => <Choose run={row.original} />,
+  }),
+  column("outcome", "Outcome", (run) => <RunOutcome run={run} withWord />),
+  column("name", "Run", (run) => <Name run={run} />),
+  column("app", "App", (run) => <App run={run} />),
+  column("source", "Source", originOf),
+  column("started", "Started", (run) => <Started run={run} />),
+  column("duration", "Duration", (run) => <Duration run={run} />),
+  column("steps", "Steps", (run) => count(run.steps)),
+  column("errors", "Errors", (run) =>
+    run.errors > 0 ? <b className="failed">{count(run.errors)}</b> : <span className="muted">0</span>,
+  ),
+  column("tokens", "Tokens", (run) => tokens(run.tokens_in + run.tokens_out || null)),
+  column("cost", "Cost", (run) => money(run.cost_usd)),
+  column("labels", "Labels", (run) => <Labels run={run} />),
+]);
+
+function Choose({ run }: { run: RunSummary }): ReactElement {
+  const { selected, onToggle } = useContext(RunRows);
+  return (
+    <Checkbox
+      checked={selected.includes(run.id)}
+      onChange={() => onToggle(run.id)}
+      aria-label={`Choose ${run.name} for a comparison`}
+      tabIndex={-1}
+    />
+  );
+}
+
+function Duration({ run }: { run: RunSummary }): ReactElement {
+  const { longest } = useContext(RunRows);
+  return (
+    <>
+      <span className={run.duration_ms === null ? undefined : classes.spark} aria-hidden>
+        <i style={{ width: `${barShare(run.duration_ms, longest) * 100}%` }} />
+      </span>
+      <span>{duration(run.duration_ms)}</span>
+    </>
+  );
+}
+
+function Name({ run }: { run: RunSummary }): ReactElement {
+  return (
+    <>
+      <Link {...paths.run(run.id)} className={classes.link}>
+        {run.name || shortId(run.external_id)}
+      </Link>
+      {run.fork_sequence_no !== null && (
+        <span className="chip accent">
+          <IconGitFork size={12} aria-hidden /> fork at {run.fork_sequence_no}
+        </span>
+      )}
+      {run.external_id !== run.name && (
+        <span className={`muted ${classes.id}`} title={run.external_id}>
+          {shortId(run.external_id)}
+        </span>
+      )}
+    </>
+  );
+}
+
+function Labels({ run }: { run: RunSummary }): ReactElement {
+  if (hasReplayLabels(run.labels)) return <LabelBar counts={run.labels} />;
+  return (
+    <span className={`muted ${classes.recorded}`}>
+      <LabelGlyph mark="live" silent /> {run.sealed ? "recorded" : "under way"}
+    </span>
+  );
+}
+
+function App({ run }: { run: RunSummary }): ReactElement {
+  return (
+    <span className="ellipsis" title={run.environment ? `${run.app} · ${run.environment}` : run.app}>
+      {run.app}
+      {run.environment && <span className="muted"> · {run.environment}</span>}
+    </span>
+  );
+}
+
+function Started({ run }: { run: RunSummary }): ReactElement {
+  const at = run.started_at ?? run.created_at;
+  return (
+    <Tooltip label={run.started_at ? moment(at) : `Imported ${moment(at)}; the recording has no time`}>
+      <span>{ago(at)}</span>
+    </Tooltip>
+  );
+}

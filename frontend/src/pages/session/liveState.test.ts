@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import type { AttemptView } from "@/api/schema";
+import type { LiveMessage } from "@/api/live";
+import { aSession } from "@/testing/factories";
+import { applyLive, EMPTY, type LiveState } from "./liveState";
+
+function attempt(id: number, changes: Partial<AttemptView> = {}): AttemptView {
+  return {
+    id,
+    sequence_no: 4,
+    attempt: id,
+    kind: "model",
+    status: "intended",
+    error: "",
+    started_at: "2026-11-21T10:00:00Z",
+    duration_ms: null,
+    retry_at: null,
+    ...changes,
+  };
+}
+
+const text = (seq: number, offset: number, value: string, sequence_no = 4): LiveMessage => ({
+  type: "text",
+  seq,
+  sequence_no,
+  offset,
+  text: value,
+});
+
+const play = (...messages: LiveMessage[]): LiveState => messages.reduce(applyLive, EMPTY);
+
+const STORY: LiveMessage[] = [
+  { type: "session", seq: 1, session: aSession() },
+  { type: "steps", seq: 2, first: 1, last: 3 },
+  { type: "attempt", seq: 3, attempt: attempt(1) },
+  text(4, 0, "I am "),
+  { type: "attempt", seq: 5, attempt: attempt(1, { status: "failed", error: "overloaded" }) },
+  { type: "attempt", seq: 6, attempt: attempt(2) },
+  text(7, 0, "I have "),
+  text(8, 7, "refunded"),
+  { type: "steps", seq: 9, first: 4, last: 4 },
+  { type: "session", seq: 10, session: aSession({ status: "completed_mixed" }) },
+];
+
+describe("applyLive", () => {
+  it("ignores every message that it has already seen", () => {
+    const once = play(...STORY);
+    expect(STORY.reduce(applyLive, once)).toBe(once);
+  });
+
+  it("gives the same state when the connection breaks after any message and the server sends from there again", () => {
+    const whole = play(...STORY);
+    for (let cut = 0; cut <= STORY.length; cut += 1) {
+      const before = play(...STORY.slice(0, cut));
+      const resumed = STORY.filter((message) => message.seq > before.seq - 2).reduce(applyLive, before);
+      expect(resumed).toEqual(whole);
+    }
+  });
+
+  it("joins streamed text and starts over when the call is tried again", () => {
+    expect(play(...STORY.slice(0, 4)).streaming?.text).toBe("I am ");
+    expect(play(...STORY.slice(0, 8)).streaming?.text).toBe("I have refunded");
+  });
+
+  it("takes an overlapping piece of text only once", () => {
+    expect(play(text(1, 0, "one two"), text(2, 4, "two three")).streaming?.text).toBe("one two three");
+  });
+
+  it("says how much text it has not seen when it joined in the middle", () => {
+    expect(play(text(1, 120, "and so on")).streaming).toEqual({ sequenceNo: 4, text: "and so on", missing: 120 });
+    expect(play(text(1, 120, "and so"), text(2, 126, " on")).streaming?.text).toBe("and so on");
+  });
+
+  it("drops the streamed text once the step itself is readable", () => {
+    expect(play(...STORY.slice(0, 9)).streaming).toBeNull();
+    expect(play(...STORY.slice(0, 9), text(20, 0, "late")).streaming).toBeNull();
+  });
+
+  it("keeps one line for each attempt, with its last state", () => {
+    const attempts = play(...STORY).attempts;
+    expect(attempts.map((entry) => [entry.id, entry.status])).toEqual([
+      [1, "failed"],
+      [2, "intended"],
+    ]);
+  });
+
+  it("never goes back to fewer readable steps", () => {
+    expect(
+      play({ type: "steps", seq: 1, first: 1, last: 9 }, { type: "steps", seq: 2, first: 3, last: 4 }).lastStep,
+    ).toBe(9);
+  });
+});

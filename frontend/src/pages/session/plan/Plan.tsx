@@ -1,0 +1,90 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { policiesQuery, profilesQuery } from "@/api/replays/savedProfiles";
+import type { SessionView, StepSummary } from "@/api/schema";
+import { counted } from "@/ui/format/numbers";
+import { assumedSteps, reasonInWords } from "@/domain/steps/labels";
+import { LongText } from "@/ui/TextView";
+import { overrideInWords } from "@/domain/overrides/details";
+import classes from "./Plan.module.css";
+
+/** What was changed for this replay, and how near it is to the recording. */
+export function Plan({ session, steps }: { session: SessionView; steps: readonly StepSummary[] }): ReactElement {
+  const { determinism } = session;
+  const assumed = assumedSteps(steps);
+  return (
+    <section className="panel" aria-labelledby="changes">
+      <header className={classes.head}>
+        <h2 id="changes">Changed for this replay</h2>
+        <Names session={session} />
+        <span className="chip" title={TYPES[session.replay_type]}>
+          replay type {session.replay_type}
+        </span>
+      </header>
+      <div className={classes.body}>
+        <Overrides session={session} />
+        <dl className={`${classes.facts} num`}>
+          <dt>Determinism</dt>
+          <dd>
+            {determinism.score === null ? "unknown" : determinism.score.toFixed(2)}
+            {determinism.critical_changes.length > 0 && (
+              <span className="muted"> · {determinism.critical_changes.join(", ")}</span>
+            )}
+          </dd>
+          {assumed > 0 && (
+            <>
+              <dt>Assumed unaffected</dt>
+              <dd title={reasonInWords("assumed_unaffected")}>{counted(assumed, "step")}</dd>
+            </>
+          )}
+          <dt>May go live</dt>
+          <dd>{session.policy.allow.join(", ") || "nothing"}</dd>
+          <dt>Without an answer</dt>
+          <dd>{session.policy.fallback === "simulate" ? "a placeholder that says so" : "the replay fails"}</dd>
+        </dl>
+      </div>
+    </section>
+  );
+}
+
+/** The names under which the changes and the policy are stored, where they have one. */
+function Names({ session }: { session: SessionView }): ReactElement {
+  const { data: profiles } = useQuery(profilesQuery);
+  const { data: policies } = useQuery(policiesQuery);
+  const profile = profiles?.profiles.find(({ digest }) => digest === session.overrides_digest)?.names[0];
+  const policy = policies?.policies.find(({ digest }) => digest === session.policy_digest)?.names[0];
+  return (
+    <>
+      {profile && <span className="chip accent">profile {profile}</span>}
+      {policy && <span className="chip">policy {policy}</span>}
+    </>
+  );
+}
+
+const TYPES = {
+  A: "A: the same configuration, resolved again and compared",
+  B: "B: model, provider, tool schemas or prompt changed, or it is too far from the recording",
+};
+
+function Overrides({ session }: { session: SessionView }): ReactElement {
+  const { overrides } = session.overrides;
+  if (overrides.length === 0)
+    return <p className={classes.none}>Nothing: the replay resolves the recording again as it was.</p>;
+  return (
+    <ul className={classes.overrides}>
+      {overrides.map((override, index) => {
+        const words = overrideInWords(override);
+        return (
+          <li key={index}>
+            <span className="muted">{words.where}</span>
+            {words.sets.map(({ name, value }) => (
+              <div key={name}>
+                <b>{name}</b> {value && <LongText text={value} limit={240} />}
+              </div>
+            ))}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,82 @@
+import { Button, SegmentedControl, Textarea } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useState, type ReactElement } from "react";
+import { answerSession } from "@/api/replays/replays";
+import type { OperatorAnswer, SessionView } from "@/api/schema";
+import { JsonView } from "@/ui/JsonView";
+import { callEnds } from "@/domain/overrides/wording";
+import { readAnswer } from "../answers";
+import classes from "./Question.module.css";
+
+type Outcome = OperatorAnswer["status"];
+const outcomes = (["ok", "error", "timeout", "partial", "denied"] as const).map((value) => ({
+  value,
+  label: callEnds[value],
+}));
+
+/** A call that waits: the operator says what the tool says, lets it run where it would, or lets the replay go on. */
+export function Question({ session }: { session: SessionView }): ReactElement | null {
+  const { question } = session;
+  return question && <Form key={question.sequence_no} session={session.id} question={question} />;
+}
+
+function Form(props: { session: string; question: NonNullable<SessionView["question"]> }): ReactElement {
+  const { question } = props;
+  const [text, setText] = useState("");
+  const [status, setStatus] = useState<Outcome>("ok");
+  const read = readAnswer(text);
+  const send = useMutation({
+    mutationFn: (given: Pick<OperatorAnswer, "action" | "output">) =>
+      answerSession(props.session, { sequence_no: question.sequence_no, status, ...given }),
+  });
+  const problem = "error" in read ? read.error : send.error?.message;
+  return (
+    <section className={`panel ${classes.panel}`} aria-labelledby="question">
+      <h2 id="question">Your answer is needed</h2>
+      <p>{question.text}</p>
+      <div className={classes.call}>
+        <b>{question.tool_name}</b> <span className="muted">step {question.sequence_no}</span>
+        <JsonView value={question.arguments} />
+      </div>
+      <Textarea
+        label={`What ${question.tool_name} answers`}
+        description="JSON, or a plain text"
+        autosize
+        minRows={3}
+        maxRows={14}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        error={problem}
+        classNames={{ input: classes.text }}
+      />
+      <div className={classes.actions}>
+        <SegmentedControl<Outcome> aria-label="How the call ends" value={status} onChange={setStatus} data={outcomes} />
+        <span className="grow" />
+        <Button
+          variant="default"
+          disabled={send.isPending}
+          title="What the policy says of a step that nothing can answer happens"
+          onClick={() => send.mutate({ action: "fallback", output: null })}
+        >
+          Go on without
+        </Button>
+        {question.may_run && (
+          <Button
+            variant="default"
+            disabled={send.isPending}
+            onClick={() => send.mutate({ action: "run", output: null })}
+          >
+            Run it
+          </Button>
+        )}
+        <Button
+          loading={send.isPending}
+          disabled={"error" in read}
+          onClick={() => "value" in read && send.mutate({ action: "answer", output: read.value })}
+        >
+          Answer
+        </Button>
+      </div>
+    </section>
+  );
+}

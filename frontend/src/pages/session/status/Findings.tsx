@@ -1,0 +1,90 @@
+import { UnstyledButton } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+import type { SessionView } from "@/api/schema";
+import { counted, moment } from "@/ui/format/numbers";
+import { paths } from "@/app/paths";
+import classes from "./Findings.module.css";
+
+/** The error if there is one, where execution left the plan, and recorded calls that nobody asked for any more. */
+export function Findings({ session }: { session: SessionView }): ReactElement | null {
+  const { error, error_code: code, divergences, unused_calls: unused, takeovers } = session;
+  if (!error && !code && divergences.length === 0 && unused.length === 0 && takeovers.length === 0) return null;
+  return (
+    <section className="panel" aria-labelledby="findings">
+      <header className={classes.head}>
+        <h2 id="findings">Findings</h2>
+      </header>
+      <div className={classes.body}>
+        {(error || code) && <Failure session={session} />}
+        {takeovers.length > 0 && (
+          <div>
+            <h3>Taken over by another worker</h3>
+            <Lines lines={takeovers.map(takeoverWords)} />
+          </div>
+        )}
+        {divergences.length > 0 && (
+          <div>
+            <h3>Other than planned</h3>
+            <Lines lines={divergences} />
+          </div>
+        )}
+        {unused.length > 0 && (
+          <div>
+            <h3>{counted(unused.length, "recorded tool call")} no longer asked for</h3>
+            <p className={classes.unused}>
+              {unused.map((step) => (
+                <Link key={step} {...paths.run(session.source_run, { step })} className="chip">
+                  source step {step}
+                </Link>
+              ))}
+            </p>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** What was kept, and what was taken back because nobody knows whether it was complete. */
+function takeoverWords({ at, kept_to: kept, taken_back: back }: SessionView["takeovers"][number]): string {
+  const lost = back === 0 ? "nothing had to be taken back" : `${counted(back, "step")} behind it were taken back`;
+  return `${moment(at)}: it went on after step ${kept}; ${lost}.`;
+}
+
+/** Lines in sight from the start. */
+const SHOWN = 6;
+
+function Lines({ lines }: { lines: readonly string[] }): ReactElement {
+  const [all, setAll] = useState(false);
+  const rest = lines.length - SHOWN;
+  return (
+    <ul className={classes.list}>
+      {(all ? lines : lines.slice(0, SHOWN)).map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+      {!all && rest > 0 && (
+        <li>
+          <UnstyledButton className={classes.more} onClick={() => setAll(true)}>
+            {rest} more
+          </UnstyledButton>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Failure({ session }: { session: SessionView }): ReactElement {
+  const step = session.error_sequence_no;
+  return (
+    <div className={classes.failure} role="alert">
+      <code>{session.error_code}</code>
+      <p>{session.error}</p>
+      {step !== null && (
+        <Link {...paths.run(session.run ?? session.source_run, { step })}>
+          {session.run ? "step" : "source step"} {step}
+        </Link>
+      )}
+    </div>
+  );
+}

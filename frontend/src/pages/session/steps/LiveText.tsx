@@ -1,0 +1,64 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, type ReactElement } from "react";
+import { stepQuery } from "@/api/runs/runs";
+import type { SessionView, StepSummary } from "@/api/schema";
+import { counted } from "@/ui/format/numbers";
+import { answerText } from "../answers";
+import { type StreamedText } from "../liveState";
+import { isOver } from "@/domain/replays/status";
+import classes from "./LiveText.module.css";
+
+interface Props {
+  session: SessionView;
+  streaming: StreamedText | null;
+  steps: readonly StepSummary[];
+}
+
+/** What the model is saying at this moment; when it is over, the answer that came out. */
+export function LiveText({ session, streaming, steps }: Props): ReactElement | null {
+  const box = useRef<HTMLDivElement>(null);
+  const length = streaming?.text.length;
+  useEffect(() => {
+    box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, [length]);
+  const over = isOver(session);
+  const answer = over ? steps.findLast((step) => step.type === "output") : undefined;
+  if (over ? !answer : session.live_calls === 0 && !streaming) return null;
+  return (
+    <section className="panel" aria-labelledby="live-text">
+      <header className={classes.head}>
+        <h2 id="live-text">{streaming ? `Model, step ${streaming.sequenceNo}` : over ? "Answer" : "Model"}</h2>
+        {streaming && <span className={`chip simulated ${classes.chip}`}>live</span>}
+      </header>
+      {/* A screen reader hears the state of the replay, not every piece of text. */}
+      <div
+        ref={box}
+        className={over ? classes.text : classes.live}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-labelledby="live-text"
+      >
+        {streaming && <Streamed streaming={streaming} />}
+        {!streaming && answer && <Answer step={answer} />}
+        {!streaming && !answer && <span className="muted">The next live answer appears here as it is written.</span>}
+      </div>
+    </section>
+  );
+}
+
+/** The whole answer; its summary stands in until it is read. */
+function Answer({ step }: { step: StepSummary }): ReactElement {
+  const { data } = useQuery(stepQuery(step.id));
+  return <>{(data && answerText(data.output)) ?? step.summary}</>;
+}
+
+function Streamed({ streaming }: { streaming: StreamedText }): ReactElement {
+  return (
+    <>
+      {streaming.missing > 0 && <span className="muted">({counted(streaming.missing, "earlier character")}) </span>}
+      {streaming.text}
+      <span className={classes.caret} aria-hidden />
+    </>
+  );
+}

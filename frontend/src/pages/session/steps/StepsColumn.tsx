@@ -1,0 +1,175 @@
+import { Loader } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef, useState, type ReactElement } from "react";
+import { stepsQuery } from "@/api/runs/runs";
+import type { SessionView, StepSummary } from "@/api/schema";
+import { counted, duration } from "@/ui/format/numbers";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
+import { markOf, markWord, reasonInWords } from "@/domain/steps/labels";
+import { StepIcon } from "@/features/steps/StepIcon";
+import { paths } from "@/app/paths";
+import { isOver } from "@/domain/replays/status";
+import { sessionRows, type SessionRow } from "./sessionRows";
+import classes from "./StepsColumn.module.css";
+
+const ROW = 30;
+const NONE: readonly StepSummary[] = [];
+
+/** The steps as they resolve, with those that the recording lets one expect below them. */
+export function StepsColumn({ session, steps }: { session: SessionView; steps: readonly StepSummary[] }): ReactElement {
+  const [showInherited, setShowInherited] = useState(false);
+  const running = !isOver(session);
+  const { data: source = NONE } = useQuery({ ...stepsQuery(session.source_run), enabled: running });
+  const rows = useMemo(
+    () =>
+      sessionRows({
+        forkAt: session.fork_sequence_no,
+        resolved: steps,
+        source,
+        unused: session.unused_calls,
+        running,
+        showInherited,
+      }),
+    [session.fork_sequence_no, session.unused_calls, steps, source, running, showInherited],
+  );
+  return (
+    <section className={`panel ${classes.panel}`} aria-labelledby="replay-steps">
+      <header className={classes.head}>
+        <h2 id="replay-steps">Steps</h2>
+        <span className="grow" />
+        <span className="muted num">
+          {counted(steps.length, "step")}
+          {running && " so far"}
+        </span>
+      </header>
+      <Rows rows={rows} session={session} onShowInherited={() => setShowInherited(true)} />
+    </section>
+  );
+}
+
+function Rows(props: { rows: readonly SessionRow[]; session: SessionView; onShowInherited: () => void }): ReactElement {
+  const { rows, session } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 15,
+  });
+  const current = rows.findIndex((row) => row.kind === "current");
+  useEffect(() => {
+    if (current >= 0) virtual.scrollToIndex(current, { align: "center" });
+  }, [current, virtual]);
+  return (
+    <div ref={scroller} className={classes.scroll} tabIndex={0} role="group" aria-label="Steps of the replay">
+      <ol className={classes.list} style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const row = rows[index];
+          return row ? (
+            <li key={rowKey(row)} className={classes.item} style={{ transform: `translateY(${start}px)` }}>
+              <Row row={row} session={session} onShowInherited={props.onShowInherited} />
+            </li>
+          ) : null;
+        })}
+      </ol>
+    </div>
+  );
+}
+
+function rowKey(row: SessionRow): string {
+  switch (row.kind) {
+    case "inherited":
+      return "inherited";
+    case "fork":
+      return "fork";
+    case "current":
+      return `current ${row.sequenceNo}`;
+    case "done":
+    case "expected":
+      return `${row.kind} ${row.step.id}`;
+    default:
+      return row satisfies never;
+  }
+}
+
+function Row(props: { row: SessionRow; session: SessionView; onShowInherited: () => void }): ReactElement {
+  const { row, session } = props;
+  switch (row.kind) {
+    case "inherited":
+      return (
+        <button type="button" className={classes.inherited} onClick={props.onShowInherited}>
+          <LabelGlyph mark="exact" silent />
+          {counted(row.count, "step")} before the fork, taken over as recorded
+        </button>
+      );
+    case "fork":
+      return <div className={classes.fork}>fork at step {row.sequenceNo}</div>;
+    case "done":
+      return <Done step={row.step} run={session.run} isError={session.error_sequence_no === row.step.sequence_no} />;
+    case "current":
+      return (
+        <div className={classes.current}>
+          {session.status === "running" ? (
+            <Loader size={11} aria-hidden />
+          ) : (
+            <span className={classes.dot} aria-hidden />
+          )}
+          <span className={`${classes.number} num`}>{row.sequenceNo}</span>
+          <span className="ellipsis">
+            {currentWords(session)}
+            {row.expected && <span className="muted"> · recorded: {row.expected.summary || row.expected.name}</span>}
+          </span>
+        </div>
+      );
+    case "expected":
+      return (
+        <div className={classes.expected}>
+          <span className={classes.dot} aria-hidden />
+          <span className={`${classes.number} num`}>{row.sequenceNo}</span>
+          <span className="ellipsis">
+            {row.step.type} {row.step.summary || row.step.name}
+          </span>
+        </div>
+      );
+    default:
+      return row satisfies never;
+  }
+}
+
+function currentWords({ status, current }: SessionView): string {
+  if (status === "awaiting_operator") return "waits for your answer";
+  // The number of the step stands before it already.
+  return current.replace(/^step \d+: /, "") || "next step";
+}
+
+/** A model step is known by the model that answered, which may be another than the recorded one. */
+function nameOf(step: StepSummary): string {
+  return (step.type === "model" && step.model) || step.name || step.type;
+}
+
+function Done({ step, run, isError }: { step: StepSummary; run: string | null; isError: boolean }): ReactElement {
+  const mark = markOf(step);
+  const content = (
+    <>
+      <LabelGlyph mark={mark} silent />
+      <span className={`${classes.number} num`}>{step.sequence_no}</span>
+      <StepIcon type={step.type} />
+      <span className={classes.what}>
+        <b>{nameOf(step)}</b> <span className="muted">{step.summary === step.name ? "" : step.summary}</span>
+      </span>
+      <span className={`chip ${mark} ${classes.label}`} title={reasonInWords(step.reason)}>
+        {markWord[mark]}
+      </span>
+      <span className={`${classes.time} num`}>{step.duration_ms === null ? "" : duration(step.duration_ms)}</span>
+    </>
+  );
+  return run ? (
+    <Link {...paths.run(run, { step: step.sequence_no })} className={classes.done} data-error={isError}>
+      {content}
+    </Link>
+  ) : (
+    <div className={classes.done}>{content}</div>
+  );
+}

@@ -1,0 +1,119 @@
+import { Button, Modal, NumberInput, Select, TextInput, Tooltip } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { IconSearch } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import { trialsQuery, tryRetriever } from "@/api/tools/trials";
+import type { JsonValue, RetrieverView } from "@/api/schema";
+import { isObject } from "@/ui/format/json";
+import { JsonArea } from "../trial/JsonArea";
+import { servesWords } from "./wording";
+import classes from "../ToolsPage.module.css";
+import { TrialHistory, TrialResult } from "../trial/TrialResult";
+
+interface Props {
+  retriever: RetrieverView;
+  isAdmin: boolean;
+  onClose: () => void;
+}
+
+/** What a retriever asks, and a query to try it with. */
+export function RetrieverDialog({ retriever, isAdmin, onClose }: Props): ReactElement {
+  return (
+    <Modal opened onClose={onClose} title={retriever.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      <div className={classes.detail}>
+        <p>
+          Asks {retriever.asks} for {servesWords(retriever)}, and waits {retriever.timeout_s} s at most.
+        </p>
+        <h2>Test query</h2>
+        {isAdmin ? (
+          <RetrieverTrial retriever={retriever} />
+        ) : (
+          <p className="muted">Only an administrator searches from here.</p>
+        )}
+      </div>
+    </Modal>
+  );
+}
+
+function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactElement {
+  const client = useQueryClient();
+  const [query, setQuery] = useState("");
+  const [most, setMost] = useState<number | null>(null);
+  const [profile, setProfile] = useState<string | null>(null);
+  const [filters, setFilters] = useState<Record<string, JsonValue> | null | "invalid">(null);
+  const [shown, setShown] = useState<string | null>(null);
+  const why =
+    query === "" ? "Say first what to search for" : filters === "invalid" ? "The filters are not JSON yet" : "";
+  const start = useMutation({
+    mutationFn: () =>
+      tryRetriever({
+        name: retriever.name,
+        query,
+        top_k: most,
+        filters: filters === "invalid" ? null : filters,
+        embedding_profile: profile,
+      }),
+    onSuccess: ({ id }) => {
+      setShown(id);
+      void client.invalidateQueries(trialsQuery("retrieval", retriever.name));
+    },
+  });
+  return (
+    <form
+      className={classes.trial}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (why === "" && !start.isPending) start.mutate();
+      }}
+    >
+      <TextInput data-autofocus label="Query" value={query} onChange={(event) => setQuery(event.currentTarget.value)} />
+      <div className={classes.pair}>
+        <NumberInput
+          label="How many, at most"
+          min={0}
+          max={1000}
+          allowDecimal={false}
+          placeholder={String(retriever.top_k)}
+          value={most ?? ""}
+          onChange={(value) => setMost(value === "" ? null : Number(value))}
+        />
+        {retriever.embeddings.length > 0 && (
+          <Select
+            label="Embedding profile"
+            clearable
+            placeholder={retriever.embedding}
+            data={retriever.embeddings.map(({ name }) => name)}
+            value={profile}
+            onChange={setProfile}
+          />
+        )}
+      </div>
+      <JsonArea
+        label="Filters"
+        placeholder='{"language": "en"}'
+        check={(value) => (isObject(value) ? null : 'Filters are an object, as {"language": "en"}.')}
+        onChange={(given) => setFilters(given === null ? "invalid" : isObject(given.value) ? given.value : null)}
+      />
+      <div>
+        <Tooltip label={why} disabled={why === ""}>
+          <Button
+            type="submit"
+            leftSection={<IconSearch size={14} />}
+            data-disabled={why !== "" || undefined}
+            aria-disabled={why !== ""}
+            loading={start.isPending}
+          >
+            Test query
+          </Button>
+        </Tooltip>
+      </div>
+      {start.error && (
+        <p className="failed" role="alert">
+          {start.error.message}
+        </p>
+      )}
+      {shown && <TrialResult key={shown} id={shown} />}
+      <TrialHistory kind="retrieval" name={retriever.name} onShow={setShown} />
+    </form>
+  );
+}

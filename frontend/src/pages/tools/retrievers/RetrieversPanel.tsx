@@ -1,0 +1,79 @@
+import { useQuery } from "@tanstack/react-query";
+import { IconListSearch } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
+import { retrieversQuery } from "@/api/tools/trials";
+import type { RetrieverView } from "@/api/schema";
+import { EmptyState } from "@/ui/EmptyState";
+import { Loaded } from "@/ui/ListPage";
+import list from "@/ui/ListPage.module.css";
+import { useRows } from "@/ui/keyboard/useRowSelection";
+import { RetrieverDialog } from "./RetrieverDialog";
+import { servesWords } from "./wording";
+import classes from "../ToolsPage.module.css";
+
+/** The configured retrievers, in the order in which they are asked whether they serve a step. */
+export function RetrieversPanel({ isAdmin }: { isAdmin: boolean }): ReactElement {
+  const listing = useQuery(retrieversQuery);
+  return (
+    <Loaded listing={listing}>
+      {({ retrievers }) =>
+        retrievers.length === 0 ? (
+          <EmptyState icon={<IconListSearch size={28} stroke={1.5} />} title="No retriever is configured">
+            Name a Chroma or Qdrant collection, a table with pgvector, or an HTTP endpoint in FORKPOINT_RETRIEVERS, and
+            replays can search it again.
+          </EmptyState>
+        ) : (
+          <Table retrievers={retrievers} isAdmin={isAdmin} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Table({ retrievers, isAdmin }: { retrievers: readonly RetrieverView[]; isAdmin: boolean }): ReactElement {
+  const [opened, setOpened] = useState<string | null>(null);
+  const { selected, body } = useRows("Retrievers", retrievers.length, (index) =>
+    setOpened(retrievers[index]?.name ?? null),
+  );
+  const shown = retrievers.find(({ name }) => name === opened);
+  return (
+    <div className={list.scroll}>
+      <table className={`${list.table} ${classes.table}`}>
+        <thead>
+          <tr>
+            <th scope="col">Retriever</th>
+            <th scope="col">Asks</th>
+            <th scope="col">Serves</th>
+            <th scope="col">Embeds the query by</th>
+          </tr>
+        </thead>
+        <tbody ref={body}>
+          {retrievers.map((retriever, index) => (
+            <tr key={retriever.name} data-selected={index === selected}>
+              <th scope="row" className={classes.tool}>
+                <button
+                  type="button"
+                  className={`${list.name} ${classes.name}`}
+                  onClick={() => setOpened(retriever.name)}
+                >
+                  {retriever.name}
+                </button>
+              </th>
+              <td data-label="Asks">{retriever.asks}</td>
+              <td data-label="Serves">{servesWords(retriever)}</td>
+              <td data-label="Embeds the query by">
+                {retriever.embeddings.length === 0 && <span className="muted">the store itself</span>}
+                {retriever.embeddings.map(({ name, by }) => (
+                  <div key={name}>
+                    {name} <span className="muted">{by}</span>
+                  </div>
+                ))}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {shown && <RetrieverDialog retriever={shown} isAdmin={isAdmin} onClose={() => setOpened(null)} />}
+    </div>
+  );
+}

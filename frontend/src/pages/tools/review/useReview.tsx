@@ -1,0 +1,69 @@
+import { Button } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import type { ToolChoice, ToolList } from "@/api/schema";
+import { decide, importTools, toolsQuery } from "@/api/tools/tools";
+import { counted } from "@/ui/format/numbers";
+import { decisionsToUndo } from "./review";
+import { stateWords } from "../search";
+
+const UNDO_MS = 12_000;
+
+/** The two ways to decide about tools, one by one and by file; each decision can be undone. */
+export function useReview() {
+  const client = useQueryClient();
+  const decision = useMutation({
+    mutationFn: decide,
+    onMutate: () => shownTools(client),
+    onSuccess: (tools, choices, before) => accept(client, tools, before, decisionWords(choices)),
+    onError: (error) => notifications.show({ color: "red", title: "Nothing was decided", message: error.message }),
+  });
+  const file = useMutation({
+    mutationFn: async (chosen: File) => importTools(await chosen.text()),
+    onMutate: () => shownTools(client),
+    onSuccess: (tools, _, before) => {
+      const waiting = tools.tools.filter(({ safe }) => safe === null).length;
+      const rest = waiting ? `${counted(waiting, "tool")} still to be reviewed.` : "Every tool is reviewed.";
+      accept(client, tools, before, `The file was imported. ${rest}`);
+    },
+    onError: (error) =>
+      notifications.show({ color: "red", title: "The file was not imported", message: error.message }),
+  });
+  return { decision, file };
+}
+
+function shownTools(client: QueryClient): ToolList["tools"] {
+  return client.getQueryData<ToolList>(toolsQuery.queryKey)?.tools ?? [];
+}
+
+function decisionWords(choices: ToolChoice[]): string {
+  const [only] = choices;
+  if (choices.length !== 1 || !only) return `${counted(choices.length, "decision")} restored`;
+  return `${only.name}: ${stateWords(only)}`;
+}
+
+/** Show the tools as they stand now, and offer the way back. */
+function accept(client: QueryClient, tools: ToolList, before: ToolList["tools"], message: string): void {
+  client.setQueryData(toolsQuery.queryKey, tools);
+  const choices = decisionsToUndo(before, tools.tools);
+  if (choices.length === 0) return;
+  const undo = async () => {
+    notifications.hide(id);
+    try {
+      client.setQueryData(toolsQuery.queryKey, await decide(choices));
+    } catch (error) {
+      notifications.show({ color: "red", title: "Nothing was undone", message: String(error) });
+    }
+  };
+  const id = notifications.show({
+    autoClose: UNDO_MS,
+    message: (
+      <span className="bar">
+        <span className="grow">{message}</span>
+        <Button variant="subtle" onClick={() => void undo()}>
+          Undo
+        </Button>
+      </span>
+    ),
+  });
+}

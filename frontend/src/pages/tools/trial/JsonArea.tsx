@@ -1,0 +1,42 @@
+import { Textarea } from "@mantine/core";
+import { useState, type ReactElement } from "react";
+import type { JsonValue } from "@/api/schema";
+import { readJson } from "./schemaForm";
+import classes from "../ToolsPage.module.css";
+
+/** A field for any JSON value; what is not JSON yet is said beneath, and `onChange` gets `null`. */
+export function JsonArea(props: {
+  label: string;
+  description?: string;
+  placeholder?: string;
+  isRequired?: boolean;
+  /** What is wrong with a value, if anything. */
+  check?: (value: JsonValue) => string | null;
+  onChange: (given: { value: JsonValue | undefined } | null) => void;
+}): ReactElement {
+  const [text, setText] = useState("");
+  const [error, setError] = useState("");
+  const type = (next: string) => {
+    setText(next);
+    const given = readJson(next);
+    const wrong = "error" in given ? given.error : given.value === undefined ? "" : (props.check?.(given.value) ?? "");
+    setError(wrong);
+    props.onChange("error" in given || wrong ? null : given);
+  };
+  return (
+    <Textarea
+      label={props.label}
+      description={props.description || undefined}
+      placeholder={props.placeholder}
+      withAsterisk={props.isRequired ?? false}
+      autosize
+      minRows={2}
+      maxRows={12}
+      spellCheck={false}
+      classNames={{ input: classes.code ?? "" }}
+      value={text}
+      error={error}
+      onChange={(event) => type(event.currentTarget.value)}
+    />
+  );
+}

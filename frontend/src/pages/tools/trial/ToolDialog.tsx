@@ -1,0 +1,56 @@
+import { Modal } from "@mantine/core";
+import type { ReactElement } from "react";
+import type { ToolDecisionView, ToolView } from "@/api/schema";
+import { moment } from "@/ui/format/numbers";
+import { JsonView } from "@/ui/JsonView";
+import classes from "../ToolsPage.module.css";
+import { stateWords } from "../search";
+import { ToolTrial } from "./ToolTrial";
+
+interface Props {
+  tool: ToolView;
+  isAdmin: boolean;
+  onClose: () => void;
+}
+
+/** What a decision rests on: the words of the tool, what runs it, and what was decided before. */
+export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
+  return (
+    <Modal opened onClose={onClose} title={tool.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+      <div className={classes.detail}>
+        <p>{tool.description || "No model step that offered it says what it does."}</p>
+        <h2>Suggestion</h2>
+        <p>
+          {tool.suggestion.safe ? "Safe" : "Side effect"}: the name or description {tool.suggestion.reason}.
+        </p>
+        <h2>Runs live through</h2>
+        <p>{tool.executor || "Nothing is configured to run it, so it is answered from recordings only."}</p>
+        <h2>Parameters</h2>
+        {tool.parameters === null ? (
+          <p className="muted">No schema was recorded.</p>
+        ) : (
+          <JsonView value={tool.parameters} />
+        )}
+        <h2>Decisions</h2>
+        {tool.history.length === 0 && <p className="muted">Nobody has reviewed it: no replay runs it.</p>}
+        <ul>
+          {tool.history.map((entry) => (
+            <Entry key={entry.at} entry={entry} />
+          ))}
+        </ul>
+        {tool.executor && <h2>Test call</h2>}
+        {tool.executor && !isAdmin && <p className="muted">Only an administrator runs a tool from here.</p>}
+        {tool.executor && isAdmin && <ToolTrial tool={tool} />}
+      </div>
+    </Modal>
+  );
+}
+
+function Entry({ entry }: { entry: ToolDecisionView }): ReactElement {
+  return (
+    <li>
+      <b>{stateWords(entry)}</b> by {entry.by}
+      {entry.via === "yaml" && " (YAML)"}, <span className="muted">{moment(entry.at)}</span>
+    </li>
+  );
+}

@@ -1,0 +1,64 @@
+// The form of a tool's arguments, made from the JSON schema with which models are offered it.
+import type { JsonValue } from "@/api/schema";
+import { isObject } from "@/ui/format/json";
+
+export interface Field {
+  name: string;
+  kind: "text" | "number" | "integer" | "boolean" | "choice" | "json";
+  /** Of a choice. */
+  options: string[];
+  isRequired: boolean;
+  description: string;
+}
+
+export type Arguments = Record<string, JsonValue>;
+
+/** One field for each property; null where the schema says nothing about properties. */
+export function fieldsOf(schema: JsonValue): Field[] | null {
+  if (!isObject(schema) || !isObject(schema["properties"])) return null;
+  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+  return Object.entries(schema["properties"]).map(([name, property]) => ({
+    name,
+    ...kindOf(property),
+    isRequired: required.includes(name),
+    description: isObject(property) && typeof property["description"] === "string" ? property["description"] : "",
+  }));
+}
+
+function kindOf(property: JsonValue): Pick<Field, "kind" | "options"> {
+  if (!isObject(property)) return { kind: "json", options: [] };
+  const values = property["enum"];
+  if (Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === "string"))
+    return { kind: "choice", options: values };
+  switch (property["type"]) {
+    case "string":
+      return { kind: "text", options: [] };
+    case "number":
+    case "integer":
+    case "boolean":
+      return { kind: property["type"], options: [] };
+    default:
+      return { kind: "json", options: [] };
+  }
+}
+
+/** The arguments with one of them given, or left out. */
+export function withArgument(given: Arguments, name: string, value: JsonValue | undefined): Arguments {
+  const { [name]: _, ...rest } = given;
+  return value === undefined ? rest : { ...rest, [name]: value };
+}
+
+/** The names of required fields that have no value yet. */
+export function missing(fields: readonly Field[], given: Arguments): string[] {
+  return fields.filter(({ name, isRequired }) => isRequired && !(name in given)).map(({ name }) => name);
+}
+
+/** What was typed as JSON: its value, nothing where the field is empty, or what is wrong with it. */
+export function readJson(text: string): { value: JsonValue | undefined } | { error: string } {
+  if (text.trim() === "") return { value: undefined };
+  try {
+    return { value: JSON.parse(text) as JsonValue };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}

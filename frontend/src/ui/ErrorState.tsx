@@ -1,0 +1,62 @@
+import { Button } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import type { ReactElement, ReactNode } from "react";
+import { ProblemError } from "@/api/problem";
+import classes from "./States.module.css";
+import { sentence } from "@/ui/format/text";
+
+/** What to try, by what went wrong. */
+function advice(error: unknown): string {
+  if (!(error instanceof ProblemError)) {
+    return error instanceof TypeError
+      ? "The server cannot be reached. Check that it is running, then try again."
+      : "This is a fault of the page. Reload it; if it comes back, the text above helps to report it.";
+  }
+  switch (error.problem.code) {
+    case "not_found":
+      return "It may have been removed, or the address is incomplete.";
+    case "auth_required":
+      return "Sign in and come back to this address.";
+    case "auth_forbidden":
+      return "Your role does not allow this. An administrator can change that.";
+    case "rate_limited":
+    case "dependency_unavailable":
+      return "Wait a moment, then try again.";
+    default:
+      return error.problem.retryable ? "Trying again may help." : "Trying again will give the same answer.";
+  }
+}
+
+interface Props {
+  error: unknown;
+  onRetry?: () => void;
+  /** A further way out, beside trying again. */
+  action?: ReactNode;
+  /** The error is all that the page shows. */
+  isPage?: boolean;
+}
+
+export function ErrorState({ error, onRetry, action, isPage = false }: Props): ReactElement {
+  const Heading = isPage ? "h1" : "h2";
+  const problem = error instanceof ProblemError ? error.problem : null;
+  return (
+    <div className={classes.state} role="alert">
+      <div className={classes.icon}>
+        <IconAlertTriangle size={26} stroke={1.5} className="failed" />
+      </div>
+      <Heading className={classes.title}>{problem?.title ?? "Something went wrong"}</Heading>
+      <div className={classes.text}>
+        {sentence(error instanceof Error ? error.message : String(error))} {advice(error)}
+      </div>
+      {problem?.request_id && <code className="muted">request {problem.request_id}</code>}
+      <div className={classes.action}>
+        {onRetry && (
+          <Button variant="default" onClick={onRetry}>
+            Try again
+          </Button>
+        )}
+        {action}
+      </div>
+    </div>
+  );
+}

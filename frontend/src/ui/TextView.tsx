@@ -1,0 +1,39 @@
+import { useState, type ReactElement } from "react";
+import { count } from "@/ui/format/numbers";
+import { cut } from "@/ui/format/text";
+import classes from "./TextView.module.css";
+
+/** Recorded text, always as text and never as markup; long ones are folded behind a button. */
+export function TextView({ text, limit = 4000 }: { text: string; limit?: number }): ReactElement {
+  return (
+    <div className={classes.text}>
+      <LongText text={text} limit={limit} />
+    </div>
+  );
+}
+
+/** A text of any length inside a line. */
+export function LongText(props: {
+  text: string;
+  limit?: number;
+  quoted?: boolean;
+  className?: string | undefined;
+}): ReactElement {
+  const { text, limit = 600 } = props;
+  const [shown, setShown] = useState(limit);
+  const quote = props.quoted ? '"' : "";
+  const visible = cut(text, shown);
+  return (
+    <span className={props.className}>
+      {quote}
+      {visible}
+      {visible.length < text.length && "…"}
+      {quote}
+      {visible.length < text.length && (
+        <button type="button" className={classes.more} onClick={() => setShown(shown + 100_000)}>
+          show {count(Math.min(100_000, text.length - visible.length))} more characters
+        </button>
+      )}
+    </span>
+  );
+}

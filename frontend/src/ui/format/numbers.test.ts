@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { ago, bytes, counted, duration, money, shortId, tokens } from "./numbers";
+
+test("unknown is never shown as zero", () => {
+  expect([money(null), duration(null), tokens(null)]).toEqual(["–", "–", "–"]);
+  expect([money(0), duration(0), tokens(0)]).toEqual(["$0", "0 ms", "0"]);
+});
+
+test.each([
+  [12.4, "$12.40"],
+  [1234.5, "$1,234.50"],
+  [0.0314, "$0.031"],
+  [0.00002, "<$0.0001"],
+  [-0.008, "−$0.008"],
+])("money %d reads %s", (value, text) => expect(money(value)).toBe(text));
+
+test.each([
+  [0.4, "<1 ms"],
+  [41.2, "41 ms"],
+  [1234, "1.2 s"],
+  [9960, "10 s"],
+  [59_700, "1 m 00 s"],
+  [125_000, "2 m 05 s"],
+  [11_520_000, "3 h 12 m"],
+])("%d ms reads %s", (value, text) => expect(duration(value)).toBe(text));
+
+test("tokens stay exact until they are many", () => {
+  expect([tokens(9412), tokens(412_345)]).toEqual(["9,412", "412.3K"]);
+});
+
+test("times are relative for a week, then a date", () => {
+  const now = Date.parse("2026-11-21T12:00:00Z");
+  expect(ago("2026-11-21T11:56:00Z", now)).toBe("4 min ago");
+  expect(ago("2026-11-21T11:59:58Z", now)).toBe("just now");
+  expect(ago("2026-11-21T11:00:10Z", now)).toBe("1 h ago");
+  expect(ago("2026-11-23T12:00:00Z", now)).toBe("in 2 d");
+  expect(ago("2026-10-02T12:00:00Z", now)).toBe("Oct 2, 2026");
+});
+
+test("small words", () => {
+  expect([counted(1, "step"), counted(2000, "step"), counted(2, "entry", "entries")]).toEqual([
+    "1 step",
+    "2,000 steps",
+    "2 entries",
+  ]);
+  expect([bytes(512), bytes(2048), bytes(5_500_000)]).toEqual(["512 B", "2.0 kB", "5.2 MB"]);
+  expect(shortId("019ab3c4-1111-7222-8333-444455556666")).toBe("019ab3…6666");
+});

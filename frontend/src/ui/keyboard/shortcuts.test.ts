@@ -1,0 +1,79 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { handleKey, isTyping, matches, register, sectionsOf } from "./shortcuts";
+
+const press = (key: string, given: KeyboardEventInit = {}) =>
+  new KeyboardEvent("keydown", { key, bubbles: true, ...given });
+const cleanups: (() => void)[] = [];
+const on = (name: string, keys: string, run: () => void, whileTyping = false) =>
+  cleanups.push(register({ name, shortcuts: [{ keys, does: name, run, whileTyping }] }));
+
+beforeEach(() => document.addEventListener("keydown", handleKey));
+afterEach(() => {
+  document.removeEventListener("keydown", handleKey);
+  for (const cleanup of cleanups.splice(0)) cleanup();
+  document.body.replaceChildren();
+});
+
+test("a key is answered by the newest group that knows it", () => {
+  const older = vi.fn();
+  const newer = vi.fn();
+  on("page", "j", older);
+  on("dialog", "j", newer);
+  document.body.dispatchEvent(press("j"));
+  expect([older.mock.calls.length, newer.mock.calls.length]).toEqual([0, 1]);
+});
+
+test("typing in a field is left alone, except for keys meant for it", () => {
+  const plain = vi.fn();
+  const always = vi.fn();
+  on("plain", "f", plain);
+  on("always", "mod+Enter", always, true);
+  const field = document.body.appendChild(document.createElement("textarea"));
+  field.dispatchEvent(press("f"));
+  field.dispatchEvent(press("Enter", { ctrlKey: true }));
+  expect([plain.mock.calls.length, always.mock.calls.length]).toEqual([0, 1]);
+});
+
+test("an open dialog keeps the page's keys away", () => {
+  const run = vi.fn();
+  on("page", "x", run);
+  document.body.insertAdjacentHTML("beforeend", '<div role="dialog" aria-modal="true"></div>');
+  document.body.dispatchEvent(press("x"));
+  expect(run).not.toHaveBeenCalled();
+});
+
+test("Enter belongs to the link or button that has the focus", () => {
+  const run = vi.fn();
+  on("page", "Enter", run);
+  const link = document.body.appendChild(document.createElement("a"));
+  link.dispatchEvent(press("Enter"));
+  expect(run).not.toHaveBeenCalled();
+  document.body.dispatchEvent(press("Enter"));
+  expect(run).toHaveBeenCalledOnce();
+});
+
+test("a plain key does not answer to Ctrl or Alt, and a capital is its own key", () => {
+  expect(matches("k", press("k", { ctrlKey: true }))).toBe(false);
+  expect(matches("mod+k", press("k", { metaKey: true }))).toBe(true);
+  expect(matches("e", press("E", { shiftKey: true }))).toBe(false);
+  expect(matches("E", press("E", { shiftKey: true }))).toBe(true);
+});
+
+test("boxes to tick are not typing", () => {
+  const box = document.createElement("input");
+  box.type = "checkbox";
+  expect([isTyping(box), isTyping(document.createElement("input"))]).toEqual([false, true]);
+});
+
+test("help names a group once, the nearest first, and leaves out what has no key", () => {
+  const shortcut = (does: string, keys: string) => ({ does, keys, run: () => undefined });
+  const everywhere = { name: "Everywhere", shortcuts: [shortcut("Go to runs", "1"), shortcut("Log out", "")] };
+  const parts = [
+    { name: "Run", shortcuts: [shortcut("Tree", "t")] },
+    { name: "Run", shortcuts: [shortcut("Fork", "f")] },
+  ];
+  expect(sectionsOf([everywhere, ...parts]).map(({ name, shortcuts }) => [name, shortcuts.map(({ keys }) => keys)])).toEqual(
+    [["Run", ["f", "t"]], ["Everywhere", ["1"]]],
+  ); // prettier-ignore
+});
