@@ -1,6 +1,6 @@
 """The caches: any sealed run of the app that holds a real answer to the same call, or to a tool call much like it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from replay import matching
 from replay.world import LIVE_REASONS, Hit
-from traces import store, tool_calls
+from traces import bulk, store, tool_calls
 from traces.call_shapes import shape_of
 from traces.ignoring import NOTHING, Ignoring, is_reduced
 from traces.json_types import JSONObject, JSONValue
@@ -59,6 +59,11 @@ def _is_known(signature: str) -> bool:
         table = connection.ops.quote_name(Step._meta.db_table)
         cursor.execute(f"SELECT 1 FROM {table} WHERE signature = %s LIMIT 1", [signature])
         return cursor.fetchone() is not None
+
+
+def is_any_known(signatures: Iterable[str]) -> bool:
+    """Whether any step, of whatever run and however it was answered, has one of these signatures."""
+    return any(Step.objects.filter(signature__in=some).exists() for some in bulk.chunks(signatures))
 
 
 def similar(

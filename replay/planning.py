@@ -10,12 +10,13 @@ from replay import conflicts
 from replay.configurations import determinism_of
 from replay.determinism import replay_type
 from replay.edits import AppliedProfile, bad_edit, pointer
+from replay.foresight import Edited
 from replay.graph import CONTAINERS, Graph, Node
 from replay.loops import recognise
 from replay.lost import refusals as lost_refusals
 from replay.lost import reused as lost_reused
 from replay.lost import warnings as lost_warnings
-from replay.outlook import Outlook, Outlooks
+from replay.outlook import Outlook, Outlooks, Requests, UnknownRequests
 from replay.overrides import OverrideProfile
 from replay.planned import EXACT, lost_step, planned_steps
 from replay.policy import Policy
@@ -50,6 +51,7 @@ class Sources:
     similar: Callable[[Call, float], Hit | None] = lambda call, threshold: None
     retriever: Callable[[Call], Serving] = lambda call: Serving(why="no retriever is configured")
     outlooks: Outlooks = field(default_factory=Outlooks)
+    requests: Requests = field(default_factory=UnknownRequests)
     parameters: dict[str, bytes] = field(default_factory=dict)  # by input: its parameters
     # Values with references in place of their parts, which is enough to compare them; None: as `payload` has them.
     roots: Callable[[Collection[str]], Mapping[str, JSONValue]] | None = None
@@ -141,7 +143,7 @@ def plan(
     events = outlook.events
     refusals += conflicts.of_policy(policy)
     refusals += conflicts.of_profile(graph, profile, policy, sources.provider)
-    steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief, untouched=untouched)
+    steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief, untouched=untouched and not brief)
     refusals += lost_refusals(policy, sources.lost, lost_reused(graph.fork, events))
     refusals += conflicts.strict(policy, steps, events)
     refusals += conflicts.reexecuted(policy, events)
@@ -155,16 +157,19 @@ def plan(
 def _outlook(
     graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool
 ) -> Outlook:  # fmt: skip
-    def walked(blind: bool) -> Outlook:
+    def walked(edited: Edited) -> Outlook:
         world = PlanWorld(sources)
-        walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring, brief=share, blind=blind)
-        events = list(walk.run())
-        return Outlook(events=events, costs=world.costs, unreviewed=walk.resolvers.unreviewed)
+        walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring, brief=share, edited=edited)
+        return Outlook(
+            events=list(walk.run()), costs=world.costs, unreviewed=walk.resolvers.unreviewed,
+            dependence=walk.foresight.dependence,
+        )  # fmt: skip
 
     if not share:
-        return walked(False)
+        return walked(Edited())
     return sources.outlooks.of(
-        graph, profile, policy, provider=sources.provider, price=sources.price, walked=walked
+        graph, profile, policy, provider=sources.provider, price=sources.price, requests=sources.requests,
+        walked=walked,
     )  # fmt: skip
 
 

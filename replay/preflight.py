@@ -20,6 +20,7 @@ from replay.policy import Policy
 from replay.retrieval.recorded import recorded_store
 from replay.schemas import Plan, PlanRefusal, ReplayRequest
 from replay.structure import refuse_structural
+from replay.unasked import StoredRequests
 from replay.world import Call, Hit, Serving, Standing
 from traces import ignore_lists, queries
 from traces.bodies import parsed
@@ -80,7 +81,7 @@ class Source:
         if (refusal := unfit(self.run)) is not None:
             plan = planning.empty_plan(self.fork, request.policy, [refusal])
         else:
-            plan = _told(self._plan(request, brief=brief, untouched=untouched and not brief))
+            plan = _told(self._plan(request, brief=brief, untouched=untouched))
         return Prepared(run=self.run, fork=self.fork, request=request, plan=plan)
 
     def _plan(self, request: ReplayRequest, *, brief: bool, untouched: bool) -> Plan:
@@ -179,9 +180,12 @@ def sources(run: Run, payloads: Payloads) -> planning.Sources:
     def similar(call: Call, threshold: float) -> Hit | None:
         return cache.similar(run, call.called, call.input, threshold, held)
 
+    requests = StoredRequests(
+        payload=payloads, roots=payloads.roots, is_any_known=cache.is_any_known, ignoring=held
+    )  # fmt: skip
     return planning.Sources(
-        payload=payloads, roots=payloads.roots, cached=cached, similar=similar, provider=provider_name, price=_price,
-        tool=_Tools(), retriever=_Retrievers(),
+        payload=payloads, roots=payloads.roots, requests=requests, cached=cached, similar=similar,
+        provider=provider_name, price=_price, tool=_Tools(), retriever=_Retrievers(),
         ignoring=held,
     )  # fmt: skip
 

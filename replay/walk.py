@@ -14,6 +14,7 @@ from replay.closing import Closings
 from replay.computing import BEGUN, computed
 from replay.edits import AppliedProfile, Edits, edit_slots, edited_names, edited_request, with_system_slots
 from replay.follow import Follower
+from replay.foresight import Edited, Foresight
 from replay.graph import Graph, Link, Node, numbered
 from replay.history import Histories
 from replay.hooks import turns
@@ -27,7 +28,7 @@ from replay.rebuild import Change, Slots, answer_of, flat, rebuilt_slots, rebuil
 from replay.resolvers import Resolvers
 from replay.subagents import RAN, SubAgents
 from replay.underived import Underived
-from replay.unseen import unseen_call
+from replay.unseen import resolve_unseen
 from replay.wording import UNFOLLOWED
 from replay.world import LIVE_REASONS, Answer, Call, Diverged, Event, Gone, Resolved, World
 from traces.canonical import digest
@@ -43,16 +44,16 @@ class Walk:
 
     def __init__(
         self, graph: Graph, profile: AppliedProfile, policy: Policy, world: World, hooks: Hooks = NO_HOOKS,
-        ignoring: Ignoring = NOTHING, *, brief: bool = False, blind: bool = False,
+        ignoring: Ignoring = NOTHING, *, brief: bool = False, edited: Edited | None = None,
     ) -> None:  # fmt: skip
-        """`brief`: nobody asks why a step is resolved as it is; `blind`: nor what models are asked, for all will be."""
+        """`brief`: nobody asks why a step is resolved as it is."""
         self.graph = graph
         self.profile = profile
         self.policy = policy
         self.world = world
         self.ignoring = ignoring
         self.brief = brief
-        self.blind = blind
+        self.foresight = Foresight(self, edited or Edited())
         self.agenda = Agenda(graph.nodes)
         self.answerers = Answerers(self)
         self.closings = Closings(self)
@@ -184,9 +185,13 @@ class Walk:
 
     def _model(self, node: Node) -> Iterator[Event]:
         edits = self.profile.of(node)
-        unknowable = self.world.planning and ((self.blind and self._is_unreached(node)) or self._unknowable(node))
+        if self.foresight.has(node):
+            yield resolve_unseen(self, node, edits, repeats=self.foresight.repeats(node))
+            return
+        unknowable = self.world.planning and self._unknowable(node)
         if unknowable and edits.output is None:
-            yield self._guessed(node, edits)
+            self.histories.unknowable.add(node.no)
+            yield resolve_unseen(self, node, edits)
             return
         recorded = self.recorded_input(node)
         added = self.points.take(self.loops.of(node))
@@ -223,7 +228,7 @@ class Walk:
 
     def _is_unreached(self, node: Node) -> bool:
         """Whether nothing that changed before stands in a step's input."""
-        return not self.subagents.has_task(node) and not any(map(self._brings_change, self.answerers.links(node.no)))
+        return not self.subagents.has_task(node) and not any(True for _ in self.changed_links(node))
 
     def _unknowable(self, node: Node) -> bool:
         """Whether what a live call will say stands in this call's messages: then only the call itself can tell."""
@@ -234,13 +239,6 @@ class Walk:
             or (link.producer in self.changes and not self.changes[link.producer].answered)
             for link in links
         )
-
-    def _guessed(self, node: Node, edits: Edits) -> Resolved:
-        """A model step of a plan whose messages are not known; nothing of it needs rebuilding."""
-        call = self.guess(self.underived.applied(unseen_call(self, node, edits)))
-        answer = self.resolvers.resolve(call)
-        self.settle(node, answer)
-        return Resolved(call=call, answer=answer)
 
     def guess(self, call: Call) -> Call:
         """A call whose messages are not known differs from the recorded one, and no cache can hold it."""
@@ -257,15 +255,13 @@ class Walk:
         return self.recognitions[key]
 
     def _touched(self, node: Node) -> bool:
-        if node.no in self.profile.by_step:
-            return True
-        if self.policy.asks_anew(node.type):
+        if node.no in self.profile.by_step or self.policy.asks_anew(node.type):
             return True
         if self.points.active and turns.is_awaited(self, node):
             return True
         if self.subagents.is_told(node):
             return True
-        return any(map(self._brings_change, self.answerers.links(node.no)))
+        return any(True for _ in self.changed_links(node))
 
     def _brings_change(self, link: Link) -> bool:
         if link.kind is EdgeKind.HISTORY and not link.producer_path:
@@ -280,6 +276,7 @@ class Walk:
             told = self.subagents.incoming(node, link) or self.answerers.incoming(node.no, link)
             if (change := told or self.changes.get(link.producer)) is not None:
                 found.append((link, change))
+        self.foresight.look(node, found)
         return found
 
     def messages(self, node: Node, recorded: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
@@ -366,8 +363,11 @@ class Walk:
         return number
 
     def because(self, node: Node) -> tuple[int, ...]:
-        links = filter(self._brings_change, self.answerers.links(node.no))
-        return tuple(sorted({link.producer for link in links}))
+        return tuple(sorted({link.producer for link in self.changed_links(node)}))
+
+    def changed_links(self, node: Node) -> Iterator[Link]:
+        """What a step consumed that is no longer as recorded."""
+        return filter(self._brings_change, self.answerers.links(node.no))
 
     def label_of(self, node: Node) -> tuple[Label, Reason]:
         return self.labels.get(node.no, (Label.SIMULATED, Reason.POLICY_FALLBACK))

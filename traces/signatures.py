@@ -6,10 +6,12 @@ retrieval its retriever, query, top_k, filters and embedding profile; for a prom
 text and variables. Fields that vary without meaning are left out by an ignore list of dotted paths.
 """
 
+import hashlib
 from collections.abc import Callable, Collection
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
-from traces.canonical import digest
+from traces.canonical import canonical_bytes, digest
 from traces.json_types import JSONObject, JSONValue
 from traces.splitting import Splitter
 from traces.vocabulary import StepType
@@ -42,6 +44,32 @@ def signature(
         return ""
     digest_of = digest_of or Splitter().digest
     return f"{VERSION}:{digest_of(_without(call, ignored))}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelSigner:
+    """Signs model calls that share their messages: hashes the messages once, whatever else is asked with them."""
+
+    begun: Any
+
+    @classmethod
+    def of(cls, messages: JSONValue) -> "ModelSigner":
+        """`messages` as a splitter cuts them."""
+        # Of the fields that are signed, sorted by name, `kind` and `messages` come first.
+        return cls(begun=hashlib.sha256(b'{"kind":"model","messages":' + canonical_bytes(messages) + b","))
+
+    @staticmethod
+    def rest(input: JSONObject, *, provider: str, model: str) -> bytes:
+        """All that is signed but kind and messages, of an input as a splitter cuts it."""
+        call = call_of(type=StepType.MODEL, name="", input=input, provider=provider, model=model) or {}
+        signed = _without(call, DEFAULT_IGNORED)
+        return canonical_bytes({name: signed[name] for name in signed if name not in {"kind", "messages"}})
+
+    def signature(self, rest: bytes) -> str:
+        """The signature of these messages with the `rest` of a call."""
+        hashed = self.begun.copy()
+        hashed.update(rest[1:])
+        return f"{VERSION}:{hashed.hexdigest()}"
 
 
 def call_of(

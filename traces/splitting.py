@@ -68,6 +68,10 @@ class Splitter:
         """The digest of `value` without keeping its root: of a value made of parts of others."""
         return digest_bytes(canonical_bytes(self._cut(value, 0)))
 
+    def cut(self, value: JSONObject) -> JSONObject:
+        """`value` with references in place of its parts."""
+        return self._cut_object(value, 0)
+
     def part_digest(self, item: JSONValue) -> str:
         """The digest of one entry of a joint: of a message, a tool schema, a document."""
         return str(self._joint(item, 0)[PART])

@@ -1,0 +1,167 @@
+"""Plans of one source that share a walk say what each of them says alone, whatever the run and the overrides are."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replay import planning
+from replay.edits import apply_profile, edited_request
+from replay.overrides import OverrideProfile
+from replay.planning import Sources
+from replay.policy import Policy
+from replay.unasked import StoredRequests
+from replay.walk import Walk
+from replay.world import Hit
+from tests.agent_runs import NESTED, PARALLEL, TEAM, agent_run
+from tests.bench.recordings import desk
+from tests.recordings import conversation
+from tests.replay_runs import order_desk
+from tests.unit.test_replay_walk import Replay, conversations, replay, texts
+from traces.json_types import JSONObject, JSONValue
+from traces.recording import RecordedRun
+from traces.signatures import signature
+from traces.splitting import Splitter
+from traces.vocabulary import StepStatus, StepType
+
+MODELS: JSONValue = {"type": "model"}
+TOOLS: JSONValue = {"type": "tool"}
+
+
+class Archive:
+    """What other runs hold: answers to all requests whose signatures end with one of some digits."""
+
+    def __init__(self, of: Replay, digits: str) -> None:
+        self.of = of
+        self.digits = digits
+        self.own = {node.signature for node in of.graph.nodes}
+
+    def cached(self, signed: str, exclude: Collection[UUID]) -> Hit | None:
+        if signed[-1] not in self.digits:
+            return None
+        refs = (node.output_ref for node in self.of.graph.nodes if node.type is StepType.MODEL and node.output_ref)
+        ref = next(refs)
+        return Hit(output_ref=ref, output=self.of.payloads[ref], status=StepStatus.OK, where={"run": "other"})
+
+    def is_any_known(self, signatures: Iterable[str]) -> bool:
+        return any(signed in self.own or signed[-1] in self.digits for signed in signatures)
+
+    def roots(self, refs: Collection[str]) -> Mapping[str, JSONValue]:
+        inputs = {ref: self.of.payloads[ref] for ref in refs}
+        return {ref: Splitter().cut(value) for ref, value in inputs.items() if isinstance(value, dict)}
+
+    @property
+    def sources(self) -> Sources:
+        payload = self.of.payloads.__getitem__
+        return Sources(
+            payload=payload, cached=self.cached,
+            provider=lambda provider, model, override: None if model == "unserved" else "desk",
+            price=lambda provider, model, tokens_in, tokens_out: {"dear": 1.0, "m1": None}.get(model, 0.5),
+            requests=StoredRequests(payload=payload, roots=self.roots, is_any_known=self.is_any_known),
+        )  # fmt: skip
+
+
+def planned(of: Replay, entries: list[JSONValue], policy: Policy, sources: Sources, *, brief: bool) -> JSONObject:
+    profile = apply_profile(OverrideProfile.model_validate({"overrides": entries}), of.graph)
+    plan = planning.plan(of.graph, profile, policy, sources, brief=brief, untouched=False).model_dump()
+    for step in plan["steps"]:
+        step |= {"note": "", "because": [], "differs": [], "typed": []}
+    return plan
+
+
+def flat(run: RecordedRun) -> RecordedRun:
+    """The same models and tools without what holds them."""
+    steps = (replace(step, parent=None) for step in run.steps if step.type in (StepType.MODEL, StepType.TOOL))
+    return replace(run, steps=tuple(steps))
+
+
+desks = st.builds(order_desk, conversations)
+agents = st.builds(agent_run, st.sampled_from([NESTED, PARALLEL, TEAM]), shape=st.sampled_from(["flat", "nodes"]))
+apart = st.builds(desk, st.integers(2, 4), st.just("apart"))
+runs = st.one_of(desks, agents, desks.map(flat), apart, st.builds(conversation, st.integers(2, 5)))
+matched_models = st.one_of(st.just(MODELS), st.integers(1, 9).map(lambda no: {"step": no}))
+matched_tools = st.one_of(st.just(TOOLS), st.integers(1, 9).map(lambda no: {"step": no}))
+edits = st.sampled_from(
+    [{"op": "delete", "index": 0}, {"op": "replace", "index": 1, "content": "Who?"}, {"op": "insert", "index": 1,
+     "content": "Wait."}]
+)  # fmt: skip
+edited = st.one_of(
+    st.builds(lambda value: {"model": {"temperature": value}}, st.sampled_from([0.0, 0.5, 1.0])),
+    st.builds(lambda value: {"model": {"model": value}}, st.sampled_from(["m1", "dear", "unserved"])),
+    st.builds(lambda value: {"prompt": {"system": value}}, texts),
+    st.builds(lambda value: {"messages": [value]}, edits),
+    st.builds(lambda value: {"output": value}, texts),
+)
+model_entries = st.builds(lambda match, sets: {"match": match, **sets}, matched_models, edited)
+outputs = st.one_of(texts, st.sampled_from([{"id": "A-1", "status": "found"}, "The tower is 300 metres high.", None]))
+tool_entries = st.fixed_dictionaries({"match": matched_tools, "tool": st.fixed_dictionaries({"output": outputs})})
+orders = st.sampled_from(["reuse", "reexecute"])
+cells = st.lists(st.lists(st.one_of(model_entries, tool_entries), max_size=2), min_size=2, max_size=6)
+
+
+@settings(max_examples=300, deadline=None)
+@given(runs, cells, orders, st.sampled_from(["", "01", "02468ace"]))
+def test_shared_plans_equal_lone_plans(run: RecordedRun, cells: list[list[JSONValue]], order: Any, digits: str) -> None:
+    archive, policy = Archive(replay(run=run), digits), Policy(order=order)
+    shared = archive.sources
+    for entries in cells:
+        alone = planned(archive.of, entries, policy, archive.sources, brief=False)
+        assert planned(archive.of, entries, policy, shared, brief=True) == alone
+
+
+@pytest.mark.parametrize("digits", ["01", "01234567"])
+def test_plans_that_share_find_recorded_answers(digits: str) -> None:
+    archive = Archive(replay(run=desk(4, "apart")), digits)
+    shared, cached = archive.sources, 0
+    for temperature in range(1, 10):
+        entries: list[JSONValue] = [{"match": MODELS, "model": {"temperature": temperature / 10}}]
+        alone: Any = planned(archive.of, entries, Policy(), archive.sources, brief=False)
+        assert planned(archive.of, entries, Policy(), shared, brief=True) == alone
+        cached += alone["actions"]["cache"]
+    assert cached
+
+
+@given(runs, st.sampled_from([0.0, 0.5, 2]), st.none() | texts, st.none() | st.just([{"name": "other"}]))
+def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float, system: Any, tools: Any) -> None:
+    model = {"temperature": temperature, "parameters": {"logit_bias": {"a": 1.0}}, "model": "dear"}
+    entry: dict[str, Any] = {"match": MODELS, "model": model if tools is None else {**model, "tools": tools}}
+    of = replay({**entry, "prompt": {"system": system}} if system is not None else entry, run=run)
+    sent: list[str] = []
+    signed: list[str] = []
+
+    def is_any_known(signatures: Iterable[str]) -> bool:
+        signed.extend(signatures)
+        return False
+
+    requests = StoredRequests(payload=of.payloads.__getitem__, roots=Archive(of, "").roots, is_any_known=is_any_known)
+    models = [node for node in of.graph.nodes if node.type is StepType.MODEL]
+    assert requests.are_new([(node, of.profile.of(node)) for node in models])
+    for node in models:
+        walk = Walk(of.graph, of.profile, of.policy, planning.PlanWorld(Archive(of, "").sources))
+        edits, recorded = of.profile.of(node), walk.recorded_input(node)
+        messages = [message for slot in walk.messages(node, recorded, edits)[1] for message in slot]
+        input = edited_request({**recorded, "messages": messages}, edits.model)
+        sent.append(signature(type=node.type, name=node.name, input=input, provider=node.provider, model="dear"))
+    assert signed == sent
+
+
+@pytest.mark.parametrize("order", ["reuse", "reexecute"])
+def test_plans_share_one_walk(monkeypatch: pytest.MonkeyPatch, order: Any) -> None:
+    walks: list[Walk] = []
+    run = Walk.run
+
+    def counted(walk: Walk) -> Any:
+        walks.append(walk)
+        return run(walk)
+
+    monkeypatch.setattr(Walk, "run", counted)
+    archive = Archive(replay(run=flat(order_desk())), "")
+    shared = archive.sources
+    for temperature in (0.1, 0.2, 0.3):
+        entries: list[JSONValue] = [{"match": MODELS, "model": {"temperature": temperature}}]
+        planned(archive.of, entries, Policy(order=order), shared, brief=True)
+    assert len(walks) == 1
