@@ -83,7 +83,7 @@ def _parameters(input: JSONObject) -> JSONObject:
 def _changed(graph: Graph, profile: AppliedProfile) -> list[str]:
     """What the profile changes besides model configurations; a prompt's text or template is critical."""
     found: dict[str, None] = {}
-    for edits in profile.by_step.values():
+    for edits in profile.distinct:
         if {"system", "template", "template_id", "version"} & edits.prompt.keys():
             found["prompt"] = None
         for name, given in (

@@ -24,9 +24,10 @@ def of_policy(policy: Policy) -> Iterator[PlanRefusal]:
 def of_profile(graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider) -> Iterator[PlanRefusal]:
     """What the profile asks for and the policy forbids; each entry is looked at once."""
     seen: set[int] = set()
-    for node in graph.nodes:
-        for index in profile.of(node).entries:
-            if index not in seen and node.type is StepType.MODEL:
+    models = (node for node in graph.nodes if node.type is StepType.MODEL and node.no in profile.by_step)
+    for node in models:
+        for index in profile.by_step[node.no].entries:
+            if index not in seen:
                 seen.add(index)
                 yield from _of_entry(index, profile.profile.overrides[index], node, policy, provider)
 

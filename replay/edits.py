@@ -63,7 +63,10 @@ NO_EDITS: Final = Edits()
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedProfile:
-    """The edits by step number, what is refused, and the entries for steps that the recording does not have."""
+    """The edits by step number, what is refused, and the entries for steps that the recording does not have.
+
+    Steps that the same entries match have one object in common.
+    """
 
     by_step: Mapping[int, Edits]
     refusals: tuple[PlanRefusal, ...]
@@ -71,6 +74,11 @@ class AppliedProfile:
 
     def of(self, node: Node) -> Edits:
         return self.by_step.get(node.no, NO_EDITS)
+
+    @property
+    def distinct(self) -> list[Edits]:
+        """The edits of all steps, those of several steps once."""
+        return list({id(edits): edits for edits in self.by_step.values()}.values())
 
     def of_new(self, *, type: StepType, name: str, at: int, model: str = "") -> Edits:
         """What entries that match by type set on a step that the recording does not have, after its step `at`."""
@@ -127,20 +135,21 @@ def _matched(index: int, entry: Override, steps: StepsByName, refusals: list[Pla
     nodes = _named(index, entry, steps, refusals) if entry.match.step is not None else steps.typed(entry)
     if nodes is None:
         return []
-    fitting = [node for node in nodes if all(_fits(name, entry, node) for name in entry.sets)]
+    fits = {type: all(_fits(name, entry, type) for name in entry.sets) for type in {node.type for node in nodes}}
+    fitting = [node for node in nodes if fits[node.type]]
     if fitting:
         return fitting
     refusals.append(_nothing(index, entry, nodes))
     return []
 
 
-def _fits(name: str, entry: Override, node: Node) -> bool:
+def _fits(name: str, entry: Override, type: StepType) -> bool:
     """Whether a category can change this step: `prompt.system` is for model steps, the rest of it for prompt steps."""
-    if node.type not in _FITS.get(name, (node.type,)):
+    if type not in _FITS.get(name, (type,)):
         return False
     if name != "prompt" or entry.prompt is None:
         return True
-    return ("system" in entry.prompt.model_fields_set) == (node.type is StepType.MODEL)
+    return ("system" in entry.prompt.model_fields_set) == (type is StepType.MODEL)
 
 
 def _named(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node] | None:
@@ -160,7 +169,7 @@ def _named(index: int, entry: Override, steps: StepsByName, refusals: list[PlanR
 def _nothing(index: int, entry: Override, nodes: list[Node]) -> PlanRefusal:
     if nodes:
         node = nodes[0]
-        wrong = next(name for name in entry.sets if not _fits(name, entry, node))
+        wrong = next(name for name in entry.sets if not _fits(name, entry, node.type))
         detail = f"`{wrong}` does not apply to step {node.no}, which is a {node.type} step"
         return PlanRefusal(code="override_matches_nothing", detail=detail, where=pointer(index, wrong), step=node.no)
     said = entry.match.model_dump(mode="json", exclude_none=True)

@@ -94,6 +94,26 @@ class Graph:
         return {node.no: node for node in (*self.earlier, *self.open, *self.earlier_calls, *self.nodes)}
 
     @cached_property
+    def alike(self) -> dict[tuple[StepType, str, str], list[Node]]:
+        """The steps from the fork on by type, the name that they are called by, and model."""
+        found: dict[tuple[StepType, str, str], list[Node]] = {}
+        for node in self.nodes:
+            found.setdefault((node.type, node.called, node.model), []).append(node)
+        return found
+
+    @cached_property
+    def is_flat(self) -> bool:
+        """Whether there are models and tools only, and none of them holds another step."""
+        plain = {StepType.MODEL, StepType.TOOL}
+        return all(node.parent is None and node.type in plain for node in self.nodes)
+
+    @cached_property
+    def repeats_requests(self) -> bool:
+        """Whether a model step goes on from the request of another one without its answer."""
+        every = (link for links in self.links.values() for link in links)
+        return any(link.kind is EdgeKind.HISTORY and not link.producer_path for link in every)
+
+    @cached_property
     def children(self) -> dict[int | None, list[Node]]:
         found: dict[int | None, list[Node]] = {}
         for node in self.nodes:

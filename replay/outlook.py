@@ -21,11 +21,12 @@ from replay.policy import Policy
 from replay.schemas import PlannedStep
 from replay.world import Call, Diverged, Event, Gone, Resolved
 from traces.splitting import Splitter
-from traces.vocabulary import EdgeKind, StepType
+from traces.vocabulary import StepType
 
 Provider = Callable[[str, str, str | None], str | None]
 Price = Callable[[str, str, int | None, int | None], float | None]
 EditedStep = tuple[Node, Edits]
+_KEPT: Final = 8  # outlooks of one source; that of a run of 6,000 steps weighs some 20 MB
 _ONLY_ASKED: Final = frozenset({"system"})
 _FLAT: Final = frozenset({StepType.MODEL, StepType.TOOL})
 
@@ -74,7 +75,7 @@ class Outlooks:
         """The outlook of a plan: as `walked`, or that of one before it with the costs of this one."""
         served = _served(graph, profile, policy, provider)
         edited = None if served is None else _edited(graph, profile, policy, frozenset(served), requests)
-        if served is None or edited is None:
+        if served is None or edited is None or not (edited.asked or edited.repeated):
             return walked(Edited())
         shared = self._shared(graph, profile, policy, edited, walked)
         if shared is None or not requests.are_new(_relied_on(shared, profile, edited)):
@@ -93,10 +94,15 @@ class Outlooks:
         steps = planned_steps(graph, outlook.events, outlook.costs, brief=True, untouched=False)
         outlook = replace(outlook, steps=steps)
         if outlook.dependence.on_requests or any(map(_leaves_the_recording, outlook.events)):
-            self._known[alike] = None
+            self._keep(alike, None)
         else:
-            self._known[exact if outlook.dependence.on_outputs else alike] = outlook
+            self._keep(exact if outlook.dependence.on_outputs else alike, outlook)
         return outlook
+
+    def _keep(self, key: Hashable, outlook: Outlook | None) -> None:
+        if len(self._known) >= _KEPT:
+            self._known.pop(next(iter(self._known)))
+        self._known[key] = outlook
 
 
 def _edited(
@@ -108,7 +114,7 @@ def _edited(
     steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(served)]
     repeated = requests.recorded(steps)
     others = [(node, edits) for node, edits in steps if node.no not in repeated]
-    if any(edits.messages or edits.prompt for _, edits in others) and _repeats_requests(graph):
+    if any(edits.messages or edits.prompt for _, edits in others) and graph.repeats_requests:
         return None  # edited messages may stand in requests that nobody edits
     # The first request is looked at before a walk is made for all that are new.
     return Edited(asked=served - repeated, repeated=repeated) if requests.are_new(others[:1]) else None
@@ -124,18 +130,11 @@ def _leaves_the_recording(event: Event) -> bool:
     return isinstance(event, Diverged | Gone) or (isinstance(event, Resolved) and event.call.node is None)
 
 
-def _repeats_requests(graph: Graph) -> bool:
-    """Whether a model step goes on from the request of another one without its answer."""
-    return any(
-        link.kind is EdgeKind.HISTORY and not link.producer_path for links in graph.links.values() for link in links
-    )
-
-
 def _served(
     graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider
 ) -> dict[int, tuple[str, str]] | None:  # fmt: skip
     """By model step that is asked: who answers it, and the model. None where a profile does more, or one finds none."""
-    asking = {id(edits): _only_asks(edits) for edits in {id(one): one for one in profile.by_step.values()}.values()}
+    asking = {id(edits): _only_asks(edits) for edits in profile.distinct}
     anew = policy.asks_anew(StepType.MODEL)
     if not anew and "model" not in policy.allow:
         return None
@@ -161,7 +160,7 @@ def _others(graph: Graph, profile: AppliedProfile) -> tuple[Hashable, Hashable]:
     others = [(node, edits) for node, edits in edited if node.type is not StepType.MODEL]
     named = {id(edits): repr(edits) for edits in {id(one): one for _, one in others}.values()}
     exact = tuple((node.no, named[id(edits)]) for node, edits in others)
-    if graph.witnesses or not _is_flat(graph):
+    if graph.witnesses or not graph.is_flat:
         return exact, exact
     digests = {id(edits): _given_digest(edits) for edits in {id(one): one for _, one in others}.values()}
     return exact, tuple(
@@ -169,11 +168,6 @@ def _others(graph: Graph, profile: AppliedProfile) -> tuple[Hashable, Hashable]:
          else (edits.entries, edits.tool.status, given == node.output_ref))
         for node, edits in others
     )  # fmt: skip
-
-
-def _is_flat(graph: Graph) -> bool:
-    """Whether no step holds others, or stands for a call: where one does, what it says depends on those inside."""
-    return all(node.parent is None and node.type in _FLAT for node in graph.nodes)
 
 
 def _given_digest(edits: Edits) -> str | None:

@@ -6,7 +6,6 @@ from typing import Final
 
 from replay.graph import Graph, Node
 from replay.overrides import Override
-from traces.vocabulary import StepType
 
 _LONGEST_NUMBER: Final = 10  # what is longer is an id without a letter, or nothing
 
@@ -17,10 +16,6 @@ class StepsByName:
     def __init__(self, graph: Graph) -> None:
         self.fork = graph.fork
         self._graph = graph
-        self._alike: dict[tuple[StepType, str, str], list[Node]] = {}
-        for node in graph.nodes:
-            name = node.called if node.tool_name else node.name
-            self._alike.setdefault((node.type, name, node.model), []).append(node)
 
     @cached_property
     def _by_id(self) -> dict[str, Node]:
@@ -47,7 +42,7 @@ class StepsByName:
         """In order. Names are looked at once, however many steps have them."""
         found = (
             nodes
-            for (type, name, model), nodes in self._alike.items()
+            for (type, name, model), nodes in self._graph.alike.items()
             if type is entry.match.type and named_by(entry, name, model)
         )
         return sorted((node for nodes in found for node in nodes if entry.match.takes_in(node.no)), key=_number)

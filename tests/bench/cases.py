@@ -18,6 +18,8 @@ from diffing import services as diffing
 from diffing.models import DiffReport
 from replay import cache, providers, runner
 from replay import services as replays
+from replay.experiments import services as experiments
+from replay.experiments.schemas import ExperimentRequest
 from replay.models import ReplaySession
 from replay.overrides import Match, ModelOverride, Override, OverrideProfile, ToolOverride
 from replay.policy import Policy
@@ -27,7 +29,7 @@ from tests.faults.__main__ import kill_workers
 from tests.provider_server import openai_text, provider_server
 from tests.recordings import conversation
 from traces import services
-from traces.json_types import JSONObject
+from traces.json_types import JSONObject, JSONValue
 from traces.models import Artifact, Edge, Run, Step
 
 
@@ -186,6 +188,38 @@ def preview_ms() -> float:
     return 1000 * _seconds(lambda: replays.preview(request))
 
 
+def experiment_preview_seconds(cells: int, sets: Callable[[int], JSONObject]) -> float:
+    """CPU time of an experiment with so many values of one axis, on 6,000 steps: under the slower of the two orders."""
+    known = Run.objects.filter(external_id="experiment").values_list("id", flat=True).first()
+    run = str(known or _record(2000, "experiment"))
+    values: list[JSONValue] = [{"name": str(number), "overrides": [sets(number)]} for number in range(cells)]
+    asked: JSONObject = {"run": run, "fork_step": 1, "axes": [{"name": "axis", "values": values}]}
+    settings.PROVIDERS = {"openai": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
+    took = [_preview_seconds(experiments.parse({**asked, "policy": {"order": one}})) for one in ("reuse", "reexecute")]
+    settings.PROVIDERS = {}
+    return max(took)
+
+
+def _preview_seconds(request: ExperimentRequest) -> float:
+    began = time.process_time()
+    plan = experiments.preview(request)
+    took = time.process_time() - began
+    assert not plan.refusals, plan.refusals
+    return took
+
+
+def _temperature(number: int) -> JSONObject:
+    return {"match": {"type": "model"}, "model": {"temperature": number / 20}}
+
+
+def _prompt(number: int) -> JSONObject:
+    return {"match": {"type": "model"}, "prompt": {"system": f"You are clerk {number}."}}
+
+
+def _tool_output(number: int) -> JSONObject:
+    return {"match": {"type": "tool"}, "tool": {"output": {"status": f"lost {number}"}}}
+
+
 def semantic_match_ms() -> float:
     """The most similar of 10,000 recorded calls of one tool that agree in all but their one free text."""
     run = Run.objects.get(id=services.record(searches(10_000, "searches")).run_id)
@@ -223,6 +257,28 @@ CASES = (
     Case("fork at step 10,000: launch to first step", 300, "at_most", "ms", first_step_ms),
     Case("fork at step 10,000: launch to end", None, "at_most", "ms", fork_at_the_end_ms),
     Case("plan of a fork at step 2 of 10,000", None, "at_most", "ms", preview_ms),
+    Case(
+        "experiment of 4 temperatures, 6,000 steps",
+        1,
+        "at_most",
+        "s",
+        lambda: experiment_preview_seconds(4, _temperature),
+    ),
+    Case("experiment of 4 prompts, 6,000 steps", 1, "at_most", "s", lambda: experiment_preview_seconds(4, _prompt)),
+    Case(
+        "experiment of 4 outputs of all tools, 6,000 steps",
+        1,
+        "at_most",
+        "s",
+        lambda: experiment_preview_seconds(4, _tool_output),
+    ),
+    Case(
+        "experiment of 40 temperatures, 6,000 steps",
+        None,
+        "at_most",
+        "s",
+        lambda: experiment_preview_seconds(40, _temperature),
+    ),
     Case("semantic match of a call, 10,000 recorded", 10, "at_most", "ms", semantic_match_ms),
     Case("live answers, intent and outcome stored", None, "at_least", "calls/s", live_calls_per_second),
     Case("workers killed without a loss", 100, "at_least", "kills", kills_without_a_loss, True),
