@@ -159,7 +159,7 @@ def expect(graph: Graph, profile: AppliedProfile, policy: Policy, payloads: Payl
         return (
             (node.input_ref for node in nodes if node.type is StepType.MODEL),
             (ref for node in nodes for ref in (node.output_ref, _given(node))),
-            (each.output_ref for each in around.values()),
+            (ref for each in around.values() for ref in (each.output_ref, each.input_ref)),
         )
 
     payloads.expect(announced)
