@@ -5,36 +5,22 @@ weakest of the steps that the words come from. Where nothing shows that, the rec
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import Final
 
-from replay.computing import SEVERITY
+from replay.context import ReplayContext
 from replay.graph import CHECKS, CONTAINERS, Node
+from replay.open_containers import Inside
 from replay.rebuild import Change, answer_of, replaced_in, text_of
+from replay.replay_state import ReplayState
 from replay.subagents import RAN
 from replay.texts import has_words, leaves_in, texts_in
 from replay.wording import GIVEN_OTHERWISE, WITHOUT_OUTPUT, ending_unknown
-from replay.world import Answer
+from replay.world import SEVERITY, Answer
 from traces.json_types import JSONValue
 from traces.vocabulary import Label, Reason, StepType
 
-if TYPE_CHECKING:
-    from replay.walk import Walk
-
 _BLANK: Final = "\u2400"  # stands for a step's words while it is looked where they went
-
-
-@dataclass
-class Inside:
-    """What is not as recorded in a step that holds others: `steps` of the source, and the weakest label of all."""
-
-    steps: set[int] = field(default_factory=set)
-    weakest: Label = Label.EXACT
-
-    def weaken(self, label: Label | None) -> None:
-        """Another step stands inside."""
-        if label is not None and SEVERITY[label] > SEVERITY[self.weakest]:
-            self.weakest = label
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,93 +35,124 @@ class Ending:
     note: str = ""
 
 
-def ending(walk: "Walk", node: Node, recorded: JSONValue, inside: Inside, begun: Answer | None) -> Ending:
-    """How `node` ends; `begun` stood for it so far, where it was given something else than recorded."""
-    if begun is not None and begun.detail.get(RAN):
-        return _of_new_task(walk, node, recorded, inside, begun)
-    origins = _origins(walk, node, recorded, inside)
-    last = walk.graph.last_model(node.no)
-    kept = [last] if last is not None and last.no not in inside.steps else []
-    if origins and not any(_is_stuck(walk, recorded, origin) for origin in origins):
-        output = _with_changes(walk, recorded, origins)
-        if _is_explained(walk, node, recorded, [*origins, *kept]):
-            return _derived(walk, output, origins)
-        return _assumed(output, ending_unknown(sorted(inside.steps)))
-    if not node.output_ref:
-        label = Label.SIMULATED if inside.weakest is Label.EXACT else inside.weakest
-        return Ending(output=None, label=label, reason=Reason.DERIVED, note=WITHOUT_OUTPUT)
-    if begun is not None:
-        return _assumed(recorded, GIVEN_OTHERWISE)
-    if kept and not origins and _is_explained(walk, node, recorded, kept):
-        return Ending(output=recorded, label=Label.EXACT, reason=Reason.DERIVED, origins=(kept[0].no,))
-    return _assumed(recorded, ending_unknown(sorted(inside.steps)))
+class Container:
+    """A step that holds others, all of which have come; something `inside` is not as recorded."""
+
+    def __init__(self, context: ReplayContext, state: ReplayState, node: Node, inside: Inside) -> None:
+        self._context = context
+        self._state = state
+        self._node = node
+        self._inside = inside
+        self._recorded = context.payload(node.output_ref)
+        self._last = context.graph.last_model(node.no)
+
+    def ending(self) -> Ending:
+        """What the step says, and under which label."""
+        begun = self._state.containers.begun.get(self._node.no)  # it was given something else than recorded
+        if begun is not None and begun.detail.get(RAN):
+            return self._of_new_task(begun)
+        origins = self._origins()
+        kept = [self._last] if self._last is not None and self._last.no not in self._inside.steps else []
+        if origins and not any(map(self._is_stuck, origins)):
+            output = self._with_changes(origins)
+            return self._derived(output, origins) if self._is_explained([*origins, *kept]) else self._unknown(output)
+        if not self._node.output_ref:
+            label = Label.SIMULATED if self._inside.weakest is Label.EXACT else self._inside.weakest
+            return Ending(output=None, label=label, reason=Reason.DERIVED, note=WITHOUT_OUTPUT)
+        if begun is not None:
+            return _assumed(self._recorded, GIVEN_OTHERWISE)
+        if kept and not origins and self._is_explained(kept):
+            return Ending(output=self._recorded, label=Label.EXACT, reason=Reason.DERIVED, origins=(kept[0].no,))
+        return self._unknown(self._recorded)
+
+    def _of_new_task(self, begun: Answer) -> Ending:
+        """A sub-agent that ran for another task: the recorded output counts no more."""
+        if origins := self._origins():
+            return self._derived(self._with_changes(origins), origins)
+        last, changes = self._last, self._state.changes
+        if last is not None and last.no in changes:
+            text = text_of(answer_of(changes[last.no].current))
+            return self._derived({"text": text} if self._node.type in CONTAINERS else text, [last])
+        # The same words were said to another task.
+        said = Label.EXACT if last is None else self._state.labels.get(last.no, (Label.EXACT, None))[0]
+        label = said if said is not Label.EXACT else begun.label or Label.SIMULATED
+        origin = () if last is None else (last.no,)
+        return Ending(output=self._recorded, label=label, reason=Reason.DERIVED, origins=origin)
+
+    def _derived(self, output: JSONValue, origins: Iterable[Node]) -> Ending:
+        labels = [self._state.label_of(node) for node in origins]
+        return Ending(
+            output=output, label=max((label for label, _ in labels), key=SEVERITY.__getitem__), reason=Reason.DERIVED,
+            origins=tuple(node.no for node in origins),
+            is_assumed=any(reason is Reason.ASSUMED_UNAFFECTED for _, reason in labels),
+        )  # fmt: skip
+
+    def _unknown(self, output: JSONValue) -> Ending:
+        return _assumed(output, ending_unknown(sorted(self._inside.steps)))
+
+    def _origins(self) -> list[Node]:
+        """The steps inside that are not as recorded and whose words the recorded output holds, the latest first.
+
+        Where it says what one of them says and nothing else, it is that one's alone: earlier ones say the same by
+        chance.
+        """
+        found: list[Node] = []
+        for no in sorted(self._inside.steps, reverse=True):
+            step = self._context.graph.by_no[no]
+            if step.type in CHECKS or (no in self._state.gone and no not in self._state.changes):
+                continue  # what checks an answer repeats it
+            said = self._said(step)
+            if said is None or not self._holds(step, said):
+                continue
+            if not found and self._is_all_of(step, said):
+                return [step]
+            found.append(step)
+        return found
+
+    def _is_stuck(self, origin: Node) -> bool:
+        """Whether what a step says now has no place in an output that holds what it said: the shapes may differ."""
+        change = self._state.changes.get(origin.no)
+        if change is None or (self._context.environment.planning and self._state.waits_for_live(origin.no)):
+            return False
+        return replaced_in(self._recorded, [change]) == self._recorded
+
+    def _said(self, step: Node) -> JSONValue:
+        """What a step was recorded to say; None where that is nothing, or cannot be read."""
+        return None if step.lacks("output") else self._context.payload(step.output_ref)
+
+    def _holds(self, step: Node, said: JSONValue) -> bool:
+        return replaced_in(self._recorded, [_blanked(step, said)]) != self._recorded
+
+    def _is_all_of(self, step: Node, said: JSONValue) -> bool:
+        words = [text_of(answer_of(said))] if step.type is StepType.MODEL else list(texts_in(said))
+        return {text.strip() for text in texts_in(self._recorded)} <= {*words, "assistant"}
+
+    def _with_changes(self, origins: Iterable[Node]) -> JSONValue:
+        changes = self._state.changes
+        return replaced_in(self._recorded, [changes[node.no] for node in origins if node.no in changes])
+
+    def _is_explained(self, origins: Sequence[Node]) -> bool:
+        """Whether an output says only what these steps say, or what stood in its own input or in theirs.
+
+        What a step that changed says is there as a whole, or a field of its answer that is the same as before.
+        """
+        rest = self._recorded
+        known: list[str] = []
+        for origin in origins:
+            said, change = self._said(origin), self._state.changes.get(origin.no)
+            rest = replaced_in(rest, [_blanked(origin, said)])
+            known += set(leaves_in(said)) & set(leaves_in(said if change is None else change.current))
+        for ref in {step.input_ref for step in (self._node, *origins) if not step.lacks("input")}:
+            known += leaves_in(self._context.payload(ref))
+        leaves = [text.strip() for text in leaves_in(rest) if _BLANK not in text]
+        text = "\n".join(known)
+        return any(leaves_in(self._recorded)) and all(has_words(text, leaf) for leaf in leaves)
 
 
-def _of_new_task(walk: "Walk", node: Node, recorded: JSONValue, inside: Inside, begun: Answer) -> Ending:
-    """A sub-agent that ran for another task: the recorded output counts no more."""
-    if origins := _origins(walk, node, recorded, inside):
-        return _derived(walk, _with_changes(walk, recorded, origins), origins)
-    last = walk.graph.last_model(node.no)
-    if last is not None and last.no in walk.changes:
-        text = text_of(answer_of(walk.changes[last.no].current))
-        return _derived(walk, {"text": text} if node.type in CONTAINERS else text, [last])
-    # The same words were said to another task.
-    said = Label.EXACT if last is None else walk.labels.get(last.no, (Label.EXACT, None))[0]
-    label = said if said is not Label.EXACT else begun.label or Label.SIMULATED
-    return Ending(output=recorded, label=label, reason=Reason.DERIVED, origins=() if last is None else (last.no,))
-
-
-def _derived(walk: "Walk", output: JSONValue, origins: Iterable[Node]) -> Ending:
-    labels = [walk.label_of(node) for node in origins]
+def _assumed(output: JSONValue, note: str) -> Ending:
     return Ending(
-        output=output, label=max((label for label, _ in labels), key=SEVERITY.__getitem__), reason=Reason.DERIVED,
-        origins=tuple(node.no for node in origins),
-        is_assumed=any(reason is Reason.ASSUMED_UNAFFECTED for _, reason in labels),
+        output=output, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED, is_assumed=True, note=note
     )  # fmt: skip
-
-
-def _assumed(recorded: JSONValue, note: str) -> Ending:
-    return Ending(
-        output=recorded, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED, is_assumed=True, note=note
-    )  # fmt: skip
-
-
-def _origins(walk: "Walk", node: Node, recorded: JSONValue, inside: Inside) -> list[Node]:
-    """The steps inside that are not as recorded and whose words the recorded output holds, the latest first.
-
-    Where it says what one of them says and nothing else, it is that one's alone: earlier ones say the same by chance.
-    """
-    found: list[Node] = []
-    for no in sorted(inside.steps, reverse=True):
-        step = walk.graph.by_no[no]
-        if step.type in CHECKS or (no in walk.gone and no not in walk.changes):
-            continue  # what checks an answer repeats it
-        said = _said(walk, step)
-        if said is None or not _holds(recorded, step, said):
-            continue
-        if not found and _is_all_of(recorded, step, said):
-            return [step]
-        found.append(step)
-    return found
-
-
-def _is_stuck(walk: "Walk", recorded: JSONValue, origin: Node) -> bool:
-    """Whether what a step says now has no place in an output that holds what it said, as where the shapes differ."""
-    change = walk.changes.get(origin.no)
-    if change is None or (walk.world.planning and walk.waits_for_live(origin.no)):
-        return False
-    return replaced_in(recorded, [change]) == recorded
-
-
-def _said(walk: "Walk", step: Node) -> JSONValue:
-    """What a step was recorded to say; None where that is nothing, or cannot be read."""
-    if not step.output_ref or step.lacks("output"):
-        return None
-    return walk.world.payload(step.output_ref)
-
-
-def _holds(recorded: JSONValue, step: Node, said: JSONValue) -> bool:
-    return replaced_in(recorded, [_blanked(step, said)]) != recorded
 
 
 def _blanked(step: Node, said: JSONValue) -> Change:
@@ -148,30 +165,3 @@ def _blanked(step: Node, said: JSONValue) -> Change:
     elif isinstance(said, dict):
         blank = dict.fromkeys(said, _BLANK)
     return Change(node=step, recorded=said, current=blank)
-
-
-def _is_all_of(recorded: JSONValue, step: Node, said: JSONValue) -> bool:
-    words = [text_of(answer_of(said))] if step.type is StepType.MODEL else list(texts_in(said))
-    return {text.strip() for text in texts_in(recorded)} <= {*words, "assistant"}
-
-
-def _with_changes(walk: "Walk", recorded: JSONValue, origins: Iterable[Node]) -> JSONValue:
-    return replaced_in(recorded, [walk.changes[node.no] for node in origins if node.no in walk.changes])
-
-
-def _is_explained(walk: "Walk", node: Node, recorded: JSONValue, origins: Sequence[Node]) -> bool:
-    """Whether an output says only what these steps say, or what stood in its own input or in theirs.
-
-    What a step that changed says is there as a whole, or a field of its answer that is the same as before.
-    """
-    rest = recorded
-    known: list[str] = []
-    for origin in origins:
-        said, change = _said(walk, origin), walk.changes.get(origin.no)
-        rest = replaced_in(rest, [_blanked(origin, said)])
-        known += set(leaves_in(said)) & set(leaves_in(said if change is None else change.current))
-    for ref in {step.input_ref for step in (node, *origins) if step.input_ref and not step.lacks("input")}:
-        known += leaves_in(walk.world.payload(ref))
-    leaves = [text.strip() for text in leaves_in(rest) if _BLANK not in text]
-    text = "\n".join(known)
-    return any(leaves_in(recorded)) and all(has_words(text, leaf) for leaf in leaves)

@@ -1,7 +1,7 @@
 """One execution of a session: the world that the engine walks in, and the writer of what it says.
 
 Every resolved step is committed together with the session's progress: that commit is the checkpoint. After a
-crash the walk begins again and finds its committed steps and finished live calls instead of resolving them.
+crash the replay begins again and finds its committed steps and finished live calls instead of resolving them.
 """
 
 import time
@@ -41,10 +41,10 @@ from replay.lost import ARTIFACT_MISSING, are_refused
 from replay.models import ReplaySession
 from replay.policy import Policy
 from replay.problems import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
+from replay.replayer import Replayer
 from replay.reusing import ReusedSteps
 from replay.saving import Saver
 from replay.schemas import StepsResolved
-from replay.walk import Walk
 from replay.world import (
     Answer,
     Call,
@@ -72,7 +72,7 @@ _PATIENCE_S: Final = 0.05  # how long resolved steps may wait for company before
 
 
 class Execution:
-    """Implements `World`, and `handle` for what the walk says."""
+    """Implements `World`, and `handle` for what the replayer says."""
 
     planning = False
 
@@ -98,7 +98,7 @@ class Execution:
         self.end_kept = False
         self.hooks: Hooks = NO_HOOKS
 
-    # Before the walk
+    # Before the replay
 
     def completed_graph(self, graph: Graph) -> Graph:
         """The graph of the source, with what else is known of its data flow."""
@@ -192,25 +192,25 @@ class Execution:
             raise Stopped(str(row.detail["code"]), row.error, step=no, finished=True)
         return derived.answer_of_row(row, self.payload(row.output_ref) if row.output_ref else None)
 
-    # What the walk says
+    # What the replayer says
 
-    def follow(self, walk: Walk) -> None:
-        """Write what a walk says; whatever ends it, what was resolved before stays."""
+    def follow(self, replayer: Replayer) -> None:
+        """Write what a replayer says; whatever ends it, what was resolved before stays."""
         try:
-            for event in walk.run():
-                self.handle(event, walk)
+            for event in replayer.run():
+                self.handle(event, replayer)
         except (CancelRequested, HandedBack, MissingPart, Stopped):
             self.flush()
             raise
 
-    def handle(self, event: Event, walk: Walk) -> None:
+    def handle(self, event: Event, replayer: Replayer) -> None:
         match event:
             case Kept():
-                self.reused.keep(event, walk)
+                self.reused.keep(event, replayer)
             case Resolved():
-                self._resolved(event, walk)
+                self._resolved(event, replayer)
             case Gone():
-                self._left_out(event, walk)
+                self._left_out(event, replayer)
             case Diverged():
                 self.deviations.say(event.text)
             case Closed():
@@ -219,10 +219,10 @@ class Execution:
             self.check_cancelled()
             self.flush()
 
-    def _left_out(self, event: Gone, walk: Walk) -> None:
+    def _left_out(self, event: Gone, replayer: Replayer) -> None:
         self.gone.add(event.node.no)
         if event.node.parent not in self.gone:
-            self.touched.add(walk.parent_of(event.node.parent))
+            self.touched.add(replayer.state.parent_of(event.node.parent))
         self.deviations.left_out(event.node, told=event.told)
 
     def _will_close(self, event: Closed) -> None:
@@ -287,13 +287,13 @@ class Execution:
         """A row whose label also carries what the app's ignore list left out."""
         return replace(row, detail={**row.detail, **self.ignoring.key}) if self.ignoring.rules else row
 
-    def _resolved(self, event: Resolved, walk: Walk) -> None:
+    def _resolved(self, event: Resolved, replayer: Replayer) -> None:
         call, answer = event.call, event.answer
         node = call.node or answer.source
         if answer.label is not Label.EXACT:
             self.touched.add(call.parent)
         if node is not None:
-            holds = node.no in walk.graph.children
+            holds = node.no in replayer.context.graph.children
             self.deviations.became(node.no, answer.label or "", answer.reason or "", holds_others=holds)
         if call.no <= self.checkpoint:
             return

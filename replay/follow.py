@@ -6,29 +6,30 @@ take place come in their recorded order, with what stands between them and what 
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from replay import wording
-from replay.answerers import Answering
+from replay.callids import aligned
 from replay.edits import Edits, edit_slots, edited_request, with_system
 from replay.graph import CONTAINERS, Node
 from replay.history import Followed
 from replay.hooks import turns
 from replay.hooks.points import Verdict, said_in, stop_text, stopped
+from replay.implicit_calls import ImplicitCall
 from replay.loops import Loop
+from replay.messages_between import spoken_to
+from replay.parts import ReplayParts
 from replay.rebuild import Change, Slots, answer_of, calls_of, flat, with_recorded_calls
 from replay.rooms import Rooms
 from replay.subagents import RAN, called_anew
-from replay.telling import Told, spoken_to
+from replay.telling import Told
 from replay.turncalls import TurnCalls
-from replay.world import Answer, Call, Diverged, Event, Resolved
+from replay.underived import unknown_request
+from replay.world import Advance, Answer, Call, Diverged, Happening, Resolved
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
 from traces.signatures import signature
 from traces.vocabulary import StepType
-
-if TYPE_CHECKING:
-    from replay.walk import Walk
 
 _NEW: Final = "new"
 _UNASKED: Final = "Nobody asks for it any more"
@@ -37,10 +38,14 @@ _UNASKED: Final = "Nobody asks for it any more"
 class Follower:
     """One loop from the answer that left the recording to the answer that asks for nothing."""
 
-    def __init__(self, walk: "Walk", loop: Loop, node: Node, call: Call, base: Slots, answer: Answer) -> None:
-        self.walk = walk
+    def __init__(self, parts: ReplayParts, loop: Loop, node: Node, call: Call, base: Slots, answer: Answer) -> None:
+        self.parts = parts
+        self.context = parts.context
+        self.graph = parts.context.graph
+        self.state = parts.state
+        self.points = parts.points
         self.loop = loop
-        self.key = walk.loops.of(node)
+        self.key = parts.loops.of(node)
         self.at = node  # the last recorded model step that the replay came to
         self.call = call
         self.base = base
@@ -51,19 +56,19 @@ class Follower:
         self.tail: list[JSONValue] = []
         self.turns = 1
         self.ended_at = node.no
-        self.told = Told(walk, loop)
+        self.told = Told(parts, loop)
         self.start = node
-        self.after = [step for step in loop.steps if step.no > node.no and not walk.agenda.is_done(step)]
-        self.calls = TurnCalls(walk, loop, node, self._template())
-        self.rooms = Rooms(walk, loop, self.calls, answer)
+        self.after = [step for step in loop.steps if step.no > node.no and not parts.state.agenda.is_done(step)]
+        self.calls = TurnCalls(parts, loop, node, self._template())
+        self.rooms = Rooms(parts, loop, self.calls, answer)
 
-    def run(self) -> Iterator[Event]:
-        self.walk.agenda.hold(self.after)
+    def run(self) -> Iterator[Happening]:
+        self.state.agenda.hold(self.after)
         while True:
             message = answer_of(self.output)
             self.tail.append(message)
             yield from self._turn(calls_of(message))
-            self.walk.points.turn_ended(self.walk.next_no - 1)
+            self.points.turn_ended(self.state.next_number - 1)
             if not calls_of(message) or self._is_stopped() or (yield from self._limited()):
                 break
             if not (yield from self._model()):
@@ -72,19 +77,19 @@ class Follower:
         yield from self._leave()
 
     def _is_stopped(self) -> bool:
-        return self.key in self.walk.points.stops
+        return self.key in self.points.stops
 
-    def _stopped(self) -> Iterator[Event]:
+    def _stopped(self) -> Iterator[Happening]:
         """A hook ended the loop: what it says stands for the last answer."""
-        if (outcome := self.walk.points.stops.pop(self.key, None)) is not None:
-            yield Diverged(text=f"{stop_text(outcome)}; its loop ends after step {self.walk.next_no - 1}.")
+        if (outcome := self.points.stops.pop(self.key, None)) is not None:
+            yield Diverged(text=f"{stop_text(outcome)}; its loop ends after step {self.state.next_number - 1}.")
             self.final = stopped(outcome)
             self.output = self.final.output
             self.tail.append(answer_of(self.output))
             if self.call.node is not None:
-                self.walk.settle(self.call.node, self.final)
+                self.parts.results.settle(self.call.node, self.final)
 
-    def _turn(self, asked: list[JSONObject]) -> Iterator[Event]:
+    def _turn(self, asked: list[JSONObject]) -> Iterator[Happening]:
         """Make the calls of one answer, let the steps inside of them come, and hand over all results."""
         made: list[tuple[JSONObject, Call, Answer, Node | None]] = []
         ordered = self.calls.in_order(asked)
@@ -104,19 +109,23 @@ class Follower:
         results = [(source, self.calls.message(call, answer, source)) for _, call, answer, source in made]
         self.tail += self.calls.handed_over(results)
 
-    def _tool(self, asked: JSONObject, parent: int | None) -> Generator[Event, None, tuple[Call, Answer, Node | None]]:
-        points, operator = self.walk.points, self._operator_answers(asked)
+    def _tool(
+        self, asked: JSONObject, parent: int | None
+    ) -> Generator[Happening, None, tuple[Call, Answer, Node | None]]:
+        points, operator = self.points, self._operator_answers(asked)
         name, call_id = str(asked.get("name", "")), str(asked.get("id") or "")
-        verdict = None if operator else points.before_tool(self.walk.next_no, name, asked.get("arguments"), call_id)
+        verdict = (
+            None if operator else points.before_tool(self.state.next_number, name, asked.get("arguments"), call_id)
+        )
         if verdict is not None and verdict.denial is None:
             now: JSONObject = {**asked, "arguments": verdict.arguments}
-            if (answering := self.calls.without_tool(now, self.at)) is not None:
-                return (yield from self._without_tool(now, answering, verdict))
+            if (implicit := self.calls.without_tool(now, self.at)) is not None:
+                return (yield from self._without_tool(now, implicit, verdict))
         call = self._tool_call(asked if verdict is None else {**asked, "arguments": verdict.arguments}, parent)
         if verdict is None:
             answer = self.calls.answer(call, self.at)
         else:
-            answer = turns.made(self.walk, self.key, call, verdict, lambda: self.calls.answer(call, self.at))
+            answer = turns.made(self.parts, self.key, call, verdict, lambda: self.calls.answer(call, self.at))
         if answer.detail.get(RAN) and (place := answer.source or self.calls.in_its_place(call, self.at)):
             yield Diverged(text=self.calls.said_of_new(call, self.at))
             call = called_anew(call, place)
@@ -130,68 +139,64 @@ class Follower:
         return call, answer, source
 
     def _without_tool(
-        self, asked: JSONObject, answering: Answering, verdict: Verdict
-    ) -> Generator[Event, None, tuple[Call, Answer, Node | None]]:  # fmt: skip
+        self, asked: JSONObject, implicit: ImplicitCall, verdict: Verdict
+    ) -> Generator[Happening, None, tuple[Call, Answer, Node | None]]:  # fmt: skip
         """Let the agent or the search come that answers a call: what it says is the result."""
-        walk, node, arguments = self.walk, answering.node, asked.get("arguments")
+        node, arguments = implicit.node, asked.get("arguments")
         yield from self._reach(node)
         call = Call(
-            no=walk.next_no, parent=self._parent(node), type=StepType.TOOL, name=answering.tool, input=arguments,
-            tool_name=answering.tool, call_id=str(asked.get("id") or ""), because=(self.at.no,),
+            no=self.state.next_number, parent=self._parent(node), type=StepType.TOOL, name=implicit.tool,
+            input=arguments, tool_name=implicit.tool, call_id=str(asked.get("id") or ""), because=(self.at.no,),
         )  # fmt: skip
-        if digest(arguments) != digest(answering.arguments):
+        if digest(arguments) != digest(implicit.arguments):
             yield Diverged(text=self.calls.said_of_new(call, self.at))
-            walk.subagents.begin_without_tool(answering, arguments)
+            self.parts.subagents.begin_without_tool(implicit, arguments)
         self.calls.use(node)
         self.calls.came(call, Answer(action="reuse", label=None, reason=None))
-        walk.agenda.release([node, *walk.graph.inside(node.no)])
-        yield from walk.advance(node.no + 1)
+        self.state.agenda.release([node, *self.graph.inside(node.no)])
+        yield Advance(before=node.no + 1)
         answer = Answer(action="reuse", label=None, reason=None, source=node)
         return call, verdict.on(answer), node
 
     def _tell_hooks(self, made: list[tuple[JSONObject, Call, Answer, Node | None]]) -> None:
         """Results that came without a tool step are told when they are there."""
         for _, call, answer, source in made:
-            if source is not None and (answering := self.walk.answerers.of(source)) is not None:
-                result = self.walk.answerers.change(answering).current
-                self.walk.points.after_tool(self.key, call, replace(answer, output=result))
+            if source is not None and (implicit := self.parts.implicit.of(source)) is not None:
+                result = self.parts.handed.change(implicit).current
+                self.points.after_tool(self.key, call, replace(answer, output=result))
 
-    def _take(self, call: Call, answer: Answer, source: Node | None) -> Iterator[Event]:
+    def _take(self, call: Call, answer: Answer, source: Node | None) -> Iterator[Happening]:
         """A recorded call took place, or another one did in its place: what it holds comes, or is gone."""
         if source is None or source.type is not StepType.TOOL or not self.calls.use(source):
             return
-        walk = self.walk
-        walk.agenda.done(source)
-        walk.numbers[source.no] = call.no
+        self.state.agenda.done(source)
+        self.state.numbers[source.no] = call.no
         if not answer.detail.get(RAN):
-            walk.settle(source, answer)
-        yield from walk.called(replace(call, node=source), answer)
-        walk.agenda.release(walk.graph.inside(source.no))
+            self.parts.results.settle(source, answer)
+        yield from self.parts.subagents.called(replace(call, node=source), answer)
+        self.state.agenda.release(self.graph.inside(source.no))
 
-    def _tell_new(self, call: Call) -> Iterator[Event]:
-        refused = self.walk.subagents.refused
+    def _tell_new(self, call: Call) -> Iterator[Happening]:
+        refused = self.parts.subagents.refused
         yield Diverged(text=self.calls.said_of_new(call, self.at))
         if refused:
             yield Diverged(text=f"Step {call.no}: the sub-agent is not run for it, because {refused}.")
 
-    def _ended(self, sources: list[Node]) -> Iterator[Event]:
+    def _ended(self, sources: list[Node]) -> Iterator[Happening]:
         """The steps inside of recorded calls have come, and the calls end with what was said there."""
-        if holding := [node for node in sources if node.no in self.walk.graph.children]:
-            yield from self.walk.advance(max(self.walk.graph.ends[node.no] for node in holding) + 1)
-            for node in holding:
-                yield from self.walk.closings.close(node)
+        if holding := tuple(node for node in sources if node.no in self.graph.children):
+            yield Advance(before=max(self.graph.ends[node.no] for node in holding) + 1, close=holding)
 
-    def _reach(self, node: Node) -> Iterator[Event]:
+    def _reach(self, node: Node) -> Iterator[Happening]:
         """Let come what stands before a recorded step: the containers around it, and what they begin with."""
-        walk = self.walk
-        around = [walk.graph.by_no[no] for no in self.loop.around.get(node.no, ())]
-        walk.agenda.release(around)
-        walk.agenda.release(self._between(node.no, {*(step.no for step in around)}))
-        yield from walk.advance(node.no)
+        around = [self.graph.by_no[no] for no in self.loop.around.get(node.no, ())]
+        self.state.agenda.release(around)
+        self.state.agenda.release(self._between(node.no, {*(step.no for step in around)}))
+        yield Advance(before=node.no)
 
     def _between(self, before: int, around: set[int]) -> list[Node]:
         """What is neither asked nor called, up to a step: it comes where the containers around it came."""
-        graph, done = self.walk.graph, self.walk.agenda.is_done
+        graph, done = self.graph, self.state.agenda.is_done
         found: list[Node] = []
         for step in self.loop.others:
             path = self.loop.around.get(step.no, ())
@@ -204,7 +209,7 @@ class Follower:
     def _parent(self, node: Node) -> int | None:
         """The number of what holds a recorded step in the derived run."""
         path = self.loop.around.get(node.no, ())
-        return self.walk.parent_of(path[-1] if path else self.loop.parent)
+        return self.state.parent_of(path[-1] if path else self.loop.parent)
 
     def _operator_answers(self, asked: JSONObject) -> bool:
         """Whether the operator gave this call's answer, so that it is not made."""
@@ -216,8 +221,8 @@ class Follower:
     def _edits(self, node: Node | None, tool: str) -> Edits:
         """What is set on a recorded call, or on a new one of the tool."""
         if node is not None:
-            return self.walk.profile.of(node)
-        return self.walk.profile.of_new(type=StepType.TOOL, name=tool, at=self.at.no)
+            return self.context.profile.of(node)
+        return self.context.profile.of_new(type=StepType.TOOL, name=tool, at=self.at.no)
 
     def _tool_call(self, asked: JSONObject, parent: int | None) -> Call:
         tool, arguments = str(asked.get("name", "")), asked.get("arguments")
@@ -228,35 +233,35 @@ class Follower:
         changed = node is None or (given is not None and digest(given.value) != digest(arguments))
         arguments = given.value if given is not None else arguments
         return Call(
-            no=self.walk.number(), parent=parent, type=StepType.TOOL, name=name, input=arguments, node=node,
+            no=self.state.take_number(), parent=parent, type=StepType.TOOL, name=name, input=arguments, node=node,
             changed=changed, differs=("arguments",) if changed and node else (), tool_name=tool,
             call_id=str(asked.get("id") or ""),
             signature=signature(type=StepType.TOOL, name=name, input=arguments, tool_name=tool), edits=edits,
-            because=(self.at.no,), reduced=self.walk.reduced(StepType.TOOL, name, arguments, "", "", tool),
+            because=(self.at.no,), reduced=self.parts.calls.reduced(StepType.TOOL, name, arguments, "", "", tool),
         )  # fmt: skip
 
-    def _limited(self) -> Generator[Event, None, bool]:
-        limit = self.walk.policy.max_turns
+    def _limited(self) -> Generator[Happening, None, bool]:
+        limit = self.context.policy.max_turns
         if self.turns < limit:
             return False
         yield Diverged(text=f"{wording.CUT_SHORT} {limit} model calls, the policy's turn limit.")
         return True
 
-    def _model(self) -> Generator[Event, None, bool]:
+    def _model(self) -> Generator[Happening, None, bool]:
         """Ask the model with what its calls returned; false when that ends the loop."""
         node = self._next_recorded()
         self.turns += 1
         parent = yield from self._room_of(node)
-        points = self.walk.points
-        points.turn_started(self.key, 0 if node is None else self.walk.loops.before(node), self.walk.next_no)
+        points = self.points
+        points.turn_started(self.key, 0 if node is None else self.parts.loops.before(node), self.state.next_number)
         if self._is_stopped():
             return False
         added = points.take(self.key)
         self.tail.extend(one.message for one in added)
         call = self._recorded_model(node) if node is not None else self._new_model(parent)
-        if self.start.no in self.walk.histories.unknowable:
-            call = self.walk.guess(call)
-        answer = said_in(self.walk.resolvers.resolve(call), added)
+        if self.start.no in self.state.histories.unknowable:
+            call = unknown_request(call, self.state)
+        answer = said_in(self.parts.resolvers.resolve(call), added)
         points.answered(call, answer)
         answer = self._placed(node, answer)
         yield Resolved(call=call, answer=answer)
@@ -264,12 +269,12 @@ class Follower:
         if answer.known:
             return True
         message = answer_of(self.output)
-        change = self.walk.changes.get(node.no) if node is not None else None
+        change = self.state.changes.get(node.no) if node is not None else None
         self.tail.append(message if change is None else with_recorded_calls(change, message))
         yield Diverged(text=f"Step {call.no} has no real answer: from there on the recorded structure is kept.")
         return False
 
-    def _room_of(self, node: Node | None) -> Generator[Event, None, int | None]:
+    def _room_of(self, node: Node | None) -> Generator[Happening, None, int | None]:
         """Go to where the next model step belongs, recorded or new, and say what contains it."""
         if node is None:
             yield from self.told.missing(self.at)
@@ -283,9 +288,9 @@ class Follower:
         """The answer as that of the recorded step in its place, which is then done, or of a new one."""
         if node is None:
             return replace(answer, detail={**answer.detail, "divergence": _NEW})
-        answer = self.walk._aligned(node, answer)
-        self.walk.agenda.done(node)
-        self.walk.settle(node, answer)
+        answer = aligned(answer, answer_of(self.context.payload(node.output_ref)))
+        self.state.agenda.done(node)
+        self.parts.results.settle(node, answer)
         self.at = node
         return answer
 
@@ -296,25 +301,22 @@ class Follower:
 
     def _spoken_to(self, model: Node) -> bool:
         """Whether a message that is neither an answer nor a tool's result came before this call."""
-        return spoken_to(self.walk.graph, model, self.walk.recorded_input(model))
+        return spoken_to(self.graph, model, self.context.recorded_request(model))
 
     def _recorded_model(self, node: Node) -> Call:
-        walk = self.walk
-        recorded = walk.world.payload(node.input_ref) if node.input_ref else None
-        template: JSONObject = recorded if isinstance(recorded, dict) else {}
-        edits = walk.profile.of(node)
+        template, edits = self.context.recorded_request(node), self.context.profile.of(node)
         slots = edit_slots(self.base, edits.messages) if edits.messages else self.base
         messages = [*(self.messages if slots is self.base else flat(slots)), *self.tail]
         if "system" in edits.prompt:
             messages = with_system(messages, str(edits.prompt["system"]))
         input = edited_request({**template, "messages": messages}, edits.model)
-        call = walk.model_call(node, input, template, edits)
+        call = self.parts.calls.of_model(node, input, template, edits)
         return replace(call, because=tuple(sorted({*call.because, self.at.no})))
 
     def _new_model(self, parent: int | None) -> Call:
         """A call beyond the recording: like the last one, with the overrides that match any model step."""
         last = self.call
-        edits = self.walk.profile.of_new(
+        edits = self.context.profile.of_new(
             type=StepType.MODEL, name=self.at.name, at=self.at.no, model=self.at.model
         )  # fmt: skip
         template = self._template()
@@ -323,14 +325,11 @@ class Follower:
             messages = with_system(messages, str(edits.prompt["system"]))
         input = edited_request({**template, "messages": messages}, edits.model)
         return Call(
-            no=self.walk.number(), parent=parent, type=StepType.MODEL, name=last.name,
+            no=self.state.take_number(), parent=parent, type=StepType.MODEL, name=last.name,
             input=input, changed=True, provider=last.provider, model=last.model,
             override_provider=last.override_provider, edits=edits, because=(self.at.no,),
-            signature=signature(
-                type=StepType.MODEL, name=last.name, input=input, provider=last.provider, model=last.model,
-                digest_of=self.walk.splitter.digest,
-            ),
-            reduced=self.walk.reduced(StepType.MODEL, last.name, input, last.provider, last.model, ""),
+            signature=self.parts.calls.signature(StepType.MODEL, last.name, input, last.provider, last.model, ""),
+            reduced=self.parts.calls.reduced(StepType.MODEL, last.name, input, last.provider, last.model, ""),
         )  # fmt: skip
 
     def _template(self) -> JSONObject:
@@ -338,18 +337,18 @@ class Follower:
         input = self.call.input if isinstance(self.call.input, dict) else {}
         return {name: value for name, value in input.items() if name != "messages"}
 
-    def _leave(self) -> Iterator[Event]:
-        """Hand the rest back to the walk: what the recording had and nobody asked for is gone."""
-        walk, resume = self.walk, self._resume_point()
-        left = [step for step in self.after if not walk.agenda.is_done(step)]
+    def _leave(self) -> Iterator[Happening]:
+        """Hand the rest back to the driver: what the recording had and nobody asked for is gone."""
+        agenda, resume = self.state.agenda, self._resume_point()
+        left = [step for step in self.after if not agenda.is_done(step)]
         self.ended_at = max((step.no for step in self.after if step.no < resume), default=self.start.no)
-        walk.agenda.release(step for step in left if step.no >= resume)
+        agenda.release(step for step in left if step.no >= resume)
         if not calls_of(answer_of(self.output)):
-            walk.agenda.release(self._between(self._next_part(), set()))
-            yield from walk.advance(self._next_part())
+            agenda.release(self._between(self._next_part(), set()))
+            yield Advance(before=self._next_part())
         for step in left:
-            if step.no < resume and not walk.agenda.is_done(step):
-                yield from walk.drop([step], _UNASKED, told=self.calls.is_paired(step) or step.type in CONTAINERS)
+            if step.no < resume and not agenda.is_done(step):
+                yield from self.state.drop([step], _UNASKED, told=self.calls.is_paired(step) or step.type in CONTAINERS)
         self._tell_history()
 
     def _next_part(self) -> int:
@@ -358,7 +357,7 @@ class Follower:
         return next(iter(parts), self.loop.last + 1)
 
     def _resume_point(self) -> int:
-        """The number from which the walk goes on with the recording."""
+        """The number from which the replay goes on with the recording."""
         beyond = self.loop.last + 1
         if not self.final.known and self.call.node is not None:
             return self.at.no + 1
@@ -367,17 +366,19 @@ class Follower:
 
     def _tell_history(self) -> None:
         """Later calls continue this loop as it went; later steps see its last answer as that of the recorded end."""
-        walk = self.walk
+        state = self.state
         went = [model for model in self.loop.models if self.start.no <= model.no <= self.ended_at]
         ids = frozenset(step.call_id for step in self.after if step.no <= self.ended_at and step.call_id)
-        if self.start.no in walk.histories.unknowable:
-            walk.histories.unknowable.update(model.no for model in went)
+        if self.start.no in state.histories.unknowable:
+            state.histories.unknowable.update(model.no for model in went)
         for model in went:
-            walk.histories.followed(model.no, Followed(base=self.base, tail=list(self.tail), call_ids=ids))
+            state.histories.followed(model.no, Followed(base=self.base, tail=list(self.tail), call_ids=ids))
         last = went[-1]
-        recorded = walk.world.payload(last.output_ref) if last.output_ref else None
+        recorded = self.context.payload(last.output_ref)
         if last is not self.call.node:
-            walk.change(Change(node=last, recorded=recorded, current=self.output, answered=self.final.known))
+            self.parts.results.change(
+                Change(node=last, recorded=recorded, current=self.output, answered=self.final.known)
+            )
             if self.final.label is not None and self.final.reason is not None:
-                walk.labels[last.no] = (self.final.label, self.final.reason)
-            walk.numbers.setdefault(last.no, self.call.no)
+                state.labels[last.no] = (self.final.label, self.final.reason)
+            state.numbers.setdefault(last.no, self.call.no)

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final, Protocol
 
+from replay.context import Edited
 from replay.edits import AppliedProfile, Edits
-from replay.foresight import Dependence, Edited
+from replay.foresight import Dependence
 from replay.graph import Graph, Node
 from replay.planned import planned_steps
 from replay.policy import Policy

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from replay import typed
-from replay.computing import ACTIONS
 from replay.graph import Graph, Node
 from replay.lost import note
 from replay.reach import explanation
 from replay.schemas import PlannedStep
 from replay.wording import ending_derived
-from replay.world import Closed, Event, Gone, Kept, Resolved
+from replay.world import ACTIONS, Closed, Event, Gone, Kept, Resolved
 from traces.vocabulary import Label, Reason
 
 EXACT = str(Reason.SOURCE_OUTPUT_REUSED)

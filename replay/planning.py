@@ -8,9 +8,9 @@ from uuid import UUID
 
 from replay import conflicts
 from replay.configurations import determinism_of
+from replay.context import Edited, ReplayContext
 from replay.determinism import replay_type
 from replay.edits import AppliedProfile, bad_edit, pointer
-from replay.foresight import Edited
 from replay.graph import CONTAINERS, Graph, Node
 from replay.loops import recognise
 from replay.lost import refusals as lost_refusals
@@ -20,8 +20,8 @@ from replay.outlook import Outlook, Outlooks, Requests, UnknownRequests
 from replay.overrides import OverrideProfile
 from replay.planned import EXACT, lost_step, planned_steps
 from replay.policy import Policy
+from replay.replayer import Replayer
 from replay.schemas import Determinism, Plan, PlanAction, PlannedStep, PlanRefusal
-from replay.walk import Walk
 from replay.wording import assumed_warning, new_calls, numbered, sentence
 from replay.world import UNREVIEWED, Answer, Call, Event, Hit, OperatorAnswer, Resolved, Serving, Standing
 from traces.ignoring import NOTHING, Ignoring
@@ -159,10 +159,14 @@ def _outlook(
 ) -> Outlook:  # fmt: skip
     def walked(edited: Edited) -> Outlook:
         world = PlanWorld(sources)
-        walk = Walk(graph, profile, policy, world, ignoring=sources.ignoring, brief=share, edited=edited)
+        context = ReplayContext(
+            graph=graph, profile=profile, policy=policy, environment=world, ignoring=sources.ignoring, brief=share,
+            edited=edited,
+        )  # fmt: skip
+        replayer = Replayer(context)
         return Outlook(
-            events=list(walk.run()), costs=world.costs, unreviewed=walk.resolvers.unreviewed,
-            dependence=walk.foresight.dependence,
+            events=list(replayer.run()), costs=world.costs, unreviewed=replayer.unreviewed,
+            dependence=replayer.dependence,
         )  # fmt: skip
 
     if not share:

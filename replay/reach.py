@@ -5,56 +5,50 @@ and else nobody knows. Such a step keeps its recorded output, on the assumption 
 consumes that output.
 """
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from replay.context import ReplayContext
 from replay.graph import CONTAINERS, Link, Node
+from replay.handed_results import HandedResults
+from replay.implicit_calls import ImplicitCalls
+from replay.replay_state import ReplayState
 from replay.witnesses import is_configuration
 from replay.wording import numbered
 from traces.json_types import JSONObject
 from traces.origins import Unexplained
 from traces.vocabulary import EdgeKind, StepType
 
-if TYPE_CHECKING:
-    from replay.walk import Walk
-
 _CALLS: Final = "/message/tool_calls/"
 _LISTED: Final = 8  # steps and contents in an explanation
 
 
 class Reach:
-    """What the changes of one walk may have reached."""
+    """What the changes of one replay may have reached."""
 
-    def __init__(self, walk: "Walk") -> None:
-        self._walk = walk
-        self._changed: list[int] = []  # in order; some may have been taken back
-        self._assumed: set[int] = set()
-
-    def changed(self, no: int) -> None:
-        """The output of a step is no longer the recorded one."""
-        at = bisect_left(self._changed, no)
-        if at == len(self._changed) or self._changed[at] != no:
-            insort(self._changed, no)
-
-    def assume(self, no: int) -> None:
-        """A step is taken to be unaffected."""
-        self._assumed.add(no)
+    def __init__(
+        self, context: ReplayContext, state: ReplayState, implicit: ImplicitCalls, handed: HandedResults
+    ) -> None:
+        self._context = context
+        self._state = state
+        self._implicit = implicit
+        self._handed = handed
 
     def of(self, node: Node) -> JSONObject | None:
         """Why a step may be reached although nothing shows it; None where it is not."""
-        if node.type in CONTAINERS or not self._changed:
+        if node.type in CONTAINERS or not self._state.changed:
             return None
-        links = self._walk.answerers.links(node.no)
-        through = sorted({link.producer for link in links if link.producer in self._assumed})
+        links = self._handed.links(node.no)
+        through = sorted({link.producer for link in links if link.producer in self._state.assumed})
         linked = {link.producer for link in links if self._is_unplaced(link)}
         steps, contents = self._unexplained(node)
         steps |= linked
         if not steps and not through:
             return None
-        self._assumed.add(node.no)
+        self._state.assumed.add(node.no)
         content: list[JSONObject] = [
             {"path": item.path, "since": item.since, "snippet": item.snippet} for item in contents[:_LISTED]
         ]
@@ -64,7 +58,7 @@ class Reach:
 
     def _is_unplaced(self, link: Link) -> bool:
         """Whether a change comes by a link, and nobody knows what it puts into the input."""
-        change = self._walk.changes.get(link.producer)
+        change = self._state.changes.get(link.producer)
         if change is None or link.producer_path.startswith(_CALLS):
             return False  # what a placeholder asks for is taken to be what was recorded
         return link.kind is EdgeKind.LINK or (not change.answered and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
@@ -74,7 +68,7 @@ class Reach:
         steps: set[int] = set()
         contents: list[Unexplained] = []
         for item in sorted(node.unexplained, key=lambda item: -item.since):
-            if item.since <= self._changed[0]:
+            if item.since <= self._state.changed[0]:
                 break
             if sources := self._sources(node, item):
                 steps.update(sources)
@@ -82,16 +76,16 @@ class Reach:
         return steps, contents
 
     def _sources(self, node: Node, item: Unexplained) -> list[int]:
-        walk = self._walk
-        began = walk.graph.by_no.get(item.since, node).started_at
+        graph = self._context.graph
+        began = graph.by_no.get(item.since, node).started_at
         called = self._call_around(node)
         found: list[int] = []
         for no in self._before(item.since):
             if no < called <= item.since:
                 continue
-            change = walk.changes[no]
+            change = self._state.changes[no]
             if not _began_before_end(began, change.node) and not is_configuration(
-                node, item, change, walk.graph.witnesses, walk.world.payload
+                node, item, change, graph.witnesses, self._context.payload
             ):
                 found.append(no)
                 if len(found) == _LISTED:
@@ -103,16 +97,20 @@ class Reach:
 
         What is done for a call follows from the call, as the recorded answer of any tool is taken to do.
         """
-        answerers, outermost = self._walk.answerers, 0
-        if node.type is StepType.RETRIEVAL and answerers.of(node) is not None:
+        implicit, outermost = self._implicit, 0
+        if node.type is StepType.RETRIEVAL and implicit.of(node) is not None:
             outermost = node.no
-        for around in self._walk.graph.ancestors(node):
-            if around.type is StepType.TOOL or answerers.of(around) is not None:
+        for around in self._context.graph.ancestors(node):
+            if around.type is StepType.TOOL or implicit.of(around) is not None:
                 outermost = around.no
         return outermost
 
     def _before(self, no: int) -> Iterator[int]:
-        return (one for one in islice(self._changed, bisect_left(self._changed, no)) if one in self._walk.changes)
+        return (
+            one
+            for one in islice(self._state.changed, bisect_left(self._state.changed, no))
+            if one in self._state.changes
+        )
 
 
 def explanation(assumption: JSONObject) -> str:

@@ -8,7 +8,7 @@ from replay import derived
 from replay.lost import ARTIFACT_MISSING, are_refused, refusal_text
 from replay.problems import Stopped
 from replay.reach import explanation
-from replay.walk import Walk
+from replay.replayer import Replayer
 from replay.world import Kept, label_key
 from traces import services as traces
 from traces.integrity import Inspector
@@ -31,24 +31,26 @@ class ReusedSteps:
         self._source = execution.session.source_run_id
         self._inspector = Inspector()
 
-    def keep(self, event: Kept, walk: Walk) -> None:
-        """Take over steps that a walk comes to; their numbers and parents may differ from the source's."""
+    def keep(self, event: Kept, replayer: Replayer) -> None:
+        """Take over steps that a replay comes to; their numbers and parents may differ from the source's."""
         execution = self._execution
         if execution.session.planned:
-            self._compare_with_plan(event, walk)
+            self._compare_with_plan(event, replayer)
         execution.flush()
         execution.end_kept = True
         if event.assumed:
             self._refuse_assumed(event)
             # A container around an assumed step has output of steps that nobody verified.
-            execution.touched.update(walk.parent_of(walk.graph.by_no[no].parent) for no in event.assumed)
-        elif not event.offset and not walk.numbers_moved:
+            execution.touched.update(
+                replayer.state.parent_of(replayer.context.graph.by_no[no].parent) for no in event.assumed
+            )
+        elif not event.offset and not replayer.state.numbers_moved:
             self.copy(event.first, event.last)
             return
         for first in range(event.first, event.last + 1, _BATCH):
             last = min(first + _BATCH - 1, event.last)
             if last + event.offset > execution.checkpoint:
-                self._renumber(first, last, event, walk)
+                self._renumber(first, last, event, replayer)
 
     def copy(self, first: int, last: int) -> None:
         """Copy steps under their own numbers, those before the checkpoint aside."""
@@ -92,11 +94,11 @@ class ReusedSteps:
             why = f"step {no} would be assumed unaffected: {explanation(event.assumed[no])}"
             raise Stopped("strict", why, step=no)
 
-    def _renumber(self, first: int, last: int, event: Kept, walk: Walk) -> None:
+    def _renumber(self, first: int, last: int, event: Kept, replayer: Replayer) -> None:
         execution, lost = self._execution, self._lost(first, last)
         source = Step.objects.filter(run_id=self._source, sequence_no__gte=first, sequence_no__lte=last)
         rows = [
-            self._renumbered(step, event, walk, lost.get(step.sequence_no, ()))
+            self._renumbered(step, event, replayer, lost.get(step.sequence_no, ()))
             for step in source.order_by("sequence_no")
             if step.sequence_no + event.offset > execution.checkpoint
         ]
@@ -108,8 +110,8 @@ class ReusedSteps:
             execution.check_cancelled()
             execution.flush()
 
-    def _renumbered(self, step: Step, event: Kept, walk: Walk, lost: LostPayloads) -> StepRow:
-        no, parent = step.sequence_no + event.offset, walk.parent_of(step.parent_no)
+    def _renumbered(self, step: Step, event: Kept, replayer: Replayer, lost: LostPayloads) -> StepRow:
+        no, parent = step.sequence_no + event.offset, replayer.state.parent_of(step.parent_no)
         if lost:
             return derived.lost_row(step, no, parent, lost, self._execution.save)
         if (assumption := event.assumed.get(step.sequence_no)) is not None:
@@ -124,7 +126,7 @@ class ReusedSteps:
             raise Stopped(ARTIFACT_MISSING, refusal_text(self._execution.policy, no, lost[no]), step=no)
         return lost
 
-    def _compare_with_plan(self, event: Kept, walk: Walk) -> None:
+    def _compare_with_plan(self, event: Kept, replayer: Replayer) -> None:
         lost = self._lost(event.first, event.last)
         for no in range(event.first, event.last + 1):
             label, reason = Label.EXACT, Reason.SOURCE_OUTPUT_REUSED
@@ -132,4 +134,4 @@ class ReusedSteps:
                 label, reason = Label.SIMULATED, Reason.ASSUMED_UNAFFECTED
             if no in lost:
                 label, reason = Label.SIMULATED, Reason.POLICY_FALLBACK
-            self._execution.deviations.became(no, label, reason, holds_others=no in walk.graph.children)
+            self._execution.deviations.became(no, label, reason, holds_others=no in replayer.context.graph.children)

@@ -1,23 +1,21 @@
 """Where steps go that the recording does not have: into containers like those of the steps in their place. Pure."""
 
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING
 
 from replay.graph import Node
 from replay.loops import Loop
+from replay.parts import ReplayParts
 from replay.turncalls import TurnCalls
-from replay.world import Answer, Call, Event, Resolved, label_key
+from replay.world import Advance, Answer, Call, Happening, Resolved, label_key
 from traces.vocabulary import Label, Reason
-
-if TYPE_CHECKING:
-    from replay.walk import Walk
 
 
 class Rooms:
     """The containers of one loop that is followed since `first` left the recording."""
 
-    def __init__(self, walk: "Walk", loop: Loop, calls: TurnCalls, first: Answer) -> None:
-        self._walk = walk
+    def __init__(self, parts: ReplayParts, loop: Loop, calls: TurnCalls, first: Answer) -> None:
+        self._state = parts.state
+        self._graph = parts.context.graph
         self._loop = loop
         self._calls = calls
         self._first = first
@@ -35,27 +33,27 @@ class Rooms:
         near = matched or here or list(self._loop.calls)
         return self._loop.around.get(near[0].no, ()) if near else ()
 
-    def opened(self, path: Sequence[int], at: Node) -> Generator[Event, None, int | None]:
+    def opened(self, path: Sequence[int], at: Node) -> Generator[Happening, None, int | None]:
         """The number of the innermost of these containers: the recorded ones, or new ones like them."""
-        walk = self._walk
-        parent = walk.parent_of(self._loop.parent)
+        state = self._state
+        parent = state.parent_of(self._loop.parent)
         for no in path:
-            container = walk.graph.by_no[no]
-            if no < walk.graph.fork:
+            container = self._graph.by_no[no]
+            if no < self._graph.fork:
                 parent = no
-            elif walk.agenda.is_done(container) or no < at.no:
+            elif state.agenda.is_done(container) or no < at.no:
                 parent = yield from self._another(container, parent, at)
             else:
-                walk.agenda.release([container])
-                yield from walk.advance(no + 1)
-                parent = walk.parent_of(no)
+                state.agenda.release([container])
+                yield Advance(before=no + 1)
+                parent = state.parent_of(no)
         return parent
 
-    def _another(self, container: Node, parent: int | None, at: Node) -> Generator[Event, None, int]:
+    def _another(self, container: Node, parent: int | None, at: Node) -> Generator[Happening, None, int]:
         """A container that the recording does not have, for steps that it does not have."""
         call = Call(
-            no=self._walk.number(), parent=parent, type=container.type, name=container.name, input=None, changed=True,
-            because=(at.no,),
+            no=self._state.take_number(), parent=parent, type=container.type, name=container.name, input=None,
+            changed=True, because=(at.no,),
         )  # fmt: skip
         label, reason = self._label()
         yield Resolved(

@@ -1,4 +1,4 @@
-"""Running a replay session: claim it, walk it, and leave it in one of its end states."""
+"""Running a replay session: claim it, replay it, and leave it in one of its end states."""
 
 import threading
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 
 from diffing import services as diffing
 from replay import containers, log, outages, ownership, preflight, tools
+from replay.context import ReplayContext
 from replay.edits import apply_profile
 from replay.hooks import lifecycle
 from replay.langfuse import exporting
@@ -23,7 +24,7 @@ from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.problems import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
 from replay.proving.executing import execution_of
-from replay.walk import Walk
+from replay.replayer import Replayer
 from traces import services as traces
 from traces.parts import MissingPart
 from traces.problems import StorageRefuses
@@ -48,7 +49,7 @@ def execute(session_id: UUID) -> bool:
                 connection.close()
                 logger.warning("store_away", session_id=str(session_id), error=str(error).partition("\n")[0])
                 outages.wait_for_storage(error)
-            # The walk begins again at the last checkpoint; what was answered meanwhile is stored beside it.
+            # The replay begins again at the last checkpoint; what was answered meanwhile is stored beside it.
             if not outages.patiently(lambda: ownership.beat(session_id, owner)):
                 return False
         lost = f"the database or the artifact storage went away {_MOST_OUTAGES} times"
@@ -85,9 +86,9 @@ def compare(session_id: UUID) -> None:
 
 
 def _run(session_id: UUID, owner: str) -> bool:
-    """One walk from the last checkpoint; raises only what the database raises while it is away, and mistakes."""
+    """One replay from the last checkpoint; raises only what the database raises while it is away, and mistakes."""
     try:
-        return _walk(session_id, owner)
+        return _replay(session_id, owner)
     except OwnershipLost:
         logger.warning("session_taken_over", session_id=str(session_id))
     except OperatorNeeded:
@@ -116,7 +117,7 @@ def _failure(code: str) -> str:
     return "failed_validation" if code == ARTIFACT_MISSING else "failed_execution"
 
 
-def _walk(session_id: UUID, owner: str) -> bool:
+def _replay(session_id: UUID, owner: str) -> bool:
     session = ReplaySession.objects.select_related("source_run", "profile").get(id=session_id)
     overrides = OverrideProfile.model_validate(session.profile.profile)
     policy = Policy.model_validate(session.policy)
@@ -131,9 +132,12 @@ def _walk(session_id: UUID, owner: str) -> bool:
         graph = execution.completed_graph(load_graph(session.source_run_id, session.fork_sequence_no, lost))
         profile = apply_profile(overrides, graph)
         preflight.expect(graph, profile, policy, payloads)
-        walk = Walk(graph, profile, policy, execution, execution.hooks, execution.ignoring)
-        walk.points.heed_start(started)
-        execution.follow(walk)
+        context = ReplayContext(
+            graph=graph, profile=profile, policy=policy, environment=execution, ignoring=execution.ignoring
+        )  # fmt: skip
+        replayer = Replayer(context, execution.hooks)
+        replayer.heed_start(started)
+        execution.follow(replayer)
     execution.finish()
     lifecycle.ended(session_id)
     return True

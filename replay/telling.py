@@ -1,34 +1,32 @@
-"""What a loop's model is told between its calls besides their results: by somebody else, or by a search. Pure."""
+"""What a loop that is followed is told besides the results of its calls, as it would be now. Pure."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from replay import wording
-from replay.graph import Graph, Node
+from replay.graph import Node
 from replay.loops import Loop
-from replay.rebuild import flat, message_place, rebuilt_slots
+from replay.messages_between import fed, goes_on, messages_of
+from replay.parts import ReplayParts
+from replay.rebuild import flat, rebuilt_slots
 from replay.world import Diverged, Event
-from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import StepType
-
-if TYPE_CHECKING:
-    from replay.walk import Walk
+from traces.json_types import JSONValue
 
 
 class Told:
     """What the model of a loop that is followed is told, as far as the recording shows where that comes from."""
 
-    def __init__(self, walk: "Walk", loop: Loop) -> None:
-        self._walk = walk
+    def __init__(self, parts: ReplayParts, loop: Loop) -> None:
+        self._parts = parts
+        self._graph = parts.context.graph
         self._loop = loop
         self._said = False
 
     def found(self, at: Node, node: Node) -> list[JSONValue]:
         """What searches between the calls of `at` and the recorded step `node` found, as it is told now."""
-        taken = {answering.place for answering in self._walk.answerers.within([at]).values()}
+        taken = {call.place for call in self._parts.implicit.within([at]).values()}
         messages = self._messages(node)
-        places = [place for place in fed(self._walk.graph, node, messages) if place not in taken]
-        slots = rebuilt_slots(messages, None, self._walk.incoming(node)) if places else []
+        places = [place for place in fed(self._graph, node, messages) if place not in taken]
+        slots = rebuilt_slots(messages, None, self._parts.calls.incoming(node)) if places else []
         return flat([slots[place] for place in places])
 
     def missing(self, at: Node) -> Iterator[Event]:
@@ -39,72 +37,12 @@ class Told:
             yield Diverged(text=text)
 
     def _why(self, at: Node) -> str:
-        graph, models = self._walk.graph, self._loop.models
+        graph, models = self._graph, self._loop.models
         later = next((model for model in models if model.no > at.no), None)
         if later is not None:
             return wording.spoken_between(later.no) if goes_on(graph, later, self._messages(later)) else ""
         searched = any(fed(graph, model, self._messages(model)) for model in models)
-        return wording.not_searched(self._walk.next_no) if searched else ""
+        return wording.not_searched(self._parts.state.next_number) if searched else ""
 
     def _messages(self, model: Node) -> list[JSONValue]:
-        return _messages(self._walk.recorded_input(model))
-
-
-def spoken_to(graph: Graph, model: Node, input: JSONObject) -> bool:
-    """Whether a message came before this call that is no answer, no tool's result, and not what a search found."""
-    messages = _messages(input)
-    place = _taken_over(graph, model)
-    said = range(place + 1, len(messages)) if place is not None else ()
-    found = fed(graph, model, messages)
-    return any(_role(messages[at]) not in {"tool", "assistant", None} and at not in found for at in said)
-
-
-def goes_on(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> bool:
-    """Whether what came before this call belongs to the calls of the step that it continues."""
-    place = _taken_over(graph, model)
-    if place is None or place >= len(messages):
-        return False
-    answer = messages[place]
-    asked = isinstance(answer, dict) and bool(answer.get("tool_calls"))
-    return asked or any(_role(message) == "tool" for message in messages[place + 1 :])
-
-
-def fed(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> list[int]:
-    """The places of the messages in which this call was told, between calls, what a search had found since."""
-    place = _taken_over(graph, model)
-    if place is None or not goes_on(graph, model, messages):
-        return []
-    since = graph.continued[model.no].producer
-    links = (link for link in graph.links.get(model.no, ()) if link.producer > since)
-    searched = (link for link in links if (made := graph.by_no.get(link.producer)) and made.type is StepType.RETRIEVAL)
-    found = {message_place(link.consumer_path)[0] for link in searched}
-    return [at for at in range(place + 1, len(messages)) if at in found and not _is_result(messages[at])]
-
-
-def of_this_turn(messages: Sequence[JSONValue]) -> Sequence[JSONValue]:
-    """The messages since somebody spoke last after an answer that asks for nothing."""
-    for at in range(len(messages) - 1, 0, -1):
-        before = messages[at - 1]
-        answered = isinstance(before, dict) and before.get("role") == "assistant" and not before.get("tool_calls")
-        if answered and _role(messages[at]) not in {"tool", "assistant", None}:
-            return messages[at:]
-    return messages
-
-
-def _taken_over(graph: Graph, model: Node) -> int | None:
-    """The place of the last message that a call has from the one that it continues."""
-    link = graph.continued.get(model.no)
-    return None if link is None else message_place(link.consumer_path)[0]
-
-
-def _role(message: JSONValue) -> JSONValue:
-    return message.get("role") if isinstance(message, dict) else None
-
-
-def _is_result(message: JSONValue) -> bool:
-    return isinstance(message, dict) and bool(message.get("tool_call_id"))
-
-
-def _messages(input: JSONObject) -> list[JSONValue]:
-    messages = input.get("messages")
-    return messages if isinstance(messages, list) else []
+        return messages_of(self._parts.context.recorded_request(model))

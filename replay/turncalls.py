@@ -1,24 +1,22 @@
 """The calls of a loop that is followed: which recorded one answers which, and how results are handed over. Pure."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from replay import wording
-from replay.answerers import KINDS, Answering
 from replay.control import ReplayControl, ToolSpec
 from replay.edits import NO_EDITS
 from replay.graph import Node
+from replay.implicit_calls import KINDS, ImplicitCall
 from replay.loops import Loop
 from replay.matching import Match, RecordedCalls, exact_key
+from replay.messages_between import of_this_turn
+from replay.parts import ReplayParts
 from replay.rebuild import calls_of, rendered, tool_content
 from replay.subagents import called_anew
-from replay.telling import of_this_turn
 from replay.world import Answer, Call, label_key
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import Label, Reason, StepStatus, StepType
-
-if TYPE_CHECKING:
-    from replay.walk import Walk
 
 # Calls that nobody made or answered: such a one again repeats nothing.
 _NOT_MADE: Final = frozenset({
@@ -29,13 +27,18 @@ _NOT_MADE: Final = frozenset({
 class TurnCalls:
     """What was called in a turn so far, and the recorded calls from `start` on that may answer new ones."""
 
-    def __init__(self, walk: "Walk", loop: Loop, start: Node, template: JSONObject) -> None:
-        self._walk = walk
+    def __init__(self, parts: ReplayParts, loop: Loop, start: Node, template: JSONObject) -> None:
+        self._context = parts.context
+        self._state = parts.state
+        self._implicit = parts.implicit
+        self._handed = parts.handed
+        self._subagents = parts.subagents
+        self._resolvers = parts.resolvers
         self._loop = loop
         self._tools = _list(template.get("tools"))
         self._control = ReplayControl()
         self._recorded: RecordedCalls[Node] = RecordedCalls(
-            lambda tool, arguments: walk.ignoring.reduced(StepType.TOOL, tool, arguments)
+            lambda tool, arguments: parts.context.ignoring.reduced(StepType.TOOL, tool, arguments)
         )
         self._without_tool: RecordedCalls[Node] = RecordedCalls(self._recorded.reduced)  # agents and searches
         self._later = [node for node in loop.calls if node.no > start.no]
@@ -79,23 +82,23 @@ class TurnCalls:
     def is_paired(self, node: Node) -> bool:
         return node.no in self._paired
 
-    def without_tool(self, asked: JSONObject, at: Node) -> Answering | None:
+    def without_tool(self, asked: JSONObject, at: Node) -> ImplicitCall | None:
         """The agent or the search that answers a call without a tool step: as it was recorded, or run anew."""
         tool, arguments = str(asked.get("name", "")), asked.get("arguments")
         if (found := self._without_tool.exact(tool, arguments)) is not None:
-            return self._walk.answerers.of(found.call)
+            return self._implicit.of(found.call)
         skipped = self._control.should_skip(tool, arguments, self._spec(tool)).skip
-        node = None if skipped or self._walk.resolvers.is_listed(tool) else self._in_place(tool, at)
-        answering = None if node is None else self._walk.answerers.of(node)
-        can = answering is not None and self._walk.subagents.can_answer(answering, arguments)
-        return answering if can else None
+        node = None if skipped or self._resolvers.is_listed(tool) else self._in_place(tool, at)
+        implicit = None if node is None else self._implicit.of(node)
+        can = implicit is not None and self._subagents.can_answer(implicit, arguments)
+        return implicit if can else None
 
     def answer(self, call: Call, at: Node) -> Answer:
         """Recorded calls in their order; then duplicates are suppressed; then the chain, the semantic cache in it."""
-        self._walk.subagents.refused = ""
-        resumed = self._walk.world.resumed(call.no)
+        self._subagents.refused = ""
+        resumed = self._context.environment.resumed(call.no)
         if resumed is not None or call.node is not None or call.edits is not NO_EDITS:
-            return resumed or self._walk.resolvers.resolve(call)
+            return resumed or self._resolvers.resolve(call)
         spec = self._spec(call.called)
         decision = self._control.should_skip(call.called, call.input, spec)
         if decision.skip:
@@ -107,10 +110,10 @@ class TurnCalls:
             if place is not None and place.type in KINDS:
                 self.without_tool({"name": asked.called, "arguments": asked.input}, at)  # says why it is not
                 return None
-            return None if place is None else self._walk.subagents.answer(called_anew(asked, place))
+            return None if place is None else self._subagents.answer(called_anew(asked, place))
 
         kept = self._is_made(call) and spec is not None and not spec.idempotent
-        return self._walk.resolvers.resolve_tool(call, self._repeated, self._similar, anew, from_others=not kept)
+        return self._resolvers.resolve_tool(call, self._repeated, self._similar, anew, from_others=not kept)
 
     def came(self, call: Call, answer: Answer) -> None:
         """Remember how a call ended, for calls that repeat it."""
@@ -142,15 +145,15 @@ class TurnCalls:
 
     def message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
         """The result as the agent would hand it to the model: as it did in the recording where it can be seen."""
-        answering = None if source is None else self._walk.answerers.of(source)
+        implicit = None if source is None else self._implicit.of(source)
         _, recorded = self._messages.get(self._call_id(source) if source is not None else "", (0, None))
-        if answering is not None:
-            recorded = answering.message
+        if implicit is not None:
+            recorded = implicit.message
         if recorded is None or source is None:
-            change = None if source is None else self._walk.changes.get(source.no)
+            change = None if source is None else self._state.changes.get(source.no)
             output = answer.output if change is None else change.current
             return {"role": "tool", "content": rendered(None, "\x00", output), "tool_call_id": call.call_id}
-        change = self._walk.changes.get(source.no) if answering is None else self._walk.answerers.change(answering)
+        change = self._state.changes.get(source.no) if implicit is None else self._handed.change(implicit)
         if change is not None:
             recorded = {**recorded, "content": tool_content(recorded.get("content"), change)}
         return {**recorded, "tool_call_id": call.call_id} if "tool_call_id" in recorded else recorded
@@ -171,62 +174,62 @@ class TurnCalls:
         for node in calls:
             self._remember(node)
         for node in self._of_this_turn(start, calls):
-            if node.type is StepType.TOOL or self._walk.answerers.of(node) is not None:
-                number = self._walk.numbers.get(node.no, node.no)
+            if node.type is StepType.TOOL or self._implicit.of(node) is not None:
+                number = self._state.numbers.get(node.no, node.no)
                 self._outcome(*self._asked(node), self._became(node), number)
         for node in self._later:
             (self._without_tool if node.type in KINDS else self._recorded).add(node, *self._asked(node))
-        messages = self._walk.recorded_input(self._loop.models[-1]).get("messages")
+        messages = self._context.recorded_request(self._loop.models[-1]).get("messages")
         for place, message in enumerate(_list(messages), 1):
             if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str):
                 self._messages[str(message["tool_call_id"])] = (place, message)
 
     def _became(self, node: Node) -> StepStatus:
         """How a recorded call ended in this replay."""
-        _, reason = self._walk.labels.get(node.no, (None, None))
+        _, reason = self._state.labels.get(node.no, (None, None))
         if reason in _NOT_MADE:
             return StepStatus.DENIED
-        changed = StepStatus.OK if node.no in self._walk.changes else node.status
-        return self._walk.statuses.get(node.no, changed)
+        changed = StepStatus.OK if node.no in self._state.changes else node.status
+        return self._state.statuses.get(node.no, changed)
 
     def _remember(self, node: Node) -> None:
         """A recorded call from before: an idempotent tool repeats its answer, unless it failed or was changed."""
-        if node.type is not StepType.TOOL or node.no in self._walk.gone:
+        if node.type is not StepType.TOOL or node.no in self._state.gone:
             return
         self._made.add(self._key(*self._asked(node)))
-        holds = node.no not in self._walk.changes and node.status in {StepStatus.OK, StepStatus.PARTIAL}
-        if node.no >= self._walk.graph.fork and holds:
+        holds = node.no not in self._state.changes and node.status in {StepStatus.OK, StepStatus.PARTIAL}
+        if node.no >= self._context.graph.fork and holds:
             self._recorded.add(node, *self._asked(node))
             self.use(node)
 
     def _of_this_turn(self, start: Node, calls: Iterable[Node]) -> list[Node]:
         """Of the recorded calls those between what somebody said last and `start`, but for those that are gone."""
-        turn = of_this_turn(_list(self._walk.recorded_input(start).get("messages")))
+        turn = of_this_turn(_list(self._context.recorded_request(start).get("messages")))
         answers = [message for message in turn if isinstance(message, dict) and message.get("role") == "assistant"]
         models = [model.no for model in self._loop.models if model.no < start.no]
-        made = [call for call in calls if call.no not in self._walk.gone]
+        made = [call for call in calls if call.no not in self._state.gone]
         if len(answers) <= len(models):
             since = models[-len(answers)] if answers else start.no
             return [call for call in made if call.no >= since]
         # It began before the fork: of what lies there the ids tell.
         ids = {"", *(str(call.get("id")) for answer in answers for call in calls_of(answer))}
-        return [call for call in made if call.no >= self._walk.graph.fork or call.call_id in ids]
+        return [call for call in made if call.no >= self._context.graph.fork or call.call_id in ids]
 
     def _earlier(self) -> list[Node]:
         """The calls of this loop from before the fork, its closed containers around them."""
-        graph, scope = self._walk.graph, self._loop.parent
+        graph, scope = self._context.graph, self._loop.parent
         around = {node.no for node in graph.earlier if node.parent == scope}
         return [node for node in graph.earlier_calls if node.parent == scope or node.parent in around]
 
     def _asked(self, node: Node) -> tuple[str, JSONValue]:
         """The tool and the arguments of a recorded call."""
-        if (answering := self._walk.answerers.of(node)) is not None:
-            return answering.tool, answering.arguments
-        return node.called, self._walk.world.payload(node.input_ref) if node.input_ref else None
+        if (implicit := self._implicit.of(node)) is not None:
+            return implicit.tool, implicit.arguments
+        return node.called, self._context.payload(node.input_ref)
 
     def _call_id(self, node: Node) -> str:
-        answering = self._walk.answerers.of(node)
-        return node.call_id if answering is None else answering.call_id
+        implicit = self._implicit.of(node)
+        return node.call_id if implicit is None else implicit.call_id
 
     def _outcome(self, tool: str, arguments: JSONValue, status: StepStatus, number: int) -> None:
         spec = self._spec(tool)
@@ -262,7 +265,9 @@ class TurnCalls:
         return match.call if match is not None and (spec is None or spec.idempotent) else None
 
     def _similar(self, call: Call) -> Match[Node] | None:
-        return self._recorded.similar(call.called, call.input, self._walk.policy.semantic_threshold, but=self._reserved)
+        return self._recorded.similar(
+            call.called, call.input, self._context.policy.semantic_threshold, but=self._reserved
+        )
 
 
 def _recorded_number(pair: tuple[JSONObject, Node | None]) -> int:

@@ -6,18 +6,17 @@ might have written something else.
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from replay.context import ReplayContext
 from replay.graph import Node
 from replay.rebuild import calls_of, message_place
+from replay.replay_state import ReplayState
 from replay.wording import numbered, sentence
 from replay.world import Answer
 from traces.chat import messages_of, role_of
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import EdgeKind, StepType
-
-if TYPE_CHECKING:
-    from replay.walk import Walk
 
 _KEY: Final = "typed_after_a_change"
 _PARTS: Final = frozenset(
@@ -29,21 +28,22 @@ _LISTED: Final = 8  # messages in a detail
 class TypedMessages:
     """By model step: where the first changed answer stands in its messages."""
 
-    def __init__(self, walk: "Walk") -> None:
-        self._walk = walk
+    def __init__(self, context: ReplayContext, state: ReplayState) -> None:
+        self._context = context
+        self._state = state
         self._changed_at: dict[int, int] = {}
         self._typed: dict[int, tuple[int, ...]] = {}
 
     def after_a_change(self, node: Node) -> tuple[int, ...]:
         """The places of the recorded messages of people that stand after a changed answer."""
-        walk = self._walk
+        state = self._state
         if node.type is not StepType.MODEL or not node.input_ref:
             return ()
         places = [*self._inherited(node)]
         made: set[int] = set()  # from a changed output, and not by a person
-        for link in walk.graph.links.get(node.no, ()):
+        for link in self._context.graph.links.get(node.no, ()):
             place, _ = message_place(link.consumer_path)
-            is_changed = link.producer in walk.changes or link.producer in walk.histories.unknowable
+            is_changed = link.producer in state.changes or link.producer in state.histories.unknowable
             if place is None or not is_changed or (link.kind is EdgeKind.HISTORY and not link.producer_path):
                 continue
             places.append(place)
@@ -52,14 +52,14 @@ class TypedMessages:
             return ()
         first = self._changed_at[node.no] = min(places)
         before, start = self._typed_before(node, first)
-        messages = messages_of(walk.world.payload(node.input_ref))
+        messages = messages_of(self._context.payload(node.input_ref))
         later = (at for at in range(max(first + 1, start), len(messages)) if at not in made and _is_typed(messages, at))
         found = self._typed[node.no] = (*before, *later)
         return found
 
     def _typed_before(self, node: Node, first: int) -> tuple[tuple[int, ...], int]:
         """The places that are known from the step that this one continues, and how many messages they cover."""
-        continued = self._walk.graph.continued.get(node.no)
+        continued = self._context.graph.continued.get(node.no)
         if continued is None or self._changed_at.get(continued.producer) != first:
             return (), 0
         place, _ = message_place(continued.consumer_path)
@@ -69,7 +69,7 @@ class TypedMessages:
 
     def _inherited(self, node: Node) -> Sequence[int]:
         """The place in the conversation that a step continues."""
-        continued = self._walk.graph.continued.get(node.no)
+        continued = self._context.graph.continued.get(node.no)
         if continued is None or continued.producer not in self._changed_at:
             return ()
         return (self._changed_at[continued.producer],)

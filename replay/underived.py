@@ -2,55 +2,58 @@
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from replay.context import ReplayContext
+from replay.edits import edited_names
 from replay.graph import Link, Node
 from replay.rebuild import Incoming, Missed, is_reply, message_place
+from replay.replay_state import ReplayState
 from replay.substitution import substituted
 from replay.typed import TypedMessages
 from replay.world import Call
 from traces.json_types import JSONValue
 from traces.vocabulary import EdgeKind
 
-if TYPE_CHECKING:
-    from replay.walk import Walk
-
 
 class Underived:
     """What of the call that is being rebuilt is not known: new values of links, and what people would have typed."""
 
-    def __init__(self, walk: "Walk") -> None:
-        self._walk = walk
+    def __init__(self, context: ReplayContext, state: ReplayState) -> None:
+        self._context = context
+        self._state = state
         self.missed: Missed = []
-        self._messages = TypedMessages(walk)
+        self._messages = TypedMessages(context, state)
 
     def check(self, node: Node, incoming: Incoming, messages: Sequence[JSONValue] = ()) -> None:
         """A value that an unchanged step gave as well may come from either."""
         if not any(link.kind is EdgeKind.VALUE for link, _ in incoming):
             return
-        links = self._walk.graph.links.get(node.no, ())
-        self.missed += _ambiguous(links, incoming, messages, self._walk.changes)
+        links = self._context.graph.links.get(node.no, ())
+        self.missed += _ambiguous(links, incoming, messages, self._state.changes)
 
     def applied(self, call: Call) -> Call:
         """The call, marked where part of its input is not known."""
         missed, self.missed = self.missed, []
-        if not self._walk.brief and call.node is not None and (typed := self._messages.after_a_change(call.node)):
+        if not self._context.brief and call.node is not None and (typed := self._messages.after_a_change(call.node)):
             call = replace(call, typed=typed)
         steps = tuple(sorted({link.producer for link in missed if link.kind is not EdgeKind.LINK}))
         if not steps or call.edits.arguments is not None:
             return call
         # A plan does not know what a live call will answer; the call itself will.
-        if self._walk.world.planning and any(map(self._walk.waits_for_live, steps)):
-            return self._walk.guess(call)
+        if self._context.environment.planning and any(map(self._state.waits_for_live, steps)):
+            return unknown_request(call, self._state)
         return replace(
-            call,
-            complete=False,
-            changed=True,
-            underived=steps,
-            differs=call.differs or ("input",),
-            signature="",
+            call, complete=False, changed=True, underived=steps, differs=call.differs or ("input",), signature="",
             reduced="",
-        )
+        )  # fmt: skip
+
+
+def unknown_request(call: Call, state: ReplayState) -> Call:
+    """A call whose messages are not known differs from the recorded one, and no cache can hold it."""
+    if call.node is not None:
+        state.histories.unknowable.add(call.node.no)
+    differs = tuple(dict.fromkeys(("messages", *call.differs, *edited_names(call.edits.model))))
+    return replace(call, changed=True, differs=differs, signature="", reduced="")
 
 
 def _ambiguous(

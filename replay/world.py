@@ -15,6 +15,8 @@ from traces.signatures import DEFAULT_IGNORED, VERSION
 from traces.vocabulary import Label, Reason, StepStatus, StepType
 
 LIVE_REASONS: Final = frozenset({Reason.LIVE_MODEL, Reason.LIVE_TOOL, Reason.LIVE_RETRIEVAL})
+SEVERITY: Final = {Label.EXACT: 0, Label.CACHED: 1, Label.SIMULATED: 2, Label.LIVE: 0}
+ACTIONS: Final[dict[Label, PlanAction]] = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.SIMULATED: "simulate"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,6 +227,17 @@ class Diverged:
 
 
 Event = Kept | Resolved | Gone | Closed | Diverged
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advance:
+    """What a helper asks of the driver: to come to the steps with numbers under `before`, and to `close` some."""
+
+    before: int
+    close: tuple[Node, ...] = ()
+
+
+Happening = Event | Advance  # what helpers of the driver yield
 
 
 _IGNORED: Final = sorted(DEFAULT_IGNORED)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from replay.agent_loops import LoopKey
 from replay.hooks.types import AppendContext, Deny, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
 from replay.jsontext import as_json
 from replay.rebuild import Slots, answer_of, calls_of
@@ -11,8 +12,6 @@ from replay.world import Answer, Call, label_key
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import HookEvent, Label, Reason, StepStatus
 
-Key = tuple[int | None, int | None]
-NOWHERE: Final[Key] = (None, None)
 _FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
 
 
@@ -48,7 +47,7 @@ class Added:
 
 @dataclass
 class _Turn:
-    loop: Key
+    loop: LoopKey
     number: int
     call: Call | None = None
     answer: Answer | None = None
@@ -63,12 +62,12 @@ class Points:
     def __init__(self, hooks: Hooks) -> None:
         self.hooks = hooks
         self.active = hooks.active
-        self.stops: dict[Key, Outcome] = {}
-        self._waiting: dict[Key, list[Added]] = {}
+        self.stops: dict[LoopKey, Outcome] = {}
+        self._waiting: dict[LoopKey, list[Added]] = {}
         self._early: list[Added] = []  # for the first model request, whatever its loop
         self._early_stop: Outcome | None = None
         self._open: list[_Turn] = []
-        self._turns: dict[Key, int] = {}
+        self._turns: dict[LoopKey, int] = {}
 
     def heed_start(self, outcome: Outcome) -> None:
         """What a hook said to the agent's start waits for the first model step that is resolved anew."""
@@ -77,7 +76,7 @@ class Points:
         else:
             self._early += _added(outcome)
 
-    def turn_started(self, loop: Key, number: int, step: int) -> None:
+    def turn_started(self, loop: LoopKey, number: int, step: int) -> None:
         """A model is about to be asked; `number` counts the loop's model calls from 0."""
         if not self.active:
             return
@@ -106,7 +105,7 @@ class Points:
         self._heed(turn.loop, outcome)
 
     @property
-    def turn(self) -> Key | None:
+    def turn(self) -> LoopKey | None:
         """The loop of the innermost open turn; None when none is open."""
         return self._open[-1].loop if self._open else None
 
@@ -128,7 +127,7 @@ class Points:
             case _:
                 return verdict
 
-    def after_tool(self, loop: Key, call: Call, answer: Answer) -> None:
+    def after_tool(self, loop: LoopKey, call: Call, answer: Answer) -> None:
         """Tell how a tool call ended: `post_tool_use` where it succeeded, else the failure alone."""
         if not self.active:
             return
@@ -142,16 +141,16 @@ class Points:
             event = HookEvent.POST_TOOL_USE
         self._heed(loop, self.hooks.fire(event, {**payload, "tool_use_id": call.call_id}, step=call.no))
 
-    def waits(self, loop: Key, *, model: bool) -> bool:
+    def waits(self, loop: LoopKey, *, model: bool) -> bool:
         """Whether something was said to this loop's next model request, or the loop was stopped."""
         return (model and loop in self._waiting) or loop in self.stops
 
-    def take(self, loop: Key) -> list[Added]:
+    def take(self, loop: LoopKey) -> list[Added]:
         """What hooks put into the request that is about to be made."""
         early, self._early = self._early, []
         return [*early, *self._waiting.pop(loop, ())]
 
-    def _heed(self, loop: Key, outcome: Outcome) -> None:
+    def _heed(self, loop: LoopKey, outcome: Outcome) -> None:
         if isinstance(outcome.decision, Stop):
             self.stops.setdefault(loop, outcome)
         elif added := _added(outcome):

@@ -18,7 +18,7 @@ from replay.proving.setups import Setup, coupled
 from replay.proving.stored import COPIED
 from replay.proving.watching import Lost, Missed, Watch
 from replay.proving.worlds import hit
-from replay.walk import Walk
+from replay.replayer import Replayer
 from replay.world import Call, Event, Hit
 from traces.parts import MissingPart
 
@@ -57,11 +57,11 @@ class ProbeExecution(Execution):
     def similar(self, call: Call, threshold: float) -> Hit | None:
         return None
 
-    def handle(self, event: Event, walk: Walk) -> None:
+    def handle(self, event: Event, replayer: Replayer) -> None:
         if self._watch is None:
-            self._watch = Watch(graph=walk.graph, coupling=self._coupling, fresh=self._fresh)
+            self._watch = Watch(graph=replayer.context.graph, coupling=self._coupling, fresh=self._fresh)
         try:
             self._watch.see(event, self._payloads)
         except (Missed, Lost, MissingPart) as missed:
             raise Stopped(MISSED, str(missed)) from missed
-        super().handle(event, walk)
+        super().handle(event, replayer)

@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 
 from diffing.evidence_schemas import EvidenceQuestion
 from replay import log, preflight, sessions
+from replay.context import ReplayContext
 from replay.edits import apply_profile
 from replay.experiments.aggregation import COMPLETED, ENDED
 from replay.graph import Graph
@@ -36,7 +37,7 @@ from replay.proving.stored import UNPAID, earlier_sample, key_of, least, loaded,
 from replay.proving.subject import Subject, live_price
 from replay.proving.watching import Lost, Missed, Watch
 from replay.proving.worlds import RecordedWorld, Unanswered
-from replay.walk import Walk
+from replay.replayer import Replayer
 from replay.world import Call
 from traces.parts import MissingPart
 
@@ -208,8 +209,11 @@ class Laboratory:
         if profile.refusals:
             return Seen(outcome="failed", missing=profile.refusals[0].detail)
         preflight.expect(graph, profile, _RECORDED, self.payloads)
+        context = ReplayContext(
+            graph=graph, profile=profile, policy=_RECORDED, environment=world, ignoring=self._ignoring
+        )  # fmt: skip
         try:
-            for event in Walk(graph, profile, _RECORDED, world, ignoring=self._ignoring).run():
+            for event in Replayer(context).run():
                 watch.see(event, self.payloads)
             came = watch.result(self.payloads)
             seen = self._seen(came, executed=watch.executed, cached=watch.cached, borrowed=watch.borrowed)

@@ -20,7 +20,7 @@ from replay.hooks.types import (
 )
 from replay.policy import Policy
 from replay.problems import Stopped
-from replay.walk import Walk
+from replay.replayer import Replayer
 from replay.world import Call, Diverged, Event, Gone, Resolved
 from tests.agent_runs import Asks, Says, agent_run
 from tests.unit.test_replay_plans import accounted, forks, texts
@@ -61,7 +61,7 @@ class Listener:
 
 def walked(of: Replay, hooks: Hooks, model: Callable[[Call], JSONObject] | None = None) -> list[Event]:
     world = MemoryWorld(payloads=of.payloads, model=model)
-    return list(Walk(of.graph, of.profile, of.policy, world, hooks).run())
+    return list(Replayer(of.context(world), hooks).run())
 
 
 def answering(said: list[str]) -> Callable[[Call], JSONObject]:
@@ -160,9 +160,9 @@ def test_stop_at_the_end_of_a_turn_leaves_the_rest_out_in_every_shape() -> None:
 def test_stop_before_the_first_call_asks_no_model() -> None:
     of = anew("flat")
     listener = Listener()
-    walk = Walk(of.graph, of.profile, of.policy, MemoryWorld(payloads=of.payloads, model=as_recorded(of)), listener)
-    walk.points.heed_start(SAYS[0])
-    assert models(list(walk.run())) == []
+    replayer = Replayer(of.context(MemoryWorld(payloads=of.payloads, model=as_recorded(of))), listener)
+    replayer.heed_start(SAYS[0])
+    assert models(list(replayer.run())) == []
     assert listener.events == []
 
 

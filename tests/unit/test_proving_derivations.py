@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from diffing.report import Examined
+from replay.context import ReplayContext
 from replay.edits import apply_profile
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
@@ -14,7 +15,7 @@ from replay.proving.derivations import Derivations, OtherState, Output, Product,
 from replay.proving.lab import Side
 from replay.proving.roots import roots
 from replay.proving.watching import Watch
-from replay.walk import Walk
+from replay.replayer import Replayer
 from tests.comparing import Given, model, said, system, user
 from tests.replay_runs import graph_of
 from tests.unit.test_diffing_origins import routed
@@ -148,7 +149,9 @@ def probed(side: Side, *entries: Any) -> str:
     )  # fmt: skip
     profile = apply_profile(OverrideProfile.model_validate({"overrides": list(entries)}), graph)
     world = Memory(payloads=payloads, coupling=coupling)
-    for event in Walk(graph, profile, Policy(allow=["model"], semantic_threshold=1.0), world).run():
+    policy = Policy(allow=["model"], semantic_threshold=1.0)
+    context = ReplayContext(graph=graph, profile=profile, policy=policy, environment=world)
+    for event in Replayer(context).run():
         watch.see(event, payloads.__getitem__)
     return watch.result(payloads.__getitem__).answer
 

@@ -7,13 +7,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from replay.context import ReplayContext
 from replay.edits import apply_profile
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.proving.coupling import Coupling, Recorded
 from replay.proving.outcomes import Result, classify, question, said, value
 from replay.proving.watching import Missed, Watch
-from replay.walk import Walk
+from replay.replayer import Replayer
 from replay.world import Answer, Call, Hit, Kept, OperatorAnswer, Serving, Standing
 from tests.replay_runs import POLICY, Asks, Says, graph_of, order_desk
 from traces.json_types import JSONValue
@@ -87,7 +88,9 @@ def probe(run: RecordedRun, *entries: Any, others: Sequence[RecordedRun] = ()) -
     watch = Watch(graph=graph, coupling=coupling)
     world = Memory(payloads=payloads, coupling=coupling)
     profile = apply_profile(OverrideProfile.model_validate({"overrides": list(entries)}), graph)
-    for event in Walk(graph, profile, Policy(allow=["model"], semantic_threshold=1.0), world).run():
+    policy = Policy(allow=["model"], semantic_threshold=1.0)
+    context = ReplayContext(graph=graph, profile=profile, policy=policy, environment=world)
+    for event in Replayer(context).run():
         watch.see(event, payloads.__getitem__)
     return watch.result(payloads.__getitem__)
 

@@ -11,7 +11,7 @@ from replay.edits import apply_profile
 from replay.overrides import OverrideProfile
 from replay.planning import Sources
 from replay.policy import Policy
-from replay.walk import Walk
+from replay.replayer import Replayer
 from tests.agent_runs import NESTED, agent_run
 from tests.unit.test_replay_walk import Replay, replay
 from traces.json_types import JSONValue
@@ -65,13 +65,13 @@ def test_brief_plans_say_the_same_as_full_ones(order: Any, entries: list[JSONVal
 
 def test_plans_that_only_ask_models_otherwise_walk_once(monkeypatch: pytest.MonkeyPatch) -> None:
     walks: list[UUID] = []
-    run = Walk.run
+    run = Replayer.run
 
-    def counted(walk: Walk) -> Any:
-        walks.append(walk.graph.nodes[0].id)
-        return run(walk)
+    def counted(replayer: Replayer) -> Any:
+        walks.append(replayer.context.graph.nodes[0].id)
+        return run(replayer)
 
-    monkeypatch.setattr(Walk, "run", counted)
+    monkeypatch.setattr(Replayer, "run", counted)
     of = replay(run=agent_run(NESTED))
     shared = sources(of)
     for entries in CELLS[:3]:

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from replay.policy import Policy
-from replay.walk import Walk
+from replay.replayer import Replayer
 from replay.world import Hit, Resolved
 from tests.replay_runs import ORDERS, POLICY, Asks, Says, Turn, order_desk
 from tests.unit.test_replay_walk import MemoryWorld, replay
@@ -96,8 +96,8 @@ def test_what_was_done_once_does_not_stand_for_doing_it_twice(to: str, reason: s
     steps = [replace(step, input={**step.input, "tools": declared}) if step.type is StepType.MODEL
              and isinstance(step.input, dict) else step for step in run.steps]  # fmt: skip
     fork = replay(asking(4, Asks("send_email", {"to": to}, None)), run=replace(run, steps=tuple(steps)))
-    walk = Walk(fork.graph, fork.profile, fork.policy, Remembers(payloads=fork.payloads))
-    found = [event for event in walk.run() if isinstance(event, Resolved) and event.call.type is StepType.TOOL]
+    replayer = Replayer(fork.context(Remembers(payloads=fork.payloads)))
+    found = [event for event in replayer.run() if isinstance(event, Resolved) and event.call.type is StepType.TOOL]
     assert [event.answer.reason for event in found] == [reason]
 
 

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay import conflicts
+from replay.context import ReplayContext
 from replay.edits import apply_profile
 from replay.graph import Graph
 from replay.overrides import OverrideProfile
 from replay.planning import Sources, plan
 from replay.policy import Policy
+from replay.replayer import Replayer
 from replay.schemas import Plan
-from replay.walk import Walk
 from replay.world import (
     UNREVIEWED,
     Answer,
@@ -112,9 +113,13 @@ class Replay:
         )  # fmt: skip
         return plan(self.graph, self.profile, self.policy, sources)
 
+    def context(self, world: MemoryWorld) -> ReplayContext:
+        """What a replay of this fork is made from; `world` answers."""
+        return ReplayContext(graph=self.graph, profile=self.profile, policy=self.policy, environment=world)
+
     def execute(self, model: Model | None = None, library: Library | None = None) -> list[Event]:
         world = MemoryWorld(payloads=self.payloads, model=model, library=library)
-        return list(Walk(self.graph, self.profile, self.policy, world).run())
+        return list(Replayer(self.context(world)).run())
 
 
 def replay(*entries: JSONValue, run: RecordedRun | None = None, fork: int = 1, policy: Policy | None = None) -> Replay:

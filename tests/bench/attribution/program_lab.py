@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from diffing.evidence_schemas import EvidenceQuestion, ProbeOutcome
+from replay.context import ReplayContext
 from replay.edits import apply_profile
 from replay.graph import Node
 from replay.policy import Policy
@@ -14,7 +15,7 @@ from replay.proving.atoms import Absent, Change
 from replay.proving.lab import Allowance, Ask, Case, Seen
 from replay.proving.outcomes import Result
 from replay.proving.watching import Lost, Missed, Watch
-from replay.walk import Walk
+from replay.replayer import Replayer
 from replay.world import Answer, Call, Standing
 from tests.bench.attribution.lab import Bench
 from tests.bench.attribution.mechanisms import settings as given
@@ -107,8 +108,10 @@ class ProgramLab(UnaidedLab):
         )
         state, graph = self._derivations.state(ask.side), self._copies.within(source.graph, ask.side)
         watch = Watch(graph=graph, coupling=engine.coupling, fresh=bool(ask.repeat), state=state)
+        policy = AGAIN if ask.repeat else RECORDED
+        context = ReplayContext(graph=graph, profile=applied, policy=policy, environment=engine)
         try:
-            for event in Walk(graph, applied, AGAIN if ask.repeat else RECORDED, engine).run():
+            for event in Replayer(context).run():
                 watch.see(event, source.payloads.__getitem__)
             answer = watch.result(source.payloads.__getitem__).answer
         except (Missed, Lost) as missed:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
+from replay.context import ReplayContext
 from replay.edits import apply_profile
 from replay.graph import Graph, Node
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
-from replay.walk import Walk
+from replay.replayer import Replayer
 from replay.world import Answer, Call, Event, Hit, OperatorAnswer, Resolved, Serving, Standing
 from tests.bench.attribution.mechanisms import settings as given
 from tests.bench.attribution.mechanisms.running import Model, Program, answered, called, documents, ranked, recorded
@@ -119,7 +120,8 @@ def replay(
     applied = apply_profile(profile, source.graph)
     assert not applied.refusals, applied.refusals
     engine = Engine(source, settings, model)
-    events = list(Walk(source.graph, applied, policy or POLICY, engine).run())
+    context = ReplayContext(graph=source.graph, profile=applied, policy=policy or POLICY, environment=engine)
+    events = list(Replayer(context).run())
     resolved = [event for event in events if isinstance(event, Resolved)]
     return Outcome(answer=_answer(source, events), resolved=len(resolved), live=engine.live_models)
 

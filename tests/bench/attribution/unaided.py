@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from diffing.report import Examined, examine
+from replay.context import ReplayContext
 from replay.edits import apply_profile
 from replay.overrides import Match, Override, OverrideProfile, ToolOverride
 from replay.proving.atoms import Change, Changes, Slot
@@ -20,7 +21,7 @@ from replay.proving.making import Found
 from replay.proving.roots import roots
 from replay.proving.stages import clamped, stages
 from replay.proving.watching import Lost, Missed, Watch
-from replay.walk import Walk
+from replay.replayer import Replayer
 from replay.world import Hit
 from tests.bench.attribution.lab import QUESTION, Bench
 from tests.bench.attribution.replays import POLICY, Engine, Source
@@ -117,8 +118,9 @@ class UnaidedLab:
         )
         state, graph = self._derivations.state(ask.side), self._copies.within(source.graph, ask.side)
         watch = Watch(graph=graph, coupling=engine.coupling, state=state)
+        context = ReplayContext(graph=graph, profile=applied, policy=POLICY, environment=engine)
         try:
-            for event in Walk(graph, applied, POLICY, engine).run():
+            for event in Replayer(context).run():
                 watch.see(event, source.payloads.__getitem__)
             answer = watch.result(source.payloads.__getitem__).answer
         except (Missed, Lost) as lost:

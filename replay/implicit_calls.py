@@ -7,38 +7,30 @@ in ids, in the task that it was given, in its name, or in what it said: the mess
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from replay.context import ReplayContext
 from replay.graph import CONTAINERS, Graph, Link, Node
 from replay.rebuild import (
-    Change,
     answer_of,
     calls_of,
     documents_of,
     message_place,
-    rendered_as,
-    replaced_in,
     text_of,
 )
 from replay.texts import texts_in
-from replay.wording import result_kept
-from replay.world import Diverged, Event
 from traces.json_types import JSONObject, JSONValue
 from traces.parts import MissingPart
 from traces.vocabulary import EdgeKind, StepType
 
-if TYPE_CHECKING:
-    from replay.walk import Walk
-
 KINDS: Final = CONTAINERS | {StepType.RETRIEVAL}
-_BREAKS: Final = ("\n", "\n\n", " ")  # between documents
 _NOWHERE: Final[tuple[int, JSONObject]] = (0, {})
 _WORDS: Final = 2  # of a text by which something is known again: one alone may stand anywhere
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answering:
-    """`node` answers a call of step `caller`; the message at `place` of step `reader`'s request hands it over."""
+class ImplicitCall:
+    """A call of step `caller` that `node` answers; the message at `place` of step `reader`'s request hands it over."""
 
     node: Node
     caller: int
@@ -79,105 +71,29 @@ class _Candidate:
         return self.around or (self.step,)
 
 
-class Answerers:
-    """The steps of one walk that answer calls without a tool step, looked up where that matters."""
+class ImplicitCalls:
+    """The steps of a recording that answer calls without a tool step, looked up where that matters."""
 
-    def __init__(self, walk: "Walk") -> None:
-        self._walk = walk
-        self._known: dict[int, dict[int, Answering]] = {}  # by model step: by the step that answers a call of it
-        self._handed: dict[int, list[Answering]] = {}  # by the step that is handed another result than recorded
+    def __init__(self, context: ReplayContext) -> None:
+        self._context = context
+        self._graph = context.graph
+        self._known: dict[int, dict[int, ImplicitCall]] = {}  # by model step: by the step that answers a call of it
 
-    def of(self, node: Node) -> Answering | None:
+    def of(self, node: Node) -> ImplicitCall | None:
         """The call that a step answers, if it is such a step."""
         callers = self._open.get(node.no, ()) if node.type in KINDS else ()
-        found = (self._answering(caller).get(node.no) for caller in reversed(callers))
-        return next((answering for answering in found if answering is not None), None)
+        found = (self._answered(caller).get(node.no) for caller in reversed(callers))
+        return next((call for call in found if call is not None), None)
 
-    def within(self, models: Iterable[Node]) -> dict[int, Answering]:
+    def within(self, models: Iterable[Node]) -> dict[int, ImplicitCall]:
         """Those that answer calls of these model steps, by number."""
-        return {no: found for model in models for no, found in self._answering(model.no).items()}
-
-    def links(self, no: int) -> tuple[Link, ...]:
-        """What a step consumed, changed results among it that were handed over without a tool step."""
-        links = self._walk.graph.links.get(no, ())
-        return (*links, *(answering.link for answering in self._handed[no])) if no in self._handed else links
-
-    def incoming(self, no: int, link: Link) -> Change | None:
-        """The change of a result that step `no` is handed so."""
-        for answering in self._handed.get(no, ()):
-            if answering.link == link:
-                return self.change(answering)
-        return None
-
-    def change(self, answering: Answering) -> Change:
-        """The result as it was recorded, and as it is handed over now."""
-        changes = self._changes(answering.node)
-        return Change(
-            node=answering.call, recorded=answering.content, current=self._content(answering, changes),
-            answered=all(change.answered for change in changes),
-        )  # fmt: skip
-
-    def changed(self, node: Node) -> None:
-        """A search or an agent says something else: so does its result, also where no words show whose it is."""
-        if node.type in KINDS and (answering := self.of(node)) is not None:
-            self._hand_over(answering)
-
-    def closed(self, node: Node) -> Iterator[Event]:
-        """An agent has come to its end, and something inside of it changed."""
-        walk = self._walk
-        if node.type not in CONTAINERS or node.no in walk.changes or (answering := self.of(node)) is None:
-            return
-        shown = {link.producer for link in walk.graph.links.get(answering.reader, ())}
-        changes = self._changes(node)
-        if not changes or any(change.node.no in shown for change in changes):
-            return  # the words of the result show where they come from
-        change = self.change(answering)
-        if change.current == change.recorded:
-            if changes[0].node is walk.graph.last_model(node.no):
-                yield Diverged(text=result_kept(changes[0].node.no, node.no))
-            return
-        walk.labels[node.no] = walk.label_of(changes[0].node)
-        walk.change(change)
-        self._hand_over(answering)
-
-    def _hand_over(self, answering: Answering) -> None:
-        known = self._handed.setdefault(answering.reader, [])
-        if answering not in known:
-            known.append(answering)
-
-    def _changes(self, node: Node) -> list[Change]:
-        """What changed in an agent or a search, the latest first."""
-        steps = [node] if node.no in self._walk.changes else self._walk.graph.inside(node.no)
-        return [self._walk.changes[step.no] for step in reversed(steps) if step.no in self._walk.changes]
-
-    def _content(self, answering: Answering, changes: Sequence[Change]) -> str:
-        recorded, node = answering.content, answering.node
-        if node.type is StepType.RETRIEVAL and changes and (text := _joined(changes[0], recorded)) is not None:
-            return text
-        for change in changes:
-            content = replaced_in(recorded, [change])
-            if content != recorded:
-                return str(content)
-        if node.type is StepType.RETRIEVAL:
-            return _BREAKS[0].join(documents_of(changes[0].current)) if changes else recorded
-        said = self._walk.closings.said(node)
-        if said is not None and (text := rendered_as(self._payload(node.output_ref), recorded, said)) is not None:
-            return text
-        return self._last_words(node) if self._walk.subagents.has_task(node) else recorded
-
-    def _last_words(self, node: Node) -> str:
-        """What an agent says last, changed or not."""
-        last = self._walk.graph.last_model(node.no)
-        if last is None:
-            raise RuntimeError(f"step {node.no} runs for another task, and no model inside of it says anything")
-        change = self._walk.changes.get(last.no)
-        return text_of(answer_of(self._payload(last.output_ref) if change is None else change.current))
+        return {no: found for model in models for no, found in self._answered(model.no).items()}
 
     @cached_property
     def _readers(self) -> dict[int, int]:
         """By model step: the first one that continues it, with its answer."""
         found: dict[int, int] = {}
-        for no, link in sorted(self._walk.graph.continued.items()):
+        for no, link in sorted(self._graph.continued.items()):
             if link.producer_path:
                 found.setdefault(link.producer, no)
         return found
@@ -185,7 +101,7 @@ class Answerers:
     @cached_property
     def _open(self) -> dict[int, tuple[int, ...]]:
         """By agent and search: the model steps before it whose conversations go on after it."""
-        graph = self._walk.graph
+        graph = self._graph
         waiting = [no for no in sorted(self._readers) if no < graph.fork]
         found: dict[int, tuple[int, ...]] = {}
         for node in (*graph.open, *graph.nodes):
@@ -203,17 +119,17 @@ class Answerers:
         found: dict[int, list[Node]] = {}
         for no, callers in self._open.items():
             for caller in callers:
-                found.setdefault(caller, []).append(self._walk.graph.by_no[no])
+                found.setdefault(caller, []).append(self._graph.by_no[no])
         return found
 
-    def _answering(self, caller: int) -> dict[int, Answering]:
+    def _answered(self, caller: int) -> dict[int, ImplicitCall]:
         if caller not in self._known:
             self._known[caller] = self._found(caller) if caller in self._around else {}
         return self._known[caller]
 
-    def _found(self, no: int) -> dict[int, Answering]:
+    def _found(self, no: int) -> dict[int, ImplicitCall]:
         """Which steps between a model step and the one that continues it answer its calls."""
-        graph, caller = self._walk.graph, self._walk.graph.by_no.get(no)
+        graph, caller = self._graph, self._graph.by_no.get(no)
         steps = self._between(no, self._readers[no])
         if caller is None or not (waiting := self._waiting(caller, steps)):
             return {}
@@ -222,9 +138,9 @@ class Answerers:
         placed = (call if call.message else self._placed(call) for call in found)
         return {call.node.no: call for call in placed if call is not None}
 
-    def _placed(self, call: Answering) -> Answering | None:
+    def _placed(self, call: ImplicitCall) -> ImplicitCall | None:
         """The answer to a call whose id no message names, with the message in which its words stand."""
-        graph = self._walk.graph
+        graph = self._graph
         own = {call.node.no, *(step.no for step in graph.inside(call.node.no))}
         messages = _messages(self._payload(graph.by_no[call.reader].input_ref))
         for link in graph.links.get(call.reader, ()):
@@ -236,24 +152,24 @@ class Answerers:
 
     def _between(self, caller: int, reader: int) -> list[Node]:
         """The steps between two; of those before the fork only what goes on after it."""
-        graph = self._walk.graph
+        graph = self._graph
         earlier = {node.no: node for node in (*graph.earlier, *graph.open) if node.no > caller}
         first = max(caller + 1, graph.fork)
         later = graph.nodes[first - graph.fork : reader - graph.fork]
         return [*(earlier[no] for no in sorted(earlier) if no < reader), *later]
 
     def _is_called(self, step: Node, caller: Node) -> bool:
-        return any(link.producer == caller.no for link in self._walk.graph.links.get(step.no, ()))
+        return any(link.producer == caller.no for link in self._graph.links.get(step.no, ()))
 
-    def _waiting(self, caller: Node, steps: Iterable[Node]) -> list[Answering]:
+    def _waiting(self, caller: Node, steps: Iterable[Node]) -> list[ImplicitCall]:
         """The calls of a model step that no tool step answers; with their results where these have their ids."""
         answered = {step.call_id for step in steps if step.type is StepType.TOOL}
         calls = calls_of(answer_of(self._payload(caller.output_ref)))
         calls = [call for call in calls if str(call.get("id") or "") not in {"", *answered}]
-        reader = self._walk.graph.by_no[self._readers[caller.no]]
+        reader = self._graph.by_no[self._readers[caller.no]]
         results = _results(self._payload(reader.input_ref)) if calls else {}
         return [
-            Answering(
+            ImplicitCall(
                 node=caller, caller=caller.no, reader=reader.no, place=results.get(known, _NOWHERE)[0], call_id=known,
                 tool=str(call.get("name", "")), arguments=call.get("arguments"),
                 message=results.get(known, _NOWHERE)[1],
@@ -263,7 +179,7 @@ class Answerers:
 
     def _candidates(self, caller: Node, steps: Iterable[Node]) -> Iterator[_Candidate]:
         """What may answer calls of a model step: searches, then agents, outer ones before those that they hold."""
-        graph = self._walk.graph
+        graph = self._graph
         scope = {step.no for step in graph.ancestors(caller)}
         agents: list[_Candidate] = []
         for step in steps:
@@ -277,14 +193,14 @@ class Answerers:
         yield from sorted(agents, key=lambda agent: len(agent.around))
 
     def _holds_models(self, step: Node) -> bool:
-        return any(within.type is StepType.MODEL for within in self._walk.graph.inside(step.no))
+        return any(within.type is StepType.MODEL for within in self._graph.inside(step.no))
 
     def _agent(self, first: Node, around: Sequence[Node]) -> _Candidate:
         asked = self._payload(first.input_ref)
         told = [
             message for message in _messages(asked) if isinstance(message, dict) and message.get("role") == "user"
         ]  # fmt: skip
-        last = self._walk.graph.conversations.get(first.no, [first])[-1]
+        last = self._graph.conversations.get(first.no, [first])[-1]
         given = [self._payload(step.input_ref) for step in around]
         said = text_of(answer_of(self._payload(last.output_ref)))
         return _Candidate(step=first, around=tuple(around), given=(*given, *told), said=said)
@@ -292,14 +208,14 @@ class Answerers:
     def _payload(self, ref: str) -> JSONValue:
         """A recorded value; what is missing shows nothing."""
         try:
-            return self._walk.world.payload(ref) if ref else None
+            return self._context.payload(ref)
         except MissingPart:
             return None
 
 
 def _matched(
-    graph: Graph, candidates: Sequence[_Candidate], waiting: Sequence[Answering], called: Collection[int]
-) -> list[Answering]:
+    graph: Graph, candidates: Sequence[_Candidate], waiting: Sequence[ImplicitCall], called: Collection[int]
+) -> list[ImplicitCall]:
     """The calls that a step answers, each with that step: the surest signs first."""
     found: dict[str, _Candidate] = {}
     for sign in _SIGNS:
@@ -331,26 +247,26 @@ def _inside(graph: Graph, step: Node, scope: Collection[int]) -> list[Node] | No
     return found
 
 
-def _has_id(one: _Candidate, call: Answering) -> bool:
+def _has_id(one: _Candidate, call: ImplicitCall) -> bool:
     return any(step.call_id == call.call_id for step in one.held)
 
 
-def _has_task(one: _Candidate, call: Answering) -> bool:
+def _has_task(one: _Candidate, call: ImplicitCall) -> bool:
     """Whether it was given a text that stands among the arguments."""
     given = "\n".join(text for value in one.given for text in texts_in(value))
     return any(text in given for text in texts_in(call.arguments) if _tells(text))
 
 
-def _has_name(one: _Candidate, call: Answering) -> bool:
+def _has_name(one: _Candidate, call: ImplicitCall) -> bool:
     return any(_plain(step.name) == _plain(call.tool) for step in one.held)
 
 
-def _has_said(one: _Candidate, call: Answering) -> bool:
+def _has_said(one: _Candidate, call: ImplicitCall) -> bool:
     """Whether the result repeats what it said last, or what it found first."""
     return _tells(one.said) and one.said in call.content
 
 
-_SIGNS: Final[tuple[Callable[[_Candidate, Answering], bool], ...]] = (_has_id, _has_task, _has_name, _has_said)
+_SIGNS: Final[tuple[Callable[[_Candidate, ImplicitCall], bool], ...]] = (_has_id, _has_task, _has_name, _has_said)
 
 
 def _tells(text: str) -> bool:
@@ -368,12 +284,6 @@ def _results(input: JSONValue) -> dict[str, tuple[int, JSONObject]]:
         str(message["tool_call_id"]): (place, message) for place, message in enumerate(_messages(input))
         if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str)
     }  # fmt: skip
-
-
-def _joined(change: Change, content: str) -> str | None:
-    """The documents now, put together as the recorded ones were; None when that way is not known."""
-    before, after = documents_of(change.recorded), documents_of(change.current)
-    return next((between.join(after) for between in _BREAKS if between.join(before) == content), None)
 
 
 def _plain(name: str) -> str:
