@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 
-from diffing import embeddings, queries, runner, tasks
+from diffing import embeddings, queries, runner
 from diffing.evidence_schemas import Findings
 from diffing.models import DiffReport, DiffStatus, Evidence, Lane, ShareLink
 from diffing.problems import SharingOff
@@ -25,6 +25,7 @@ from traces.once import Key, once, unguessable
 from traces.problems import NotFound, NotSealed
 
 _KIND: Final = "share"
+_COMPUTE: Final = "diffing.tasks.compute"
 _PATIENCE: Final = timedelta(minutes=2)  # far more than a report takes
 _VERSION: Final = 3  # of what a report says: a new one is made when this changes
 
@@ -138,7 +139,7 @@ def open_share(token: str, viewer: str = "") -> UUID:
 
 
 def _enqueue(diff_id: UUID) -> None:
-    transaction.on_commit(partial(queueing.put, tasks.compute, diff_id))
+    transaction.on_commit(partial(queueing.put, _COMPUTE, diff_id))
 
 
 def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:

@@ -1,3 +1,5 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 
 from replay import retrieval, tools
@@ -10,6 +12,7 @@ class ReplayConfig(AppConfig):
 
     def ready(self) -> None:
         """Whatever is configured wrongly is said at start, not in the middle of a replay."""
+        import_module("replay.tasks")  # says who hears of sessions
         tools.configured()
         retrieval.configured()
         configuration.hooks()

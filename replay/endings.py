@@ -142,11 +142,17 @@ class Container:
             said, change = self._said(origin), self._state.changes.get(origin.no)
             rest = replaced_in(rest, [_blanked(origin, said)])
             known += set(leaves_in(said)) & set(leaves_in(said if change is None else change.current))
-        for ref in {step.input_ref for step in (self._node, *origins) if not step.lacks("input")}:
-            known += leaves_in(self._context.payload(ref))
-        leaves = [text.strip() for text in leaves_in(rest) if _BLANK not in text]
-        text = "\n".join(known)
-        return any(leaves_in(self._recorded)) and all(has_words(text, leaf) for leaf in leaves)
+        left = _unexplained((text.strip() for text in leaves_in(rest) if _BLANK not in text), known)
+        for step in (self._node, *origins):
+            if left and not step.lacks("input"):
+                left = _unexplained(left, leaves_in(self._context.payload(step.input_ref)))
+        return not left and any(leaves_in(self._recorded))
+
+
+def _unexplained(texts: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Those that do not stand as words in what is known."""
+    text = "\n".join(known)
+    return [one for one in texts if not has_words(text, one)]
 
 
 def _assumed(output: JSONValue, note: str) -> Ending:

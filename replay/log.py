@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from pydantic import BaseModel
 
-from replay.experiments import progress
+from replay import observers
 from replay.models import ReplaySession, SessionMessage
 from traces import bulk, live
 from traces.json_types import JSONObject
@@ -22,7 +22,7 @@ def say(session_id: UUID, *messages: BaseModel | str) -> None:
         bulk.insert(SessionMessage, _COLUMNS, rows)
         live.touch(f"replay.{session_id}")
         if "session" in messages:
-            progress.touch(session_id)
+            observers.changed(session_id)
 
 
 def _last_seq(session_id: UUID, more: int) -> int:

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from replay import livecalls, providers
+from replay import providers
+from replay.attempts import attempt_view
 from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
@@ -68,7 +69,7 @@ def messages_after(session_id: UUID, after: int) -> list[Message]:
 def attempts(session_id: UUID, page: Page) -> AttemptList:
     """Attempts at live calls in the order in which they were made, also those of a session that has ended."""
     rows, rest = cut(Attempt.objects.filter(session_id=session_id), page)
-    return AttemptList(attempts=[livecalls.view_of(row) for row in rows], next=rest)
+    return AttemptList(attempts=[attempt_view(row) for row in rows], next=rest)
 
 
 def configured_providers() -> ProviderList:

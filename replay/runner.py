@@ -12,19 +12,24 @@ from django.db import close_old_connections, connection, transaction
 from django.db.models.functions import Now
 
 from diffing import services as diffing
-from replay import containers, log, outages, ownership, preflight, tools
+from replay import containers, log, observers, outages, ownership, preflight, tools
+from replay.attempts import AttemptJournal
+from replay.checkpoints import Checkpoints
 from replay.context import ReplayContext
+from replay.derived_run import open_run
 from replay.edits import apply_profile
+from replay.execution import ExecutionOf, ordinary
 from replay.hooks import lifecycle
-from replay.langfuse import exporting
 from replay.loading import Payloads, find_losses, load_graph
 from replay.lost import ARTIFACT_MISSING
 from replay.models import COMPLETED, ReplaySession
 from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.problems import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
-from replay.proving.executing import execution_of
 from replay.replayer import Replayer
+from replay.session_row import SessionRow
+from replay.step_writer import StepWriter
+from traces import ignore_lists
 from traces import services as traces
 from traces.parts import MissingPart
 from traces.problems import StorageRefuses
@@ -34,7 +39,7 @@ logger = structlog.get_logger("replay")
 _MOST_OUTAGES: Final = 20  # of the database or the storage of artifacts, in one go at a session
 
 
-def execute(session_id: UUID) -> bool:
+def execute(session_id: UUID, execution_of: ExecutionOf = ordinary) -> bool:
     """Work on a session until it ends or waits; true when it completed. A session that is not pending is left alone."""
     owner = ownership.new_owner()
     if not ownership.claim(session_id, owner):
@@ -42,7 +47,7 @@ def execute(session_id: UUID) -> bool:
     with _heartbeat(session_id, owner), tools.kept_open(str(session_id)):
         for _ in range(_MOST_OUTAGES):
             try:
-                return _run(session_id, owner)
+                return _run(session_id, owner, execution_of)
             except outages.AWAY as error:
                 if not outages.is_outage(error):
                     raise
@@ -85,10 +90,10 @@ def compare(session_id: UUID) -> None:
         log.say(session_id, "session")
 
 
-def _run(session_id: UUID, owner: str) -> bool:
+def _run(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
     """One replay from the last checkpoint; raises only what the database raises while it is away, and mistakes."""
     try:
-        return _replay(session_id, owner)
+        return _replay(session_id, owner, execution_of)
     except OwnershipLost:
         logger.warning("session_taken_over", session_id=str(session_id))
     except OperatorNeeded:
@@ -117,28 +122,36 @@ def _failure(code: str) -> str:
     return "failed_validation" if code == ARTIFACT_MISSING else "failed_execution"
 
 
-def _replay(session_id: UUID, owner: str) -> bool:
+def _replay(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
     session = ReplaySession.objects.select_related("source_run", "profile").get(id=session_id)
     overrides = OverrideProfile.model_validate(session.profile.profile)
-    policy = Policy.model_validate(session.policy)
-    payloads = Payloads()
-    execution = execution_of(session, owner, policy, payloads)
-    execution.open()
-    started = lifecycle.started(execution.hooks, session)
+    policy, payloads = Policy.model_validate(session.policy), Payloads()
+    # The ignore list of the plan, also when another one holds by now.
+    ignoring = ignore_lists.of_version(session.source_run.app, session.plan.get("ignore_list", 0))
+    execution = execution_of(session, payloads)
+    hooks = lifecycle.begin(session, taken_over=session.run_id is not None)
+    row = SessionRow(session, owner)
+    journal = AttemptJournal(row, policy, hooks)
+    checkpoints = Checkpoints(row, policy, ignoring, journal)
+    writer = StepWriter(checkpoints)
+    committed = open_run(row)
+    writer.copy_before(session.fork_sequence_no)
+    started = lifecycle.started(hooks, session)
     if not preflight.changes_anything(overrides, policy):
-        execution.keep_everything()
+        writer.keep_everything()
     else:
         lost = find_losses(session.source_run_id, session.source_run.step_count)
         graph = execution.completed_graph(load_graph(session.source_run_id, session.fork_sequence_no, lost))
         profile = apply_profile(overrides, graph)
         preflight.expect(graph, profile, policy, payloads)
         context = ReplayContext(
-            graph=graph, profile=profile, policy=policy, environment=execution, ignoring=execution.ignoring
+            graph=graph, profile=profile, policy=policy, ignoring=ignoring,
+            environment=execution.environment(checkpoints, journal, payloads, committed),
         )  # fmt: skip
-        replayer = Replayer(context, execution.hooks)
+        replayer = Replayer(context, hooks)
         replayer.heed_start(started)
-        execution.follow(replayer)
-    execution.finish()
+        writer.follow(replayer, execution.see)
+    writer.finish()
     lifecycle.ended(session_id)
     return True
 
@@ -158,7 +171,7 @@ def _end(
         containers.cut_off(session)
         if session.run_id is not None:
             traces.seal_run(session.run_id, RunStatus.FAILED)
-            exporting.enqueue_replay(session.run_id)
+            observers.sealed(session.run_id)
         log.say(session_id, "session")
     lifecycle.ended(session_id)
 

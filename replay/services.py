@@ -8,9 +8,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from replay import containers, log, ownership, preflight, queries, runner, sessions, tasks
+from replay import containers, log, observers, ownership, preflight, queries, runner, sessions, task_names
 from replay.hooks import lifecycle
-from replay.langfuse import exporting
 from replay.lost import ARTIFACT_MISSING
 from replay.models import COMPLETED, ReplaySession
 from replay.problems import ReplayRefused, SessionConflict
@@ -52,7 +51,7 @@ def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
             _refuse(session, refusals[0])
         else:
             log.say(session.id, "session")
-            transaction.on_commit(partial(queueing.put, tasks.execute, session.id))
+            transaction.on_commit(partial(queueing.put, task_names.EXECUTE, session.id))
         return str(session.id)
 
     return queries.find_session(once(_KIND, key, asked, make))
@@ -70,7 +69,7 @@ def cancel(session_id: UUID) -> ReplaySession:
             containers.cut_off(session)
             if session.run_id is not None:
                 traces.seal_run(session.run_id, RunStatus.FAILED)
-                exporting.enqueue_replay(session.run_id)
+                observers.sealed(session.run_id)
                 transaction.on_commit(partial(lifecycle.ended, session_id))
             log.say(session_id, "session")
         elif session.status == "running":
@@ -99,7 +98,7 @@ def answer(session_id: UUID, given: OperatorAnswer) -> ReplaySession:
         if not released:
             raise SessionConflict(f"session {session_id} was answered already")
         log.say(session_id, "session")
-        transaction.on_commit(partial(queueing.put, tasks.execute, session_id))
+        transaction.on_commit(partial(queueing.put, task_names.EXECUTE, session_id))
     return queries.find_session(session_id)
 
 
@@ -120,8 +119,8 @@ def requeue_unfinished(queued: int = 0) -> int:
     """
     # A row of an experiment waits for its turn.
     turn = ReplaySession.objects.filter(status="pending").exclude(experiment_row__released=False)
-    waiting = [(tasks.execute, session) for session in turn.values_list("id", flat=True)]
-    waiting += [(tasks.compare, session) for session in _uncompared()]
+    waiting = [(task_names.EXECUTE, session) for session in turn.values_list("id", flat=True)]
+    waiting += [(task_names.COMPARE, session) for session in _uncompared()]
     if len(waiting) <= queued:
         return 0
     for task, session in waiting:

@@ -1,17 +1,24 @@
-"""Work for the workers. Arguments are ids; the database is the truth, and the queue a hint."""
+"""Work for the workers, and which features hear of it: the one place that knows them all.
+
+Arguments are ids; the database is the truth, and the queue a hint.
+"""
 
 from uuid import UUID
 
 from celery import shared_task
 
-from replay import outages, runner, stopping
+from replay import observers, outages, runner, stopping
 from replay.bisecting import progress as bisecting
 from replay.experiments import judging, progress
 from replay.lanes import attaching
 from replay.langfuse import exporting
+from replay.proving import executing
 from replay.proving import running as proving
+from replay.task_names import COMPARE, EXECUTE, PROVE
 from replay.trials import running as trying
 from traces import ignore_lists, queueing
+
+observers.compose([progress.ExperimentObserver(), exporting.ExportObserver()])
 
 
 @shared_task
@@ -24,21 +31,21 @@ def execute(session_id: str) -> None:
         return
     session = UUID(session_id)
     try:
-        if runner.execute(session):
-            queueing.put(compare, session)
+        if runner.execute(session, executing.execution_of):
+            queueing.put(COMPARE, session)
     finally:
         next_ones = [session] if stopping.begun() else outages.patiently(lambda: _whose_turn_it_is(session))
         for waiting in next_ones:
-            queueing.put(execute, waiting)
+            queueing.put(EXECUTE, waiting)
         for proof in outages.patiently(lambda: proving.advance_after(session)):
-            queueing.put(prove, proof)
+            queueing.put(PROVE, proof)
 
 
 @shared_task
 def prove(proof_id: str) -> None:
     """Get on with a proof until it waits for a session, or is over."""
     for session in [] if stopping.begun() else proving.advance(UUID(proof_id)):
-        queueing.put(execute, session)
+        queueing.put(EXECUTE, session)
 
 
 @shared_task

@@ -18,6 +18,7 @@ from cockpit.demo.scenarios import REFUND
 from replay import providers, tasks
 from replay.models import ProofProbe
 from tests.provider_server import Exchange, openai_chunk, provider_server
+from tests.queues import held
 from tests.replay_runs import Says, order_desk
 from traces import queries as recorded
 from traces import store
@@ -49,11 +50,8 @@ def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What would be queued; the test works it off itself."""
     queued: list[tuple[str, str]] = []
 
-    def put(name: str) -> Callable[[str], None]:
-        return lambda key: queued.append((name, key))
-
-    for task in (tasks.execute, tasks.prove, tasks.compare):
-        monkeypatch.setattr(task, "delay", put(task.name))
+    names = (tasks.execute.name, tasks.prove.name, tasks.compare.name)
+    held(monkeypatch, *names, into=lambda name, key: queued.append((name, key)))
     return queued
 
 

@@ -4,18 +4,18 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from celery import Task, current_app
+from celery import current_app
 from kombu.exceptions import OperationalError
 
 logger = structlog.get_logger("queue")
 
 
-def put(task: "Task[..., None]", *ids: UUID | str) -> bool:
-    """Queue a task; false when the broker is away, which costs a few seconds and nothing else."""
+def put(task: str, *ids: UUID | str) -> bool:
+    """Queue a task by its name; false when the broker is away, which costs a few seconds and nothing else."""
     try:
-        task.delay(*map(str, ids))
+        current_app.send_task(task, [str(id) for id in ids])
     except OperationalError as error:
-        logger.warning("broker_away", task=task.name, error=str(error))
+        logger.warning("broker_away", task=task, error=str(error))
         return False
     return True
 

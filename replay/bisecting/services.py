@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import transaction
 
 from diffing import queries as diffs
-from replay import preflight, services, tasks
+from replay import preflight, services, task_names
 from replay.bisecting import findings, progress, queries, search
 from replay.bisecting.schemas import BisectPlan, BisectPreview, BisectRequest, ForkStep
 from replay.experiments import checks
@@ -113,7 +113,7 @@ def requeue_unfinished() -> int:
 def _go_on(bisection_id: UUID) -> bool:
     begun = progress.advance(bisection_id)
     for session in begun:
-        queueing.put(tasks.execute, session)
+        queueing.put(task_names.EXECUTE, session)
     return bool(begun)
 
 

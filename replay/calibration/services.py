@@ -9,7 +9,7 @@ from django.db import transaction
 from diffing import queries as diffing
 from diffing.alignment import align
 from diffing.sides import SideStep
-from replay import tasks
+from replay import task_names
 from replay.calibration import proposal
 from replay.calibration.proposal import Made
 from replay.calibration.schemas import CalibrationRequest
@@ -66,7 +66,7 @@ def set_list(*, app: str, rules: Sequence[IgnoreRule], by: str, key: Key | None 
 def _signed(row: IgnoreList) -> IgnoreList:
     """A list that is to hold as soon as the calls recorded by then are signed under it."""
     if row.ready_at is None:
-        transaction.on_commit(partial(queueing.put, tasks.sign_calls, str(row.id)))
+        transaction.on_commit(partial(queueing.put, task_names.SIGN_CALLS, str(row.id)))
     return row
 
 
@@ -74,7 +74,7 @@ def requeue_unfinished() -> int:
     """Hand lists that do not hold yet to the workers again; how many. Signing twice does no harm."""
     waiting = ignore_lists.waiting()
     for list_id in waiting:
-        queueing.put(tasks.sign_calls, str(list_id))
+        queueing.put(task_names.SIGN_CALLS, str(list_id))
     return len(waiting)
 
 

@@ -8,10 +8,26 @@ from django.db import transaction
 from django.db.models import F, Q
 
 from replay.models import Experiment, ExperimentRow
+from replay.observers import SessionObserver
 from replay.problems import Stopped
 from traces import live
 
 _AT_WORK: Final = ("pending", "running")  # a session that waits for the operator holds no place
+
+
+class ExperimentObserver(SessionObserver):
+    """Counts what the sessions of experiments spend, and tells their watchers."""
+
+    def call_intended(self, session_id: UUID, step: int) -> None:
+        if (experiment := experiment_of(session_id)) is not None:
+            take_call(experiment, step)
+
+    def call_paid(self, session_id: UUID, cost_usd: Decimal) -> None:
+        if (experiment := experiment_of(session_id)) is not None:
+            add_cost(experiment, cost_usd)
+
+    def changed(self, session_id: UUID) -> None:
+        touch(session_id)
 
 
 def release(experiment_id: UUID) -> list[UUID]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from replay import log, preflight, services, sessions, tasks
+from replay import log, preflight, services, sessions, task_names
 from replay.experiments import checks, matrix, progress, queries
 from replay.experiments.aggregation import COMPLETED
 from replay.experiments.schemas import CellPlan, ExperimentPlan, ExperimentRequest
@@ -83,13 +83,13 @@ def requeue_unfinished(queued: int = 0) -> int:
     if len(sessions) <= queued:
         return 0
     for session in sessions:
-        queueing.put(tasks.compare, session)
+        queueing.put(task_names.COMPARE, session)
     return len(sessions)
 
 
 def _queue_next(experiment_id: UUID) -> None:
     for session in progress.release(experiment_id):
-        queueing.put(tasks.execute, session)
+        queueing.put(task_names.EXECUTE, session)
 
 
 def _own_refusals(request: ExperimentRequest) -> list[PlanRefusal]:

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from diffing import queries as diffs
 from diffing.models import DiffReport
-from replay import log, preflight, queries, sessions, tasks
+from replay import log, preflight, queries, sessions, task_names
 from replay.lanes.schemas import UnchangedRequest, UnchangedView
 from replay.models import ReplaySession, UnchangedReplay
 from replay.policy import Policy
@@ -57,7 +57,7 @@ def start(diff_id: UUID, asked: UnchangedRequest) -> UnchangedView:
                 diff=report, defaults={"session": session, "how": lane.how, "attached": False}
             )
             log.say(session.id, "session")
-            transaction.on_commit(partial(queueing.put, tasks.execute, session.id))
+            transaction.on_commit(partial(queueing.put, task_names.EXECUTE, session.id))
     return view(diff_id, asked)
 
 

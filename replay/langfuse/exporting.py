@@ -8,10 +8,8 @@ from typing import Final
 from uuid import UUID
 
 import structlog
-from celery import current_app
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
-from kombu.exceptions import OperationalError
 
 from replay import ownership, stopping
 from replay.hooks import configuration
@@ -19,11 +17,12 @@ from replay.langfuse import reading
 from replay.langfuse.client import Away, Langfuse, Receipt, TooLarge
 from replay.langfuse.events import MOST_BYTES, Event
 from replay.models import LangfuseExport
-from traces import live
+from replay.observers import SessionObserver
+from replay.task_names import EXPORT_LANGFUSE
+from traces import live, queueing
 from traces.models import Run
 
 logger = structlog.get_logger("replay.langfuse")
-TASK: Final = "replay.tasks.export_langfuse"
 _UNFINISHED: Final = ("pending", "running")
 _MOST_EVENTS: Final = 100  # of one request
 _TRIES: Final = 5  # in one go
@@ -52,15 +51,17 @@ def enqueue(run_id: UUID, target: str) -> LangfuseExport:
             return waiting
         again = datetime.now(UTC) + _UNTAKEN
         made = LangfuseExport.objects.create(run_id=run_id, target=target, retry_at=again)
-        transaction.on_commit(partial(_put, made.id))
+        transaction.on_commit(partial(queueing.put, EXPORT_LANGFUSE, made.id))
     return made
 
 
-def enqueue_replay(run_id: UUID) -> None:
-    """Ask for the export of a finished replay to every target that wants replays; call it in the end's transaction."""
-    for name, place in configuration.langfuse_targets().items():
-        if place.replays:
-            enqueue(run_id, name)
+class ExportObserver(SessionObserver):
+    """Asks for the export of a finished replay to every target that wants replays."""
+
+    def sealed(self, run_id: UUID) -> None:
+        for name, place in configuration.langfuse_targets().items():
+            if place.replays:
+                enqueue(run_id, name)
 
 
 def requeue_unfinished() -> int:
@@ -74,7 +75,7 @@ def requeue_unfinished() -> int:
     # A queue that is long keeps each of them once a minute, not once for every look.
     LangfuseExport.objects.filter(id__in=found, status="pending").update(retry_at=now + _UNTAKEN)
     for export in found:
-        _put(export)
+        queueing.put(EXPORT_LANGFUSE, export)
     return len(found)
 
 
@@ -228,10 +229,3 @@ def _held(row: LangfuseExport, owner: str) -> QuerySet[LangfuseExport]:
 def _touch(run: Run) -> None:
     with transaction.atomic():
         live.touch("runs")
-
-
-def _put(export_id: UUID) -> None:
-    try:
-        current_app.send_task(TASK, [str(export_id)])
-    except OperationalError as error:
-        logger.warning("broker_away", task=TASK, error=str(error))

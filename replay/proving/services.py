@@ -9,7 +9,7 @@ from django.db import transaction
 
 from diffing import queries as diffs
 from diffing.models import DiffReport, DiffStatus
-from replay import preflight, services, tasks
+from replay import preflight, services, task_names
 from replay.experiments import checks
 from replay.models import Proof, ProofProbe
 from replay.problems import ReplayRefused, SessionConflict
@@ -46,7 +46,7 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None) -> Proof
     def make() -> str:
         checked = [check.model_dump(mode="json") for check in request.checks]
         proof = Proof.objects.create(diff=diff, request={**said, "checks": checked}, worked_at=datetime.now(UTC))
-        transaction.on_commit(partial(queueing.put, tasks.prove, proof.id))
+        transaction.on_commit(partial(queueing.put, task_names.PROVE, proof.id))
         return str(proof.id)
 
     return queries.find(once(_KIND, key, asked, make))
@@ -68,7 +68,7 @@ def requeue_unfinished(*, waiting_for: timedelta = _PATIENCE) -> int:
     late = Proof.objects.filter(status="running", worked_at__lte=now - waiting_for)
     taken = [key for key in late.values_list("id", flat=True) if late.filter(id=key).update(worked_at=now)]
     for key in taken:
-        queueing.put(tasks.prove, key)
+        queueing.put(task_names.PROVE, key)
     return len(taken)
 
 

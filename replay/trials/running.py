@@ -8,7 +8,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from replay import deadlines, retrieval, tools
-from replay.liveretrieval import search_of
+from replay.live_retrieval import search_of
 from replay.models import Trial
 from replay.providers.types import ProviderError
 

@@ -5,7 +5,7 @@ from functools import partial
 import structlog
 from django.db import transaction
 
-from replay import retrieval, tasks, tool_queries, tools
+from replay import retrieval, task_names, tool_queries, tools
 from replay.models import Trial
 from replay.problems import InvalidReplay, ReviewRequired
 from replay.trials.schemas import RetrieverTrialRequest, ToolTrialRequest
@@ -44,7 +44,7 @@ def try_retriever(request: RetrieverTrialRequest, *, by: str, key: Key | None = 
 
 
 def _queue(trial: Trial) -> None:
-    if not queueing.put(tasks.try_out, trial.id):
+    if not queueing.put(task_names.TRY_OUT, trial.id):
         error = "the queue cannot be reached: nothing ran"
         Trial.objects.filter(id=trial.id, status="pending").update(
             status="failed", error_code="dependency_unavailable", error=error

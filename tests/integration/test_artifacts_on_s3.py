@@ -11,8 +11,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from cockpit.settings import artifact_storage
-from replay import queries, runner, services, tasks
+from replay import queries, runner, services, task_names
 from replay.schemas import ReplayRequest
+from tests.queues import held
 from tests.recordings import order_run
 from tests.services.s3 import BUCKET, S3Server, s3_server
 from traces import store
@@ -107,8 +108,7 @@ def test_a_server_that_is_away_is_said_and_used_again_when_it_is_back(s3: S3Serv
 
 
 def test_a_replay_waits_for_a_server_that_is_away(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     run = order_run()
     steps = [replace(step, output={"pages": LARGE.hex()}) if step.key == "look" else step for step in run.steps]
     recorded = record(replace(run, steps=tuple(steps)))

@@ -5,10 +5,11 @@ from uuid import UUID
 
 import pytest
 
-from replay import loading, preflight, queries, runner, services, tasks
+from replay import loading, preflight, queries, runner, services, task_names
 from replay.models import ReplaySession
 from replay.schemas import SessionView
 from replay.witness_loading import load_witnesses
+from tests.queues import held
 from traces import store
 from traces.json_types import JSONObject, JSONValue
 from traces.models import Step
@@ -24,8 +25,7 @@ TONE = "Answer in the tone of the department."
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def _said(role: str, text: str) -> JSONObject:

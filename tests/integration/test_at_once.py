@@ -12,8 +12,9 @@ from django.db.models import Model
 from django.test import Client
 
 from diffing.models import DiffReport, ShareLink
-from replay import tasks
+from replay import task_names
 from replay.models import Experiment, Proof, ReplaySession
+from tests.queues import held
 from tests.replay_runs import Asks, Says, order_desk
 from traces.models import IgnoreList, RequestKey
 from traces.services import record
@@ -24,8 +25,7 @@ PEOPLE = 5
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare, tasks.prove, tasks.sign_calls):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.PROVE, task_names.SIGN_CALLS)
 
 
 def desk(request_id: str) -> UUID:

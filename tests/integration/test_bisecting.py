@@ -11,11 +11,12 @@ from pytest_django import Settings
 
 from diffing import services as diffs
 from diffing.schemas import DiffOptions
-from replay import providers, runner, tasks
+from replay import providers, runner, task_names, tasks
 from replay.bisecting import progress, services
 from replay.models import Bisection, BisectionProbe
 from tests.patience import wait_until
 from tests.provider_server import Exchange, openai_chunk, provider_server
+from tests.queues import held
 from tests.replay_runs import Says, order_desk
 from traces.services import open_run, record
 
@@ -56,10 +57,8 @@ def desk(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[E
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What would be queued; the test runs it itself."""
-    queued: list[str] = []
-    monkeypatch.setattr(tasks.execute, "delay", queued.append)
-    monkeypatch.setattr(tasks.compare, "delay", lambda session: None)
-    return queued
+    held(monkeypatch, task_names.COMPARE)
+    return held(monkeypatch, task_names.EXECUTE)
 
 
 def failing(bad: int = 3) -> str:

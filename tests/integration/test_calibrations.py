@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from replay import preflight, queries, runner, services, tasks
+from replay import preflight, queries, runner, services, task_names, tasks
+from tests.queues import held
 from tests.replay_runs import Asks, Says, order_desk
 from traces import ignore_lists
 from traces.models import Run, Step
@@ -17,9 +18,8 @@ ONE, TWO, THREE = (f"{n}b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e" for n in range(3))
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
-    monkeypatch.setattr(tasks.sign_calls, "delay", lambda list_id: tasks.sign_calls(list_id))
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    held(monkeypatch, task_names.SIGN_CALLS, into=lambda task, list_id: tasks.sign_calls(list_id))
 
 
 def desk(name: str, request_id: str, *, order: str = "A-1", answer: str = "on its way") -> Run:

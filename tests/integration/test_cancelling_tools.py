@@ -10,11 +10,12 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from replay import queries, runner, services, tasks
+from replay import queries, runner, services, task_names
 from replay.tools import configuration
 from tests.integration.test_local_tools import ROOT, install, mcp_over_http
 from tests.live_tools import OTHER, configure, launch
 from tests.patience import wait_until
+from tests.queues import held
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HANGING: dict[str, Any] = {
@@ -27,8 +28,7 @@ __all__ = ["mcp_over_http"]
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def cancelled_while_it_hangs(begun: Callable[[], bool]) -> None:

@@ -6,7 +6,8 @@ import orjson
 import pytest
 from django.test import Client
 
-from replay import tasks
+from replay import task_names, tasks
+from tests.queues import held
 from traces.importers import chat
 from traces.importers.source import Source
 from traces.services import record
@@ -43,8 +44,7 @@ def diffed(client: Client, base: str, candidate: str) -> Any:
 
 
 def proved(client: Client, monkeypatch: pytest.MonkeyPatch, diff: str) -> Any:
-    queued: list[str] = []
-    monkeypatch.setattr(tasks.prove, "delay", queued.append)
+    queued = held(monkeypatch, task_names.PROVE)
     started = post(client, f"/diffs/{diff}/prove")
     for key in queued:
         tasks.prove(key)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from replay import preflight, queries, runner, services, tasks
+from replay import preflight, queries, runner, services, task_names
 from replay.schemas import SessionView
+from tests.queues import held
 from tests.replay_runs import ORDERS, Asks, Says, order_desk
 from traces import store
 from traces.models import Run, Step
@@ -21,8 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def replayed(run: RecordedRun, fork: int, *overrides: dict[str, Any], **policy: Any) -> tuple[SessionView, list[Step]]:

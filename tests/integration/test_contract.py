@@ -13,8 +13,9 @@ from schemathesis.core.result import Ok
 from cockpit.wsgi import application
 from diffing import services
 from diffing.schemas import DiffOptions
-from replay import tasks
+from replay import task_names
 from tests.comparing import failing_refund, fixed_refund
+from tests.queues import held
 from tests.stored_diffs import recorded
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
@@ -29,8 +30,9 @@ IN_A_PROBLEM: Final = {"code", "detail", "where", "retryable", "request_id", "st
 
 @pytest.fixture(autouse=True)
 def _something_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare, tasks.prove, tasks.sign_calls, tasks.try_out):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(
+        monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.PROVE, task_names.SIGN_CALLS, task_names.TRY_OUT
+    )
     base, candidate = recorded(failing_refund()), recorded(fixed_refund())
     services.diff(base_id=base.id, candidate_id=candidate.id, options=DiffOptions(similarity="lexical"))
 

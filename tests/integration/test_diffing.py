@@ -17,6 +17,7 @@ from diffing.models import DiffReport, DiffStatus
 from diffing.schemas import DiffList, DiffOptions, DiffPending
 from diffing.schemas import DiffReport as Report
 from tests.comparing import agent, failing_refund, fixed_refund, output, tool
+from tests.queues import held
 from tests.stored_diffs import recorded, shared
 from traces import services as traces
 from traces.ids import new_id
@@ -162,8 +163,7 @@ class TestWithEmbeddings:
     def _extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(embeddings, "installed", lambda: True)
         monkeypatch.setattr(embeddings, "encode", lambda texts: {text: [1.0, len(text) / 100] for text in texts})
-        self.queued: list[str] = []
-        monkeypatch.setattr(tasks.compute, "delay", self.queued.append)
+        self.queued = held(monkeypatch, "diffing.tasks.compute")
 
     def ask(self, on_commit: DjangoCaptureOnCommitCallbacks, base: Run, candidate: Run) -> Any:
         with on_commit(execute=True):

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from cockpit.demo import loading
-from replay import preflight, providers, runner, tasks
+from replay import preflight, providers, runner, task_names, tasks
 from replay.experiments import progress, queries, services
 from replay.models import Experiment, ExperimentRow, ReplaySession
 from replay.problems import Stopped
@@ -22,6 +22,7 @@ from replay.services import requeue_unfinished
 from tests import proofs
 from tests.patience import wait_until
 from tests.provider_server import Exchange, openai_chunk, provider_server
+from tests.queues import held
 from tests.replay_runs import Says, order_desk
 from tests.services.sockets import open_socket
 from traces.json_types import JSONObject
@@ -54,10 +55,8 @@ def ended(client: Client, experiment: str, *, judged: bool = True) -> dict[str, 
 @pytest.fixture
 def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What would be queued; the test runs it itself."""
-    queued: list[str] = []
-    monkeypatch.setattr(tasks.execute, "delay", queued.append)
-    monkeypatch.setattr(tasks.compare, "delay", lambda session: None)
-    return queued
+    held(monkeypatch, task_names.COMPARE)
+    return held(monkeypatch, task_names.EXECUTE)
 
 
 @pytest.fixture

@@ -13,12 +13,13 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 from pytest_django import Settings
 
-from replay import livecalls, preflight, providers, queries, runner, services, tasks
+from replay import live_models, preflight, providers, queries, runner, services, task_names
 from replay.hooks import configuration, telemetry
 from replay.models import HookOutcome, ReplaySession
 from replay.problems import OwnershipLost
 from replay.schemas import SessionView
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
+from tests.queues import held
 from tests.replay_runs import order_desk
 from traces import store
 from traces.models import Run, Step
@@ -35,8 +36,7 @@ OTHER = {
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The tests run sessions themselves, and leave no sender behind."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     yield
     telemetry.close()
 
@@ -249,7 +249,7 @@ def test_a_takeover_heeds_the_stored_decision_and_does_not_ask_again(
     hook(settings, right=callable_hook(monkeypatch, listen))
     session = launch()
     with monkeypatch.context() as crash:
-        crash.setattr(livecalls.LiveCalls, "answer", _taken_away)
+        crash.setattr(live_models, "answer", _taken_away)
         runner.execute(session)
     assert heard == ["agent_start", "turn_start", "pre_tool_use", "post_tool_use", "turn_end", "turn_start"]
     ReplaySession.objects.filter(id=session).update(status="pending", owner="")
@@ -330,7 +330,7 @@ def test_what_was_tried_used_and_taken_over_can_be_read(server: ProviderServer, 
 def test_a_takeover_says_what_was_kept(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     session = launch()
     with monkeypatch.context() as crash:
-        crash.setattr(livecalls.LiveCalls, "answer", _taken_away)
+        crash.setattr(live_models, "answer", _taken_away)
         runner.execute(session)
     kept = ReplaySession.objects.get(id=session).checkpoint_no
     ReplaySession.objects.filter(id=session).update(status="pending", owner="", lost_workers=1)

@@ -6,8 +6,9 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from replay import runner, tasks
+from replay import runner, task_names
 from replay.models import OverrideProfile, ReplaySession
+from tests.queues import held
 from tests.replay_runs import order_desk
 from traces.services import record
 
@@ -17,8 +18,7 @@ HUGE = 1e300  # PostgreSQL writes out its 301 digits
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from replay import providers, tasks
 from replay.lanes import attaching
 from replay.models import ReplaySession
 from tests.provider_server import Exchange, openai_chunk, provider_server
+from tests.queues import held
 from tests.replay_runs import Says, order_desk
 from traces import services as traces
 from traces.models import Run
@@ -44,8 +45,8 @@ def answers(exchange: Exchange) -> None:
 def queue(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, str]]]:
     """What would be queued; the test runs it itself."""
     queued: list[tuple[Any, str]] = []
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda id, task=task: queued.append((task, id)))
+    names = {task.name: task for task in (tasks.execute, tasks.compare)}
+    held(monkeypatch, *names, into=lambda name, id: queued.append((names[name], id)))
     with provider_server(answers) as running:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
         yield queued

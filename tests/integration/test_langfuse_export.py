@@ -12,11 +12,12 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from replay import preflight, runner, services, tasks
+from replay import preflight, runner, services, task_names
 from replay.langfuse import exporting
 from replay.models import LangfuseExport
 from tests.langfuse_server import KEYS, LangfuseServer, langfuse_server, wrong
 from tests.provider_server import Exchange
+from tests.queues import held
 from tests.replay_runs import CONVERSATION, Asks, Says, order_desk
 from traces import queries, store
 from traces.importers import langfuse as importer
@@ -32,9 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests work exports off themselves, without waiting."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
-    monkeypatch.setattr(exporting, "_put", lambda export: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.EXPORT_LANGFUSE)
     monkeypatch.setattr(exporting, "_FIRST_WAIT_S", 0.001)
 
 
@@ -289,10 +288,9 @@ def away(exchange: Exchange) -> bool:
 def test_what_waits_is_queued_again_and_not_at_every_look(
     langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put: list[Any] = []
-    monkeypatch.setattr(exporting, "_put", put.append)
+    put = held(monkeypatch, task_names.EXPORT_LANGFUSE)
     export = exporting.enqueue(recorded().id, "lf")
-    assert put == [export.id]
+    assert put == [str(export.id)]
     assert exporting.requeue_unfinished() == 0
     LangfuseExport.objects.update(retry_at=datetime.now(UTC))
     assert [exporting.requeue_unfinished(), exporting.requeue_unfinished()] == [1, 0]

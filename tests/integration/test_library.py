@@ -7,8 +7,9 @@ import jsonschema_rs
 import pytest
 from django.test import Client
 
-from replay import runner, tasks
+from replay import runner, task_names
 from replay.models import OverrideProfile
+from tests.queues import held
 from tests.replay_runs import order_desk
 from tests.unit.test_replay_retrieval import library
 from traces.canonical import digest
@@ -22,8 +23,7 @@ STRICT: dict[str, Any] = {"order": "reexecute", "budget": {"max_cost_usd": 0.5}}
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from pytest_django import Settings
 
-from replay import ownership, preflight, queries, retrieval, runner, services, tasks
+from replay import ownership, preflight, queries, retrieval, runner, services, task_names
 from replay.models import Attempt, ReplaySession
 from replay.problems import ReplayRefused
 from replay.schemas import Plan, SessionView
 from tests import retrieval_stores as stores
 from tests.provider_server import Exchange, ProviderServer, provider_server
+from tests.queues import held
 from tests.unit.test_replay_retrieval import library
 from traces import store
 from traces.models import Run, Step
@@ -30,8 +31,7 @@ NEW = [{"id": "n", "content": "Gift cards expire after three years.", "score": 0
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

@@ -8,12 +8,13 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
-from replay import ownership, preflight, queries, runner, services, tasks, tool_services, tools
+from replay import ownership, preflight, queries, runner, services, task_names, tool_services, tools
 from replay.models import Attempt, ReplaySession
 from replay.problems import SessionConflict
 from replay.schemas import OperatorAnswer
 from tests.live_tools import LIVE, OTHER, attempts, configure, launch, order_step, output, replay
 from tests.provider_server import Exchange, ProviderServer, provider_server
+from tests.queues import held
 from tests.replay_runs import order_desk
 from traces.models import Run, Step
 from traces.services import record
@@ -25,8 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from replay import tasks, tool_services, tools
+from replay import task_names, tool_services, tools
 from replay.models import Attempt
 from replay.tools import configuration
 from tests.live_tools import OTHER, configure, order_step, output, replay
 from tests.patience import wait_until
+from tests.queues import held
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,8 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def lines(log: Path) -> list[dict[str, Any]]:

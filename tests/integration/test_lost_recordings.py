@@ -15,10 +15,11 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from diffing import services as diffing
-from replay import preflight, queries, runner, services, tasks
+from replay import preflight, queries, runner, services, task_names
 from replay.langfuse import reading as langfuse_reading
 from replay.schemas import SessionView
 from tests.lost_artifacts import LOSSES, lose
+from tests.queues import held
 from tests.replay_runs import CONVERSATION, Asks, Says, order_desk
 from traces import integrity, store
 from traces import services as services_of_traces
@@ -35,8 +36,7 @@ GOODBYE = {"match": {"step": 9}, "output": "Goodbye."}
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def large_desk() -> RecordedRun:

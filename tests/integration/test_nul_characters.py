@@ -9,7 +9,8 @@ from django.db import connection
 from django.test import Client
 
 from diffing import services as diffing
-from replay import runner, tasks
+from replay import runner, task_names
+from tests.queues import held
 from tests.recordings import order_run
 from traces import queries, services, store
 from traces.json_types import JSONObject
@@ -21,8 +22,7 @@ NUL = "\x00"
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def recorded(**columns: Any) -> Run:

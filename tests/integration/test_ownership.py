@@ -10,11 +10,23 @@ import pytest
 from django.db import connections
 from pytest_django import Settings
 
-from replay import ownership, preflight, providers, queries, runner, services, stopping, tasks, tool_services
-from replay.execution import Execution
+from replay import (
+    ownership,
+    preflight,
+    providers,
+    queries,
+    runner,
+    services,
+    stopping,
+    task_names,
+    tasks,
+    tool_services,
+)
+from replay.checkpoints import Checkpoints
 from replay.models import Attempt, ReplaySession
 from tests.patience import wait_until
 from tests.provider_server import Exchange, ProviderServer, openai_text, provider_server
+from tests.queues import held
 from tests.replay_runs import Asks, Says, order_desk
 from traces.models import Run, Step
 from traces.services import record
@@ -30,8 +42,7 @@ def _no_queue(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[N
     settings.TAKEOVER_S = TAKEOVER_S
     # Nothing answers there: for replays that are launched and not executed.
     settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     yield
     stopping.over()
 
@@ -143,13 +154,13 @@ def test_a_worker_that_loses_its_session_in_the_middle_of_a_step_writes_nothing(
 ) -> None:
     session = launch()
 
-    room_for = Execution.room_for
+    room_for = Checkpoints.room_for
 
-    def taken(execution: Execution, count: int) -> int:
+    def taken(checkpoints: Checkpoints, count: int) -> int:
         ReplaySession.objects.filter(id=session.id).update(owner="another")
-        return room_for(execution, count)
+        return room_for(checkpoints, count)
 
-    monkeypatch.setattr(Execution, "room_for", taken)
+    monkeypatch.setattr(Checkpoints, "room_for", taken)
     runner.execute(session.id)
     assert status(session) == "running"
     assert (session.owner, session.checkpoint_no, Step.objects.filter(run=session.run).count()) == ("another", 0, 0)
@@ -223,11 +234,11 @@ def test_a_call_that_had_failed_for_good_is_not_made_again_by_the_next_worker(
 ) -> None:
     server.respond = lambda exchange: exchange.status(400, "no")
     session = launch()
-    really = Execution.fail_step
-    monkeypatch.setattr(Execution, "fail_step", _dies)
+    really = Checkpoints.fail
+    monkeypatch.setattr(Checkpoints, "fail", _dies)
     with pytest.raises(KeyboardInterrupt):
         runner.execute(session.id)
-    monkeypatch.setattr(Execution, "fail_step", really)
+    monkeypatch.setattr(Checkpoints, "fail", really)
     services.take_over(Everyone())
     runner.execute(session.id)
     assert (status(session), session.error_code, len(server.seen)) == ("failed_execution", "bad_request", 1)
@@ -308,8 +319,7 @@ def test_a_tool_that_never_answers_does_not_keep_a_replay_from_being_cancelled(
 
 
 def test_only_what_is_in_no_queue_is_queued_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    queued: list[str] = []
-    monkeypatch.setattr(tasks.execute, "delay", queued.append)
+    queued = held(monkeypatch, task_names.EXECUTE)
     waiting = {str(launch().id) for _ in range(3)}
     queued.clear()
     assert services.requeue_unfinished(queued=3) == 0
@@ -322,8 +332,7 @@ def test_what_was_completed_and_not_compared_is_compared(
 ) -> None:
     session = launch()
     runner.execute(session.id)  # and the worker ends before it queues the comparison
-    queued: list[str] = []
-    monkeypatch.setattr(tasks.compare, "delay", queued.append)
+    queued = held(monkeypatch, task_names.COMPARE)
     services.requeue_unfinished()
     assert queued == []  # it may be at work
     long_ago = datetime.now(UTC) - timedelta(seconds=5 * TAKEOVER_S)

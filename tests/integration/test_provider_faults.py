@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 from pytest_django import Settings
 
-from replay import preflight, providers, queries, runner, services, tasks
+from replay import preflight, providers, queries, runner, services, task_names
 from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.providers import calls
 from tests.patience import wait_until
@@ -27,6 +27,7 @@ from tests.provider_server import (
     openai_text,
     provider_server,
 )
+from tests.queues import held
 from tests.replay_runs import Says, order_desk
 from traces import store
 from traces.models import Run, Step
@@ -221,8 +222,7 @@ FAULTS: Final = (
 def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "_MOST_BYTES", 300_000)
     monkeypatch.setattr(calls, "_LONGEST_S", 1.5)
-    for task in (tasks.execute, tasks.compare):  # the tests run sessions themselves
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

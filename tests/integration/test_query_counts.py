@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from diffing import services as diffing
 from diffing.models import Evidence
-from replay import preflight, runner, services, tasks, tool_services
+from replay import preflight, runner, services, task_names, tool_services
 from replay.experiments import services as experiments
 from replay.models import (
     Attempt,
@@ -26,6 +26,7 @@ from replay.models import (
     ReplaySession,
     Trial,
 )
+from tests.queues import held
 from tests.recordings import order_run
 from traces import ignore_lists
 from traces.ignoring import IgnoreRule
@@ -65,8 +66,7 @@ WHAT_IF: Final = {"match": {"type": "tool"}, "tool": {"output": "none"}}
 
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch) -> Run:
-    for task in (tasks.execute, tasks.compare, tasks.sign_calls, tasks.prove):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.SIGN_CALLS, task_names.PROVE)
     return Run.objects.get(id=record(order_run()).run_id)
 
 

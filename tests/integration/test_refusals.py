@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from replay import tasks
+from replay import task_names
 from replay.models import ReplaySession
 from tests.provider_server import openai_text, provider_server
+from tests.queues import held
 from tests.replay_runs import order_desk
 from traces import services
 from traces.models import Artifact, Run, Step
@@ -22,8 +23,7 @@ LIVE_TOOLS = {"allow": ["model", "tool"]}
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def refused(client: Client, run: str, entries: Any = (), policy: Any = None, fork: int | None = 3) -> tuple[str, str]:

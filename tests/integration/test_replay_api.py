@@ -6,7 +6,8 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from replay import runner, tasks
+from replay import runner, task_names
+from tests.queues import held
 from tests.replay_runs import order_desk
 from traces.services import record
 
@@ -16,8 +17,7 @@ KEPT = ("reuse", "exact", "source_output_reused")
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from replay import preflight, providers, queries, runner, services, tasks
+from replay import preflight, providers, queries, runner, services, task_names
 from tests.provider_server import Exchange, openai_chunk, provider_server
+from tests.queues import held
 from tests.replay_runs import order_desk
 from tests.unit.test_cases import Case, cases
 from traces.models import Run, Step
@@ -21,8 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @contextmanager

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from replay import preflight, providers, queries, runner, services, tasks
+from replay import preflight, providers, queries, runner, services, task_names
 from replay.schemas import SessionView
 from tests.provider_server import ProviderServer, openai_text, provider_server
+from tests.queues import held
 from tests.replay_runs import Says, order_desk
 from traces.models import Run, Step
 from traces.recording import RecordedRun
@@ -25,8 +26,7 @@ PER_CALL = ESTIMATED - 4 * Decimal("0.00000125")  # four of the tokens were cach
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

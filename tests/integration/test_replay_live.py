@@ -9,11 +9,12 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from replay import preflight, providers, queries, runner, services, tasks, tool_services
+from replay import preflight, providers, queries, runner, services, task_names, tool_services
 from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.problems import ReplayRefused, SessionConflict
 from replay.schemas import OperatorAnswer, SessionView
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
+from tests.queues import held
 from tests.replay_runs import ORDERS, order_desk
 from traces import store
 from traces.models import Run, Step
@@ -28,8 +29,7 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def says(text: str) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from replay import preflight, providers, queries, runner, services, tasks
+from replay import preflight, providers, queries, runner, services, task_names
 from replay.models import ReplaySession
 from replay.schemas import SessionView
 from tests.agent_runs import Asks
 from tests.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
+from tests.queues import held
 from tests.unit.test_replay_plans import agents, forks, plain, texts
 from tests.unit.test_replay_walk import Replay
 from traces.models import Run, Step
@@ -31,8 +32,7 @@ some = settings(
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

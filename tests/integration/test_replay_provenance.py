@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from replay import preflight, queries, runner, services, tasks
+from replay import preflight, queries, runner, services, task_names
 from tests.bench.recordings import desk
+from tests.queues import held
 from traces.models import Edge
 from traces.services import record
 
@@ -13,8 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_words_from_long_before_are_traced_to_the_step_that_said_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     run, last = record(desk(220, "long")).run_id, 660
     said = "A colleague was told: Your order A-000001 is shipped. What about mine, which is late as well?"
     edit = {"op": "insert", "index": 2, "content": said}

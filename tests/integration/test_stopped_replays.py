@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from replay import preflight, queries, runner, services, tasks
+from replay import preflight, queries, runner, services, task_names
 from replay.models import ReplaySession
 from replay.schemas import ReplayRequest, SessionView
+from tests.queues import held
 from tests.replay_runs import order_desk
 from traces.models import Run, Step
 from traces.services import record
@@ -22,8 +23,7 @@ ASKS_MORE = {"match": {"step": 3}, "output": {"tool_calls": [
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests run sessions themselves: nothing else may take them."""
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def asked(*entries: dict[str, Any], **policy: Any) -> ReplayRequest:

@@ -12,13 +12,14 @@ from django.db import InterfaceError, OperationalError
 from django.test import Client
 from pytest_django import Settings
 
-from replay import preflight, providers, runner, services, tasks
+from replay import preflight, providers, runner, services, task_names
 from replay.hooks import counting, telemetry
 from replay.hooks.configuration import TelemetryEntry
 from replay.hooks.places import FileDelivery, Refused, Unreachable, place_of
 from replay.models import TelemetryCount
 from tests.integration.test_hooks import OTHER, model
 from tests.provider_server import Exchange, ProviderServer, provider_server
+from tests.queues import held
 from tests.replay_runs import order_desk
 from traces.importers import krabs
 from traces.importers.source import Source
@@ -32,8 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for task in (tasks.execute, tasks.compare):
-        monkeypatch.setattr(task, "delay", lambda *arguments: None)
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     monkeypatch.setattr(telemetry, "_FIRST_WAIT_S", 0.005)
     yield
     telemetry.close()

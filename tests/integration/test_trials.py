@@ -12,11 +12,12 @@ from pytest_django import Settings
 
 from cockpit import tokens
 from cockpit.schemas import Role
-from replay import tasks, tool_services
+from replay import task_names, tool_services
 from replay.models import Trial
 from replay.trials import running
 from tests.patience import wait_until
 from tests.provider_server import ProviderServer, provider_server
+from tests.queues import held
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FOUND = {"documents": [{"id": "a", "content": "Lost parcels are refunded.", "score": 0.9}]}
@@ -25,9 +26,7 @@ FOUND = {"documents": [{"id": "a", "content": "Lost parcels are refunded.", "sco
 @pytest.fixture(autouse=True)
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tests make the calls themselves: nothing else may take them."""
-    asked: list[str] = []
-    monkeypatch.setattr(tasks.try_out, "delay", asked.append)
-    return asked
+    return held(monkeypatch, task_names.TRY_OUT)
 
 
 @pytest.fixture

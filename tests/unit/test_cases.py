@@ -43,10 +43,10 @@ from diffing.determinism import ModelConfig
 from diffing.schemas import ToolAccuracy
 from diffing.scores import reading, regression_score, tool_accuracy
 from replay import matching, tool_file
+from replay.attempts import back_off
 from replay.control import ReplayControl, ToolSpec, call_key
 from replay.determinism import assess, replay_type
 from replay.graph import CONTAINERS
-from replay.livecalls import back_off
 from replay.policy import Policy, Retries
 from replay.pricing import price
 from replay.problems import InvalidReplay

@@ -5,27 +5,25 @@ from decimal import Decimal
 from typing import Any
 
 from replay import deadlines, providers, retrieval
-from replay.livecalls import LiveCalls, Watch
+from replay.attempts import AttemptJournal, Watch
 from replay.models import Attempt
 from replay.world import Answer, Call
 from traces.json_types import JSONObject
 from traces.vocabulary import Label, Reason
 
 
-def answer(calls: LiveCalls, retriever: retrieval.Retriever, call: Call) -> Answer:
+def answer(journal: AttemptJournal, retriever: retrieval.Retriever, call: Call) -> Answer:
     """One search with its retries."""
 
     def ask(attempt: Attempt) -> Answer:
         started = time.monotonic()
-        found = _search(calls, retriever, call, attempt)
+        found = _search(journal, retriever, call, attempt)
         outcome = {"documents": found.documents, "embedding": found.embedding, "tokens": found.tokens,
                    "cost_usd": None if found.cost_usd is None else str(found.cost_usd)}  # fmt: skip
-        calls.store(attempt, outcome, (time.monotonic() - started) * 1000, found.cost_usd)
+        journal.succeed(attempt, outcome, (time.monotonic() - started) * 1000, found.cost_usd)
         return _restored(attempt)
 
-    return calls.repeatable(
-        call, retriever.name, ask, restored=_restored, kind="retrieval", reason=Reason.LIVE_RETRIEVAL
-    )
+    return journal.repeat(call, retriever.name, ask, restored=_restored, kind="retrieval", reason=Reason.LIVE_RETRIEVAL)
 
 
 def search_of(retriever: retrieval.Retriever, input: JSONObject, replay: str) -> retrieval.Search:
@@ -39,17 +37,17 @@ def search_of(retriever: retrieval.Retriever, input: JSONObject, replay: str) ->
     )  # fmt: skip
 
 
-def _search(calls: LiveCalls, retriever: retrieval.Retriever, call: Call, attempt: Attempt) -> retrieval.Found:
+def _search(journal: AttemptJournal, retriever: retrieval.Retriever, call: Call, attempt: Attempt) -> retrieval.Found:
     """Give up when the session should end, and after the retriever's own time."""
-    search = search_of(retriever, call.input if isinstance(call.input, dict) else {}, str(calls.session.id))
+    search = search_of(retriever, call.input if isinstance(call.input, dict) else {}, str(journal.row.id))
     limit = retriever.entry.timeout_s
     try:
-        return deadlines.within(limit, lambda: retrieval.run(retriever, search), stopped=Watch(calls).cancelled)
+        return deadlines.within(limit, lambda: retrieval.run(retriever, search), stopped=Watch(journal).cancelled)
     except TimeoutError as error:
         detail = f"{retriever.name} did not answer in {limit:g} s"
         raise providers.ProviderError(detail, code="timeout", retryable=True) from error
     except deadlines.GivenUp as given_up:
-        calls.stopped(attempt, given_up)
+        journal.stopped(attempt, given_up)
 
 
 def _restored(attempt: Attempt) -> Answer:

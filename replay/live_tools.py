@@ -1,13 +1,13 @@
 """Live tool calls of a session: intent before, outcome after, retries; what may have run already is never run again."""
 
 import time
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from django.db import transaction
 
 from replay import deadlines, log, outages, tools
-from replay.livecalls import INTERRUPTED, LiveCalls, Watch
+from replay.attempts import INTERRUPTED, AttemptJournal, Watch
 from replay.models import Attempt, ReplaySession
 from replay.resolvers import operator_said
 from replay.world import Answer, Call, OperatorAnswer
@@ -16,55 +16,59 @@ from traces.vocabulary import Label, Reason, StepStatus
 _UNKNOWN: Final = "unknown_outcome"
 
 
-def answer(calls: LiveCalls, tool: tools.Tool, call: Call) -> Answer | None:
+class Operator(Protocol):
+    """Whoever watches the session."""
+
+    def ask(self, call: Call, why: str, may_run: bool = False) -> OperatorAnswer | None:
+        """What the operator answered; None: to go on by policy. Raises `OperatorNeeded` where nothing was said yet."""
+
+
+def answer(journal: AttemptJournal, operator: Operator, tool: tools.Tool, call: Call) -> Answer | None:
     """One call with its retries. None: the operator leaves it to the policy, when asked before or what came of it."""
     if tool.entry.idempotent:
-        calls.abandon(calls.attempts(call))
-    attempts = calls.attempts(call)
+        journal.abandon(journal.of(call))
+    attempts = journal.of(call)
     for attempt in attempts:
         if attempt.status == "succeeded":
             return _restored(attempt)
     if any(_is_open(attempt) for attempt in attempts):
-        return _ask(calls, call, attempts)
-    if calls.policy.tools.asks(call.called) and not (said := _before(calls, call, tool)).run:
+        return _ask(journal, operator, call, attempts)
+    if journal.policy.tools.asks(call.called) and not (said := _before(operator, call, tool)).run:
         return operator_said(said)
-    return _run(calls, tool, call, attempts)
+    return _run(journal, operator, tool, call, attempts)
 
 
-def _before(calls: LiveCalls, call: Call, tool: tools.Tool) -> OperatorAnswer:
+def _before(operator: Operator, call: Call, tool: tools.Tool) -> OperatorAnswer:
     """What the operator says of a call that is about to be made."""
     why = f"which would run for real ({tool.place}): let it run, or say what it returns"
-    said = calls.execution.ask(call, why, may_run=True)
-    return said or OperatorAnswer(fallback=True)
+    return operator.ask(call, why, may_run=True) or OperatorAnswer(fallback=True)
 
 
-def _run(calls: LiveCalls, tool: tools.Tool, call: Call, attempts: list[Attempt]) -> Answer | None:
-    number, failures = calls.resume(call, attempts, Reason.LIVE_TOOL)
+def _run(
+    journal: AttemptJournal, operator: Operator, tool: tools.Tool, call: Call, attempts: list[Attempt]
+) -> Answer | None:  # fmt: skip
+    number, failures = journal.resume(call, attempts, Reason.LIVE_TOOL)
     while True:
-        calls._afford(call, first=number == 1)
-        attempt = calls._intend(call, tool.place, number, kind="tool")
-        started, watch = time.monotonic(), Watch(calls, again=tool.entry.idempotent)
-        asked = tools.ToolCall(arguments=call.input, replay=str(calls.session.id), stopped=watch.cancelled)
+        attempt = journal.intend(call, tool.place, number, kind="tool")
+        started, watch = time.monotonic(), Watch(journal, again=tool.entry.idempotent)
+        asked = tools.ToolCall(arguments=call.input, replay=str(journal.row.id), stopped=watch.cancelled)
         try:
             found = tools.run(tool, asked)
         except deadlines.GivenUp as given_up:
-            calls.stopped(attempt, given_up, code=INTERRUPTED if tool.entry.idempotent else _UNKNOWN)
+            journal.stopped(attempt, given_up, code=INTERRUPTED if tool.entry.idempotent else _UNKNOWN)
         except tools.ToolFailed as error:
             failures += 1
             if error.may_have_run and not tool.entry.idempotent:
-                _leave_open(calls, attempt, error)
-                return _ask(calls, call, [*attempts, attempt])
-            wait = calls._wait_for(error, failures)
-            calls._failed(attempt, error, wait)
-            if wait is None:
-                calls._give_up(call, error, failures, Reason.LIVE_TOOL)
-            calls._sleep(wait, call)
+                error.code = _UNKNOWN
+                journal.fail(attempt, error, None)
+                return _ask(journal, operator, call, [*attempts, attempt])
+            journal.retry_after(call, attempt, error, failures, Reason.LIVE_TOOL)
             number += 1
         else:
-            return _succeeded(calls, attempt, found, (time.monotonic() - started) * 1000)
+            return _succeeded(journal, attempt, found, (time.monotonic() - started) * 1000)
 
 
-def _succeeded(calls: LiveCalls, attempt: Attempt, found: tools.ToolResult, duration_ms: float) -> Answer:
+def _succeeded(journal: AttemptJournal, attempt: Attempt, found: tools.ToolResult, duration_ms: float) -> Answer:
     """Store the outcome, so that the call is never made again.
 
     Also when another worker has taken the session over meanwhile: then this answers what the operator is asked.
@@ -73,8 +77,8 @@ def _succeeded(calls: LiveCalls, attempt: Attempt, found: tools.ToolResult, dura
 
     def write() -> None:
         with transaction.atomic():
-            if calls.conclude(attempt, status="succeeded", outcome=outcome, duration_ms=duration_ms):
-                _withdraw_question(calls.session.id, attempt.sequence_no)
+            if journal.conclude(attempt, status="succeeded", outcome=outcome, duration_ms=duration_ms):
+                _withdraw_question(journal.row.id, attempt.sequence_no)
 
     outages.patiently(write)
     return _restored(attempt)
@@ -101,19 +105,14 @@ def _is_open(attempt: Attempt) -> bool:
     return attempt.status == "intended" or attempt.error_code == _UNKNOWN
 
 
-def _leave_open(calls: LiveCalls, attempt: Attempt, error: tools.ToolFailed) -> None:
-    error.code = _UNKNOWN
-    calls._failed(attempt, error, None)
-
-
-def _ask(calls: LiveCalls, call: Call, attempts: list[Attempt]) -> Answer | None:
+def _ask(journal: AttemptJournal, operator: Operator, call: Call, attempts: list[Attempt]) -> Answer | None:
     """Only the operator can find out what the call did; it is not made again."""
     last = attempts[-1]
     lost = last.error or "the worker ended before its answer came"
-    said = calls.execution.ask(call, f"which may have run already ({lost}) and is not idempotent: what did it return?")
+    said = operator.ask(call, f"which may have run already ({lost}) and is not idempotent: what did it return?")
     if said is None:
         return None
     for attempt in attempts:
         if attempt.status == "intended":
-            calls._interrupted(attempt)
+            journal.interrupt(attempt)
     return operator_said(said)
