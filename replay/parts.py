@@ -42,8 +42,9 @@ def replay_parts(context: ReplayContext, hooks: Hooks) -> ReplayParts:
     reach, subagents = Reach(context, state, implicit, handed), SubAgents(context, state)
     foresight = Foresight(context, state)
     resolvers = Resolvers(context.policy, context.environment, subagents.answer, context.ignoring, reach.of)
+    calls = CallBuilder(context, state, handed, foresight)
     return ReplayParts(
-        context=context, state=state, implicit=implicit, handed=handed, foresight=foresight, reach=reach, subagents=subagents,
-        results=StepResults(context, state, handed), calls=CallBuilder(context, state, handed, foresight), resolvers=resolvers,
-        loops=AgentLoops(context, implicit, listening=points.active), points=points,
+        context=context, state=state, implicit=implicit, handed=handed, foresight=foresight, calls=calls, reach=reach,
+        results=StepResults(context, state, handed), subagents=subagents, resolvers=resolvers, points=points,
+        loops=AgentLoops(context, implicit, listening=points.active),
     )  # fmt: skip

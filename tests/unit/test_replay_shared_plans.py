@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from replay import planning
 from replay.edits import apply_profile, edited_request
+from replay.hooks.types import NO_HOOKS
 from replay.overrides import OverrideProfile
+from replay.parts import replay_parts
 from replay.planning import Sources
 from replay.policy import Policy
+from replay.replayer import Replayer
 from replay.unasked import StoredRequests
-from replay.walk import Walk
 from replay.world import Hit
 from tests.agent_runs import NESTED, PARALLEL, TEAM, agent_run
 from tests.bench.recordings import desk
@@ -141,9 +143,10 @@ def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float
     models = [node for node in of.graph.nodes if node.type is StepType.MODEL]
     assert requests.are_new([(node, of.profile.of(node)) for node in models])
     for node in models:
-        walk = Walk(of.graph, of.profile, of.policy, planning.PlanWorld(Archive(of, "").sources))
-        edits, recorded = of.profile.of(node), walk.recorded_input(node)
-        messages = [message for slot in walk.messages(node, recorded, edits)[1] for message in slot]
+        context = of.context(planning.PlanWorld(Archive(of, "").sources))
+        calls = replay_parts(context, NO_HOOKS).calls
+        edits, recorded = of.profile.of(node), context.recorded_request(node)
+        messages = [message for slot in calls.messages(node, recorded, edits)[1] for message in slot]
         input = edited_request({**recorded, "messages": messages}, edits.model)
         sent.append(signature(type=node.type, name=node.name, input=input, provider=node.provider, model="dear"))
     assert signed == sent
@@ -151,14 +154,14 @@ def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float
 
 @pytest.mark.parametrize("order", ["reuse", "reexecute"])
 def test_plans_share_one_walk(monkeypatch: pytest.MonkeyPatch, order: Any) -> None:
-    walks: list[Walk] = []
-    run = Walk.run
+    walks: list[Replayer] = []
+    run = Replayer.run
 
-    def counted(walk: Walk) -> Any:
-        walks.append(walk)
-        return run(walk)
+    def counted(replayer: Replayer) -> Any:
+        walks.append(replayer)
+        return run(replayer)
 
-    monkeypatch.setattr(Walk, "run", counted)
+    monkeypatch.setattr(Replayer, "run", counted)
     archive = Archive(replay(run=flat(order_desk())), "")
     shared = archive.sources
     for temperature in (0.1, 0.2, 0.3):

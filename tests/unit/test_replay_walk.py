@@ -31,6 +31,7 @@ from replay.world import (
     Resolved,
     Serving,
     Standing,
+    World,
 )
 from tests.replay_runs import CONVERSATION, ORDERS, Asks, Says, graph_of, order_desk
 from traces.json_types import JSONObject, JSONValue
@@ -113,7 +114,7 @@ class Replay:
         )  # fmt: skip
         return plan(self.graph, self.profile, self.policy, sources)
 
-    def context(self, world: MemoryWorld) -> ReplayContext:
+    def context(self, world: World) -> ReplayContext:
         """What a replay of this fork is made from; `world` answers."""
         return ReplayContext(graph=self.graph, profile=self.profile, policy=self.policy, environment=world)
 
