@@ -1,6 +1,6 @@
 """From a request to its plan: parsing with pointers, the source's fitness, and everything that planning looks up."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache as cache_of
@@ -9,8 +9,8 @@ from typing import Final
 from uuid import UUID
 
 from replay import cache, planning, pricing, providers, retrieval, tool_queries, tools
-from replay.edits import AppliedProfile, apply_profile
-from replay.graph import Graph, Node
+from replay.fork import forked
+from replay.graph import Graph
 from replay.hooks import configuration
 from replay.kept_plans import PlanCache
 from replay.library import queries as library
@@ -29,7 +29,6 @@ from traces.json_types import JSONValue
 from traces.losses import LostPayloads
 from traces.models import Run
 from traces.problems import NotFound
-from traces.vocabulary import StepType
 
 # In steps: a graph weighs about 1 kB a step, so these are some 30 MB, and reading one takes 20 microseconds a step.
 _GRAPHS: Final[PlanCache[Graph]] = PlanCache(capacity=30_000, seconds=60.0)
@@ -89,10 +88,9 @@ class Source:
             models = load_first_model(self.run.id, self.fork)
             lost = load_steps(self.run.id, [no for no in self._lost if no >= self.fork], self._lost)
             return planning.plan_unchanged(self.fork, self.run.step_count, models, request.policy, self._lookups, lost)
-        profile = apply_profile(request.overrides, self._graph)
-        expect(self._graph, profile, request.policy, self._payloads)
+        fork = forked(self._graph, request.overrides, request.policy, self._payloads)
         return planning.plan(
-            self._graph, profile, request.policy, self._lookups, brief=brief, untouched=untouched
+            fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, untouched=untouched
         )  # fmt: skip
 
     @cached_property
@@ -147,26 +145,6 @@ def unfit(run: Run) -> PlanRefusal | None:
 def changes_anything(overrides: OverrideProfile, policy: Policy) -> bool:
     """Whether any step can become other than exact."""
     return bool(overrides.overrides) or policy.order == "reexecute"
-
-
-def expect(graph: Graph, profile: AppliedProfile, policy: Policy, payloads: Payloads) -> None:
-    """Announce what the change can reach. Apart from it the inputs of models, of which a plan may need none."""
-
-    def announced() -> Iterable[Iterable[str]]:
-        anew = {node.no for node in graph.nodes if policy.asks_anew(node.type)}
-        nodes = [graph.by_no[no] for no in sorted(graph.reach(anew | profile.by_step.keys())) if no in graph.by_no]
-        around = {each.no: each for node in nodes for each in graph.ancestors(node)}
-        return (
-            (node.input_ref for node in nodes if node.type is StepType.MODEL),
-            (ref for node in nodes for ref in (node.output_ref, _given(node))),
-            (ref for each in around.values() for ref in (each.output_ref, each.input_ref)),
-        )
-
-    payloads.expect(announced)
-
-
-def _given(node: Node) -> str:
-    return "" if node.type is StepType.MODEL else node.input_ref
 
 
 def sources(run: Run, payloads: Payloads) -> planning.Sources:

@@ -15,10 +15,9 @@ from diffing import services as diffing
 from replay import containers, log, observers, outages, ownership, preflight, tools
 from replay.attempts import AttemptJournal
 from replay.checkpoints import Checkpoints
-from replay.context import ReplayContext
 from replay.derived_run import open_run
-from replay.edits import apply_profile
 from replay.execution import ExecutionOf, ordinary
+from replay.fork import forked
 from replay.hooks import lifecycle
 from replay.loading import Payloads, find_losses, load_graph
 from replay.lost import ARTIFACT_MISSING
@@ -142,13 +141,9 @@ def _replay(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
     else:
         lost = find_losses(session.source_run_id, session.source_run.step_count)
         graph = execution.completed_graph(load_graph(session.source_run_id, session.fork_sequence_no, lost))
-        profile = apply_profile(overrides, graph)
-        preflight.expect(graph, profile, policy, payloads)
-        context = ReplayContext(
-            graph=graph, profile=profile, policy=policy, ignoring=ignoring,
-            environment=execution.environment(checkpoints, journal, payloads, committed),
-        )  # fmt: skip
-        replayer = Replayer(context, hooks)
+        environment = execution.environment(checkpoints, journal, payloads, committed)
+        fork = forked(graph, overrides, policy, payloads)
+        replayer = Replayer(fork.context(environment, ignoring), hooks)
         replayer.heed_start(started)
         writer.follow(replayer, execution.see)
     writer.finish()

@@ -14,9 +14,8 @@ from django.db import IntegrityError, transaction
 
 from diffing.evidence_schemas import EvidenceQuestion
 from replay import log, preflight, sessions
-from replay.context import ReplayContext
-from replay.edits import apply_profile
 from replay.experiments.aggregation import COMPLETED, ENDED
+from replay.fork import forked
 from replay.graph import Graph
 from replay.loading import Payloads, load_graph
 from replay.models import Proof, ProofProbe, ReplaySession
@@ -205,15 +204,11 @@ class Laboratory:
         state = self.subject.derivations.state(setup.side)
         watch = Watch(graph=graph, coupling=coupling, arguments=self.arguments, state=state)
         world = RecordedWorld(coupling=coupling, payloads=self.payloads)
-        profile = apply_profile(setup.overrides, graph)
-        if profile.refusals:
-            return Seen(outcome="failed", missing=profile.refusals[0].detail)
-        preflight.expect(graph, profile, _RECORDED, self.payloads)
-        context = ReplayContext(
-            graph=graph, profile=profile, policy=_RECORDED, environment=world, ignoring=self._ignoring
-        )  # fmt: skip
+        fork = forked(graph, setup.overrides, _RECORDED, self.payloads)
+        if fork.profile.refusals:
+            return Seen(outcome="failed", missing=fork.profile.refusals[0].detail)
         try:
-            for event in Replayer(context).run():
+            for event in Replayer(fork.context(world, self._ignoring)).run():
                 watch.see(event, self.payloads)
             came = watch.result(self.payloads)
             seen = self._seen(came, executed=watch.executed, cached=watch.cached, borrowed=watch.borrowed)
