@@ -3,14 +3,14 @@ import createClient, { type Middleware } from "openapi-fetch";
 import type { paths } from "./schema";
 import { problemFrom, ProblemError } from "./problem";
 
-function cookie(name: string): string | undefined {
-  const found = document.cookie.split("; ").find((entry) => entry.startsWith(`${name}=`));
-  return found && decodeURIComponent(found.slice(name.length + 1));
+function readCookie(name: string): string | undefined {
+  const cookie = document.cookie.split("; ").find((entry) => entry.startsWith(`${name}=`));
+  return cookie && decodeURIComponent(cookie.slice(name.length + 1));
 }
 
 /** The header that Django wants on writes of a signed-in browser. */
 export function csrfHeaders(): Record<string, string> {
-  const token = cookie("csrftoken");
+  const token = readCookie("csrftoken");
   return token ? { "X-CSRFToken": token } : {};
 }
 

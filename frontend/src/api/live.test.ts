@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { backoff, openLive, parseMessage, type LiveMessage, type LiveState } from "./live";
+import { backoff, openLive, parseMessage, type LiveMessage, type ConnectionState } from "./live";
 
 class FakeSocket {
   static all: FakeSocket[] = [];
@@ -57,7 +57,7 @@ test("hints about runs count anew on each connection and still arrive", () => {
 });
 
 test("closing ends it for good", () => {
-  const states: LiveState[] = [];
+  const states: ConnectionState[] = [];
   const close = openLive({
     topic: { runs: 1 },
     onMessage: () => undefined,

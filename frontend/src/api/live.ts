@@ -22,7 +22,7 @@ export type LiveMessage =
   | ExperimentChanged
   | ExperimentRowChanged
   | BisectionChanged;
-export type LiveState = "connecting" | "open" | "waiting" | "closed";
+export type ConnectionState = "connecting" | "open" | "waiting" | "closed";
 export type LiveTopic =
   | { runs: 1 }
   | { run: string }
@@ -59,7 +59,7 @@ interface Options {
   topic: LiveTopic;
   after?: number;
   onMessage: (message: LiveMessage) => void;
-  onState?: (state: LiveState) => void;
+  onState?: (state: ConnectionState) => void;
   connect?: (url: string) => WebSocket;
 }
 
@@ -110,8 +110,8 @@ export function openLive({ topic, after = 0, onMessage, onState, connect = (url)
 }
 
 /** Listens to a topic while the component is mounted; `null` listens to nothing. */
-export function useLive(topic: LiveTopic | null, handler: (message: LiveMessage) => void, after = 0): LiveState {
-  const [state, setState] = useState<LiveState>("connecting");
+export function useLive(topic: LiveTopic | null, handler: (message: LiveMessage) => void, after = 0): ConnectionState {
+  const [state, setState] = useState<ConnectionState>("connecting");
   const onMessage = useEffectEvent(handler);
   const start = useEffectEvent(() => after);
   const key = topic && JSON.stringify(topic);

@@ -13,8 +13,8 @@ export const tokensQuery = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/tokens", { signal })),
 });
 
-export function createToken(asked: TokenRequest) {
-  return answer(api.POST("/api/v1/tokens", { body: asked }));
+export function createToken(request: TokenRequest) {
+  return answer(api.POST("/api/v1/tokens", { body: request }));
 }
 
 export async function revokeToken(id: string): Promise<void> {

@@ -8,13 +8,13 @@ import { createRoot } from "react-dom/client";
 import { queryClient } from "@/api/client";
 import { paths } from "./paths";
 import { router } from "./router";
-import { isOpen } from "@/app/shell/publicPages";
-import { onLoginEnded } from "@/app/shell/loginExpiry";
+import { isPublicPage } from "@/app/shell/publicPages";
+import { onLoginExpired } from "@/app/shell/loginExpiry";
 import { cssVariables, theme } from "./theme";
 
-onLoginEnded(queryClient, () => {
+onLoginExpired(queryClient, () => {
   const { pathname, href } = router.state.location;
-  if (!isOpen(pathname)) void router.navigate(paths.login({ next: href }));
+  if (!isPublicPage(pathname)) void router.navigate(paths.login({ next: href }));
 });
 
 const root = document.getElementById("root");

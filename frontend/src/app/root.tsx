@@ -4,12 +4,12 @@ import { queryClient } from "@/api/client";
 import { ErrorPage } from "./ErrorPage";
 import { NotFound } from "./NotFound";
 import { paths } from "./paths";
-import { isOpen } from "@/app/shell/publicPages";
+import { isPublicPage } from "@/app/shell/publicPages";
 import { Shell } from "@/app/shell/Shell";
 
 export const rootRoute = createRootRoute({
   beforeLoad: async ({ location }) => {
-    if (isOpen(location.pathname)) return;
+    if (isPublicPage(location.pathname)) return;
     const access = await queryClient.query({ ...accessQuery, staleTime: "static" });
     if (access.login_required && access.role === null) throw redirect(paths.login({ next: location.href }));
   },

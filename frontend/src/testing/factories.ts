@@ -1,7 +1,7 @@
 // A plain cast for tests: whole values of the API's types, with what the test is about given.
 import type { RunSummary, SessionView, StepDetail, StepSummary } from "@/api/schema";
 
-export function aRun(given: Partial<RunSummary> = {}): RunSummary {
+export function aRun(overrides: Partial<RunSummary> = {}): RunSummary {
   return {
     id: "run-1",
     external_id: "trace-1",
@@ -29,13 +29,13 @@ export function aRun(given: Partial<RunSummary> = {}): RunSummary {
     source_run: null,
     fork_sequence_no: null,
     session_id: null,
-    ...given,
+    ...overrides,
   };
 }
 
-export function aStep(given: Partial<StepSummary> & { sequence_no: number }): StepSummary {
+export function aStep(overrides: Partial<StepSummary> & { sequence_no: number }): StepSummary {
   return {
-    id: `step-${given.sequence_no}`,
+    id: `step-${overrides.sequence_no}`,
     parent: null,
     type: "model",
     name: "model",
@@ -53,13 +53,13 @@ export function aStep(given: Partial<StepSummary> & { sequence_no: number }): St
     cost_usd: null,
     retries: 0,
     source_step: null,
-    ...given,
+    ...overrides,
   };
 }
 
-export function aStepDetail(given: Partial<StepDetail> & { sequence_no: number }): StepDetail {
+export function aStepDetail(overrides: Partial<StepDetail> & { sequence_no: number }): StepDetail {
   return {
-    ...aStep(given),
+    ...aStep(overrides),
     run: "run-1",
     external_id: "",
     started_at: null,
@@ -78,11 +78,11 @@ export function aStepDetail(given: Partial<StepDetail> & { sequence_no: number }
     detail: {},
     consumed: [],
     produced_for: [],
-    ...given,
+    ...overrides,
   };
 }
 
-export function aSession(given: Partial<SessionView> = {}): SessionView {
+export function aSession(overrides: Partial<SessionView> = {}): SessionView {
   return {
     id: "s1",
     status: "running",
@@ -113,6 +113,6 @@ export function aSession(given: Partial<SessionView> = {}): SessionView {
     created_at: "2026-11-21T10:00:00Z",
     started_at: null,
     ended_at: null,
-    ...given,
+    ...overrides,
   };
 }

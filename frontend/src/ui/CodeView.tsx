@@ -41,16 +41,16 @@ export default function CodeView({ value, label, onChange }: Props): ReactElemen
     [value, onChange],
   );
   const [initial] = useState(text);
-  const changed = useEffectEvent((next: string) => onChange?.(next));
+  const onEdit = useEffectEvent((next: string) => onChange?.(next));
   const editable = onChange !== undefined;
-  const shown = editable ? initial : text;
-  const tooLong = shown.length > LIMIT;
+  const visibleText = editable ? initial : text;
+  const tooLong = visibleText.length > LIMIT;
   useEffect(() => {
     if (!host.current || tooLong) return;
     const view = new EditorView({
       parent: host.current,
       state: EditorState.create({
-        doc: shown,
+        doc: visibleText,
         extensions: [
           json(),
           syntaxHighlighting(style),
@@ -64,15 +64,15 @@ export default function CodeView({ value, label, onChange }: Props): ReactElemen
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorState.readOnly.of(!editable),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) changed(update.state.doc.toString());
+            if (update.docChanged) onEdit(update.state.doc.toString());
           }),
           look,
         ],
       }),
     });
     return () => view.destroy();
-  }, [shown, label, editable, tooLong]);
+  }, [visibleText, label, editable, tooLong]);
   if (tooLong)
-    return <p className="muted">{bytes(shown.length)} of JSON: too much to show here. The API gives it whole.</p>;
+    return <p className="muted">{bytes(visibleText.length)} of JSON: too much to show here. The API gives it whole.</p>;
   return <div ref={host} className={classes.code} />;
 }

@@ -16,18 +16,18 @@ export function JsonView({ value, open = 2 }: { value: JsonValue; open?: number 
 }
 
 function Entries({ value, open }: { value: JsonValue; open: number }): ReactElement {
-  const [shown, setShown] = useState(PAGE);
+  const [limit, setLimit] = useState(PAGE);
   const entries = entriesOf(value);
   if (entries.length === 0) return <span className="muted">{preview(value)}</span>;
   return (
     <ul className={classes.entries}>
-      {entries.slice(0, shown).map(([name, item]) => (
+      {entries.slice(0, limit).map(([name, item]) => (
         <Entry key={name} name={name} value={item} open={open} />
       ))}
-      {entries.length > shown && (
+      {entries.length > limit && (
         <li>
-          <button type="button" className={classes.more} onClick={() => setShown(shown + PAGE)}>
-            {count(Math.min(PAGE, entries.length - shown))} more of {count(entries.length)}
+          <button type="button" className={classes.more} onClick={() => setLimit(limit + PAGE)}>
+            {count(Math.min(PAGE, entries.length - limit))} more of {count(entries.length)}
           </button>
         </li>
       )}
@@ -61,7 +61,7 @@ function Name({ children }: { children: ReactNode }): ReactElement {
 }
 
 function Leaf({ value }: { value: JsonValue }): ReactElement {
-  if (typeof value === "string") return <LongText className={classes.string} text={value} quoted />;
+  if (typeof value === "string") return <LongText className={classes.string} text={value} isQuoted />;
   return (
     <span className={value === null ? "muted" : classes.atom}>{isBranch(value) ? preview(value) : String(value)}</span>
   );

@@ -9,11 +9,11 @@ interface Props {
 }
 
 /** Fields that are drawn when they are first unfolded: a form of all of them takes longer to open than a key may. */
-export function Folded({ className, summary, edited = false, children }: Props): ReactElement {
+export function LazyDetails({ className, summary, edited = false, children }: Props): ReactElement {
   const [state, setState] = useState<"unseen" | "open" | "folded">(edited ? "open" : "unseen");
-  const [known, setKnown] = useState(edited);
-  if (edited !== known) {
-    setKnown(edited);
+  const [lastEdited, setLastEdited] = useState(edited);
+  if (edited !== lastEdited) {
+    setLastEdited(edited);
     if (edited) setState("open");
   }
   return (

@@ -2,7 +2,7 @@ import { Skeleton } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 import { ErrorState } from "./ErrorState";
 import { PageHeader } from "./Page";
-import { useRows } from "@/ui/keyboard/useRowSelection";
+import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import classes from "./ListPage.module.css";
 
 /** A page that is one list: title, what it is about, one action. */
@@ -31,7 +31,10 @@ interface Listing<Data> {
 }
 
 /** A list once it is there; until then that it is awaited, or why it does not come. What came before stays. */
-export function Loaded<Data>(props: { listing: Listing<Data>; children: (data: Data) => ReactElement }): ReactElement {
+export function LoadedList<Data>(props: {
+  listing: Listing<Data>;
+  children: (data: Data) => ReactElement;
+}): ReactElement {
   const { data, error, refetch } = props.listing;
   return (
     <>
@@ -59,8 +62,8 @@ export function RowTable<Row extends { id: string }>(props: {
   onOpen: (row: Row) => void;
 }): ReactElement {
   const { rows, columns } = props;
-  const [naming, ...others] = columns;
-  const { selected, body } = useRows(props.name, rows.length, (index) => {
+  const [firstColumn, ...otherColumns] = columns;
+  const { selected, body } = useRowSelection(props.name, rows.length, (index) => {
     const row = rows[index];
     if (row) props.onOpen(row);
   });
@@ -80,8 +83,8 @@ export function RowTable<Row extends { id: string }>(props: {
         <tbody ref={body}>
           {rows.map((row, index) => (
             <tr key={row.id} data-selected={index === selected}>
-              <th scope="row">{naming.cell(row)}</th>
-              {others.map(({ title, cell, className, hint }) => (
+              <th scope="row">{firstColumn.cell(row)}</th>
+              {otherColumns.map(({ title, cell, className, hint }) => (
                 <td key={title} data-label={title} className={className} title={hint?.(row)}>
                   {cell(row)}
                 </td>

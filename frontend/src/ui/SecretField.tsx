@@ -5,7 +5,7 @@ import type { ReactElement } from "react";
 import classes from "./SecretField.module.css";
 
 /** A secret that the server will not show again, ready to be copied. */
-export function ShownOnce({ value }: { value: string }): ReactElement {
+export function SecretField({ value }: { value: string }): ReactElement {
   const clipboard = useClipboard({ timeout: 2000 });
   return (
     <div className={classes.shown}>

@@ -8,13 +8,13 @@ import type { ReactElement } from "react";
 export function StopButton<View>(props: {
   stop: () => Promise<View>;
   onStopped: (view: View) => unknown;
-  goesOn: string;
+  failureTitle: string;
   children: string;
 }): ReactElement {
   const { mutate, isPending } = useMutation({
     mutationFn: props.stop,
     onSuccess: props.onStopped,
-    onError: (error) => notifications.show({ color: "red", title: props.goesOn, message: error.message }),
+    onError: (error) => notifications.show({ color: "red", title: props.failureTitle, message: error.message }),
   });
   return (
     <Button variant="default" leftSection={<IconPlayerStop size={15} />} onClick={() => mutate()} loading={isPending}>

@@ -1,6 +1,6 @@
 import { useState, type ReactElement } from "react";
 import { count } from "@/ui/format/numbers";
-import { cut } from "@/ui/format/text";
+import { truncate } from "@/ui/format/text";
 import classes from "./TextView.module.css";
 
 /** Recorded text, always as text and never as markup; long ones are folded behind a button. */
@@ -16,13 +16,13 @@ export function TextView({ text, limit = 4000 }: { text: string; limit?: number 
 export function LongText(props: {
   text: string;
   limit?: number;
-  quoted?: boolean;
+  isQuoted?: boolean;
   className?: string | undefined;
 }): ReactElement {
   const { text, limit = 600 } = props;
-  const [shown, setShown] = useState(limit);
-  const quote = props.quoted ? '"' : "";
-  const visible = cut(text, shown);
+  const [visibleLimit, setVisibleLimit] = useState(limit);
+  const quote = props.isQuoted ? '"' : "";
+  const visible = truncate(text, visibleLimit);
   return (
     <span className={props.className}>
       {quote}
@@ -30,7 +30,7 @@ export function LongText(props: {
       {visible.length < text.length && "…"}
       {quote}
       {visible.length < text.length && (
-        <button type="button" className={classes.more} onClick={() => setShown(shown + 100_000)}>
+        <button type="button" className={classes.more} onClick={() => setVisibleLimit(visibleLimit + 100_000)}>
           show {count(Math.min(100_000, text.length - visible.length))} more characters
         </button>
       )}

@@ -4,7 +4,7 @@ import { answer, api } from "@/api/client";
 const ASK_AGAIN_MS = 700;
 
 /** The unchanged replay beside a diff: its price, and how far it is; asked for again while it runs. */
-export const unchangedQuery = (diff: string) =>
+export const controlReplayQuery = (diff: string) =>
   queryOptions({
     queryKey: ["diff", diff, "unchanged"],
     queryFn: ({ signal }) =>
@@ -12,12 +12,12 @@ export const unchangedQuery = (diff: string) =>
     staleTime: 0,
     refetchInterval: (query) => {
       const { data } = query.state;
-      const ended = data?.session?.ended_at != null && !data.session.status.startsWith("completed");
-      return data?.session && !data.attached && !ended ? ASK_AGAIN_MS : false;
+      const stopped = data?.session?.ended_at != null && !data.session.status.startsWith("completed");
+      return data?.session && !data.attached && !stopped ? ASK_AGAIN_MS : false;
     },
   });
 
 /** Starts the unchanged replay, or finds it. */
-export function startUnchanged(diff: string) {
+export function startControlReplay(diff: string) {
   return answer(api.POST("/api/v1/diffs/{id}/unchanged", { params: { path: { id: diff } }, body: { policy: null } }));
 }

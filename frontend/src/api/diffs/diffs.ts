@@ -3,17 +3,17 @@ import { answer, api } from "@/api/client";
 import type { DiffPending, DiffReport, DiffRequest, ShareRequest } from "@/api/schema";
 
 /** A report, or the word that a worker is still making it. */
-export type Made = DiffReport | DiffPending;
+export type DiffResponse = DiffReport | DiffPending;
 
-export function isReport(made: Made | undefined): made is DiffReport {
-  return made !== undefined && "schema_version" in made;
+export function isReport(response: DiffResponse | undefined): response is DiffReport {
+  return response !== undefined && "schema_version" in response;
 }
 
 /** The same address also gives the report as text to people who ask for it; this client never does. */
-async function asMade<T extends Made>(call: Promise<T | string>): Promise<T> {
-  const made = await call;
-  if (typeof made === "string") throw new TypeError("The server answered with a text where JSON was asked for.");
-  return made;
+async function asMade<T extends DiffResponse>(call: Promise<T | string>): Promise<T> {
+  const response = await call;
+  if (typeof response === "string") throw new TypeError("The server answered with a text where JSON was asked for.");
+  return response;
 }
 
 /** How often a report under way is asked for again. */

@@ -6,7 +6,7 @@ import type { ProofRequest, ProofView } from "@/api/schema";
 export type SparseProof = { [Name in keyof ProofRequest]?: unknown };
 
 const body = (request: SparseProof) => request as unknown as ProofRequest;
-const of = (diff: string) => ({ params: { path: { id: diff } } });
+const withDiff = (diff: string) => ({ params: { path: { id: diff } } });
 
 export function isUnderWay(proof: ProofView): boolean {
   return proof.status === "pending" || proof.status === "running";
@@ -19,7 +19,7 @@ const ASK_AGAIN_MS = 800;
 export const proofsQuery = (diff: string) =>
   queryOptions({
     queryKey: ["diff", diff, "proofs"],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/diffs/{id}/proofs", { ...of(diff), signal })),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/diffs/{id}/proofs", { ...withDiff(diff), signal })),
     staleTime: 0,
     refetchInterval: (query) => (query.state.data?.proofs.some(isUnderWay) ? ASK_AGAIN_MS : false),
   });
@@ -29,7 +29,7 @@ export const proofPlanQuery = (diff: string, request: SparseProof) =>
   queryOptions({
     queryKey: ["diff", diff, "proof plan", request],
     queryFn: ({ signal }) =>
-      answer(api.POST("/api/v1/diffs/{id}/prove/preview", { ...of(diff), body: body(request), signal })),
+      answer(api.POST("/api/v1/diffs/{id}/prove/preview", { ...withDiff(diff), body: body(request), signal })),
     placeholderData: keepPreviousData,
     gcTime: 60_000,
     retry: false,
@@ -38,7 +38,11 @@ export const proofPlanQuery = (diff: string, request: SparseProof) =>
 /** Starts a proof; the key makes a repeated click one proof. */
 export function prove(diff: string, request: SparseProof, key: string) {
   return answer(
-    api.POST("/api/v1/diffs/{id}/prove", { ...of(diff), body: body(request), headers: { "Idempotency-Key": key } }),
+    api.POST("/api/v1/diffs/{id}/prove", {
+      ...withDiff(diff),
+      body: body(request),
+      headers: { "Idempotency-Key": key },
+    }),
   );
 }
 

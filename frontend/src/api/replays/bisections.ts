@@ -3,7 +3,7 @@ import { answer, api } from "@/api/client";
 import type { BisectPreview, BisectRequest } from "@/api/schema";
 
 /** What fails: a run, or that run of a diff which fails the checks. */
-export type Bisected = { run: string } | { diff: string };
+export type BisectionSubject = { run: string } | { diff: string };
 
 /** A request that leaves out what has a default. */
 export type SparseBisection = { [Name in keyof BisectRequest]?: unknown } & { checks: object[] };
@@ -29,7 +29,7 @@ export const bisectionsOfRunQuery = (run: string) =>
   });
 
 /** What a bisection would take. Nothing runs. */
-export const bisectionPlanQuery = (subject: Bisected, request: SparseBisection) =>
+export const bisectionPlanQuery = (subject: BisectionSubject, request: SparseBisection) =>
   queryOptions({
     queryKey: ["bisection plan", subject, request],
     queryFn: ({ signal }) =>
@@ -45,7 +45,7 @@ export const bisectionPlanQuery = (subject: Bisected, request: SparseBisection) 
   });
 
 /** Starts a bisection; the key makes a repeated click one bisection. */
-export function startBisection(subject: Bisected, request: SparseBisection, key: string) {
+export function startBisection(subject: BisectionSubject, request: SparseBisection, key: string) {
   const body = request as unknown as BisectRequest;
   const headers = { "Idempotency-Key": key };
   return "run" in subject

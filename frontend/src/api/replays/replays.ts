@@ -22,13 +22,13 @@ export function cancelSession(session: string) {
 /** Steps of a run from after `after` up to and with `last`, page after page. */
 export async function readSteps(run: string, after: number, last: number): Promise<StepSummary[]> {
   const steps: StepSummary[] = [];
-  let from: number | null = after;
-  while (from !== null && from < last) {
+  let cursor: number | null = after;
+  while (cursor !== null && cursor < last) {
     const page: { steps: StepSummary[]; next: number | null } = await answer(
-      api.GET("/api/v1/runs/{id}/steps", { params: { path: { id: run }, query: { after: String(from) } } }),
+      api.GET("/api/v1/runs/{id}/steps", { params: { path: { id: run }, query: { after: String(cursor) } } }),
     );
     steps.push(...page.steps);
-    from = page.next;
+    cursor = page.next;
   }
   return steps;
 }

@@ -72,11 +72,11 @@ export const stepsQuery = (run: string) =>
     queryKey: ["run", run, "steps"],
     queryFn: async ({ signal }) => {
       const steps: StepSummary[] = [];
-      let after: number | null = 0;
-      while (after !== null) {
-        const page: StepList = await stepPage(run, after, null, signal);
+      let cursor: number | null = 0;
+      while (cursor !== null) {
+        const page: StepList = await stepPage(run, cursor, null, signal);
         steps.push(...page.steps);
-        after = page.next;
+        cursor = page.next;
       }
       return steps;
     },
@@ -91,14 +91,14 @@ export const edgesQuery = (run: string, span: { first: number; last: number }) =
     queryKey: ["run", run, "edges", span.first, span.last],
     queryFn: async ({ signal }) => {
       const edges: RunEdge[] = [];
-      let after: number | null = Math.max(0, span.first - 1);
-      for (let page = 0; page < EDGE_PAGES && after !== null && after < span.last; page++) {
-        const query = { after: String(after) };
-        const found: EdgeList = await answer(
+      let cursor: number | null = Math.max(0, span.first - 1);
+      for (let page = 0; page < EDGE_PAGES && cursor !== null && cursor < span.last; page++) {
+        const query = { after: String(cursor) };
+        const edgeList: EdgeList = await answer(
           api.GET("/api/v1/runs/{id}/edges", { params: { path: { id: run }, query }, signal }),
         );
-        edges.push(...found.edges);
-        after = found.next;
+        edges.push(...edgeList.edges);
+        cursor = edgeList.next;
       }
       return edges;
     },

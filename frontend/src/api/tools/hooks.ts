@@ -9,9 +9,9 @@ export const hooksQuery = queryOptions({
 });
 
 /** What hooks decided in a session; `resolved` makes it be read again as the session goes on. */
-export const outcomesQuery = (session: string, resolved: number) =>
+export const outcomesQuery = (session: string, resolvedSteps: number) =>
   queryOptions({
-    queryKey: ["replay", session, "hooks", resolved],
+    queryKey: ["replay", session, "hooks", resolvedSteps],
     queryFn: ({ signal }) =>
       answer(api.GET("/api/v1/replays/{id}/hooks", { params: { path: { id: session } }, signal })),
     placeholderData: (previous) => previous,

@@ -21,9 +21,9 @@ function Sections(): ReactElement {
         <section key={group.name}>
           <h2>{group.name}</h2>
           <dl className={classes.list}>
-            {group.shortcuts.map(({ keys, does }) => (
+            {group.shortcuts.map(({ keys, action }) => (
               <div key={keys}>
-                <dt>{does}</dt>
+                <dt>{action}</dt>
                 <dd>
                   <Keys keys={keys} />
                 </dd>

@@ -5,7 +5,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { IconSearch } from "@tabler/icons-react";
 import { useEffect, useId, useState, type KeyboardEvent, type ReactElement } from "react";
 import { runsQuery } from "@/api/runs/runs";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useGroups } from "@/ui/keyboard/shortcuts";
@@ -79,7 +79,7 @@ function Finder({ onClose }: { onClose: () => void }): ReactElement {
           onKeyDown={onKeyDown}
         />
       </div>
-      <VisuallyHidden role="status">{counted(entries.length, "result")}</VisuallyHidden>
+      <VisuallyHidden role="status">{pluralize(entries.length, "result")}</VisuallyHidden>
       <div id={`${id}list`} role="listbox" aria-label="Results" className={classes.list}>
         {groups.map((group) => (
           <div key={group.name} role="group" aria-label={group.name}>
@@ -111,16 +111,16 @@ function Finder({ onClose }: { onClose: () => void }): ReactElement {
 }
 
 function useEntries(query: string): { name: string; entries: Entry[] }[] {
-  const registered = useGroups();
+  const shortcutGroups = useGroups();
   const navigate = useNavigate();
-  const [asked] = useDebouncedValue(query.trim(), 120);
-  const { data } = useInfiniteQuery(runsQuery(asked ? { q: asked } : {}));
+  const [debouncedQuery] = useDebouncedValue(query.trim(), 120);
+  const { data } = useInfiniteQuery(runsQuery(debouncedQuery ? { q: debouncedQuery } : {}));
   const runs = (data?.pages[0]?.runs ?? [])
     .slice(0, RUNS)
     .map((run) => runEntry(run, ({ id }) => void navigate(paths.run(id))));
   const groups = [
-    { name: "Actions", entries: find(entriesOf(registered), query) },
-    { name: asked ? "Runs" : "Newest runs", entries: runs },
+    { name: "Actions", entries: find(entriesOf(shortcutGroups), query) },
+    { name: debouncedQuery ? "Runs" : "Newest runs", entries: runs },
   ];
   return groups.filter((group) => group.entries.length > 0);
 }

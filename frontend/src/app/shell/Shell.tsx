@@ -20,7 +20,7 @@ import { paths, serverPaths } from "@/app/paths";
 import { HelpDialog } from "./HelpDialog";
 import { handleKey, useShortcuts } from "@/ui/keyboard/shortcuts";
 import { Logo } from "./Logo";
-import { isOpen } from "./publicPages";
+import { isPublicPage } from "./publicPages";
 import { Palette } from "./Palette";
 import classes from "./Shell.module.css";
 
@@ -30,7 +30,7 @@ export function Shell({ children }: { children: ReactNode }): ReactElement {
   const [palette, setPalette] = useState(false);
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const bare = isOpen(path);
+  const bare = isPublicPage(path);
 
   useEffect(() => {
     document.addEventListener("keydown", handleKey);
@@ -59,21 +59,28 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
   const navigate = useNavigate();
   const { data: access } = useQuery({ ...accessQuery, enabled: !props.bare });
   const pages = [
-    { keys: "1", does: "Go to runs", run: () => void navigate(paths.runs()) },
-    { keys: "2", does: "Go to replays", run: () => void navigate(paths.replays()) },
-    { keys: "3", does: "Go to diffs", run: () => void navigate(paths.diffs()) },
-    { keys: "4", does: "Go to tools", run: () => void navigate(paths.tools()) },
-    { keys: "5", does: "Go to experiments", run: () => void navigate(paths.experiments()) },
-    { keys: "", does: "Go to bisections", run: () => void navigate(paths.bisections()) },
-    { keys: "", does: "Go to hooks and telemetry", run: () => void navigate(paths.hooks()) },
-    { keys: "", does: "Go to settings", run: () => void navigate(paths.settings()) },
-    { keys: "", does: "Compare two runs", run: () => void navigate(paths.compare()) },
-    { keys: "", does: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },
-    { keys: "mod+k", does: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
+    { keys: "1", action: "Go to runs", run: () => void navigate(paths.runs()) },
+    { keys: "2", action: "Go to replays", run: () => void navigate(paths.replays()) },
+    { keys: "3", action: "Go to diffs", run: () => void navigate(paths.diffs()) },
+    { keys: "4", action: "Go to tools", run: () => void navigate(paths.tools()) },
+    { keys: "5", action: "Go to experiments", run: () => void navigate(paths.experiments()) },
+    { keys: "", action: "Go to bisections", run: () => void navigate(paths.bisections()) },
+    { keys: "", action: "Go to hooks and telemetry", run: () => void navigate(paths.hooks()) },
+    { keys: "", action: "Go to settings", run: () => void navigate(paths.settings()) },
+    { keys: "", action: "Compare two runs", run: () => void navigate(paths.compare()) },
+    { keys: "", action: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },
+    { keys: "mod+k", action: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
   ];
-  const help = { keys: "?", does: "Show the keyboard shortcuts", run: props.onHelp };
-  const leave = { keys: "", does: "Log out", run: () => void logout().then(() => window.location.assign("/login")) };
-  useShortcuts("Everywhere", props.bare ? [help] : [...pages, help, ...(access?.login_required ? [leave] : [])]);
+  const help = { keys: "?", action: "Show the keyboard shortcuts", run: props.onHelp };
+  const logoutCommand = {
+    keys: "",
+    action: "Log out",
+    run: () => void logout().then(() => window.location.assign("/login")),
+  };
+  useShortcuts(
+    "Everywhere",
+    props.bare ? [help] : [...pages, help, ...(access?.login_required ? [logoutCommand] : [])],
+  );
 }
 
 function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void }): ReactElement {
@@ -82,13 +89,13 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       <Link {...paths.runs()} className={classes.logo} aria-label="Forkpoint, to the runs">
         <Logo />
       </Link>
-      <Page label="Runs" to={paths.runs()} icon={IconListDetails} on={/^\/(runs\/|$)/} />
-      <Page label="Replays" to={paths.replays()} icon={IconGitFork} on={/^\/replays/} />
-      <Page label="Experiments" to={paths.experiments()} icon={IconFlask} on={/^\/(experiments|bisections)/} />
-      <Page label="Diffs" to={paths.diffs()} icon={IconArrowsDiff} on={/^\/(diffs|compare)/} />
-      <Page label="Tools" to={paths.tools()} icon={IconTool} on={/^\/tools/} />
-      <Page label="Hooks" to={paths.hooks()} icon={IconWebhook} on={/^\/hooks/} />
-      <Page label="Settings" to={paths.settings()} icon={IconSettings} on={/^\/settings/} />
+      <Page label="Runs" to={paths.runs()} icon={IconListDetails} activeOn={/^\/(runs\/|$)/} />
+      <Page label="Replays" to={paths.replays()} icon={IconGitFork} activeOn={/^\/replays/} />
+      <Page label="Experiments" to={paths.experiments()} icon={IconFlask} activeOn={/^\/(experiments|bisections)/} />
+      <Page label="Diffs" to={paths.diffs()} icon={IconArrowsDiff} activeOn={/^\/(diffs|compare)/} />
+      <Page label="Tools" to={paths.tools()} icon={IconTool} activeOn={/^\/tools/} />
+      <Page label="Hooks" to={paths.hooks()} icon={IconWebhook} activeOn={/^\/hooks/} />
+      <Page label="Settings" to={paths.settings()} icon={IconSettings} activeOn={/^\/settings/} />
       <span className={classes.space} />
       <Item label="Find pages, actions and runs ( Ctrl K )">
         <button type="button" className={classes.item} onClick={onPalette} aria-label="Find: pages, actions and runs">
@@ -113,15 +120,15 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
 }
 
 /** A page of the rail; `on` says on which addresses it is where the reader is. */
-function Page(props: { label: string; to: LinkProps; icon: Icon; on: RegExp }): ReactElement {
+function Page(props: { label: string; to: LinkProps; icon: Icon; activeOn: RegExp }): ReactElement {
   const Shape = props.icon;
-  const here = useRouterState({ select: (state) => props.on.test(state.location.pathname) });
+  const isActive = useRouterState({ select: (state) => props.activeOn.test(state.location.pathname) });
   return (
     <Item label={props.label}>
       <Link
         {...props.to}
-        className={`${classes.item} ${here ? classes.active : ""}`}
-        aria-current={here ? "page" : undefined}
+        className={`${classes.item} ${isActive ? classes.active : ""}`}
+        aria-current={isActive ? "page" : undefined}
         aria-label={props.label}
       >
         <Shape size={18} stroke={1.7} />

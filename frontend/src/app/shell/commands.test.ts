@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { aRun } from "@/testing/factories";
 import { entriesOf, find, matchScore, runEntry } from "./commands";
 
-const shortcut = (does: string, keys = "x") => ({ does, keys, run: () => undefined });
+const shortcut = (action: string, keys = "x") => ({ action, keys, run: () => undefined });
 
 describe("entriesOf", () => {
   test("puts the page before the shell and leaves out what only moves a selection", () => {

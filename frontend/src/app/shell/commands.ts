@@ -1,6 +1,6 @@
 /** What the command palette offers for a query. */
 import type { RunSummary } from "@/api/schema";
-import { ago, counted } from "@/ui/format/numbers";
+import { timeAgo, pluralize } from "@/ui/format/numbers";
 
 export interface Entry {
   id: string;
@@ -16,23 +16,27 @@ const MOVES = /^(next|previous|fold|unfold|open the row|wider|narrower|find page
 
 interface Group {
   name: string;
-  shortcuts: readonly { keys: string; does: string; run: () => void }[];
+  shortcuts: readonly { keys: string; action: string; run: () => void }[];
 }
 
 /** Everything that the screen registered, what is nearest to the reader first. */
 export function entriesOf(groups: readonly Group[]): Entry[] {
-  return groups
-    .toReversed()
-    .flatMap((group) =>
-      group.shortcuts
-        .filter(({ does, keys }) => keys !== "Escape" && !MOVES.test(does))
-        .map(({ does, keys, run }) => ({ id: `${group.name}: ${does}`, label: does, note: group.name, keys, run })),
-    );
+  return groups.toReversed().flatMap((group) =>
+    group.shortcuts
+      .filter(({ action, keys }) => keys !== "Escape" && !MOVES.test(action))
+      .map(({ action, keys, run }) => ({
+        id: `${group.name}: ${action}`,
+        label: action,
+        note: group.name,
+        keys,
+        run,
+      })),
+  );
 }
 
 export function runEntry(run: RunSummary, open: (run: RunSummary) => void): Entry {
   const fork = run.fork_sequence_no === null ? "" : `fork from step ${run.fork_sequence_no}`;
-  const note = [fork || run.app, counted(run.steps, "step"), ago(run.started_at ?? run.created_at)]
+  const note = [fork || run.app, pluralize(run.steps, "step"), timeAgo(run.started_at ?? run.created_at)]
     .filter(Boolean)
     .join(" · ");
   return { id: `run ${run.id}`, label: run.name, note, keys: "", run: () => open(run) };

@@ -2,12 +2,12 @@ import { QueryClient } from "@tanstack/react-query";
 import { expect, test, vi } from "vitest";
 import { ProblemError } from "@/api/problem";
 import type { Problem } from "@/api/schema";
-import { onLoginEnded } from "./loginExpiry";
+import { onLoginExpired } from "./loginExpiry";
 
 async function failWith(code: Problem["code"]): Promise<number> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   const ask = vi.fn();
-  onLoginEnded(client, ask);
+  onLoginExpired(client, ask);
   const problem: Problem = {
     type: "about:blank",
     title: "",

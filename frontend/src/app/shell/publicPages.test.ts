@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isOpen } from "./publicPages";
+import { isPublicPage } from "./publicPages";
 
 test.each([
   ["/share/abc", true],
@@ -8,5 +8,5 @@ test.each([
   ["/runs/share/abc", false],
   ["/loginish", false],
 ])("%s is open: %s", (path, open) => {
-  expect(isOpen(path)).toBe(open);
+  expect(isPublicPage(path)).toBe(open);
 });

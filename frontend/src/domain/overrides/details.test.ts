@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Override } from "@/api/schema";
-import { overrideInWords } from "./details";
+import { describeOverride } from "./details";
 
 const recorded: NonNullable<Override["model"]> = {
   provider: null,
@@ -32,14 +32,14 @@ function override(given: Partial<Override>): Override {
 
 describe("overrideInWords", () => {
   it("says where and what, and keeps zero and empty as values", () => {
-    const words = overrideInWords(
+    const words = describeOverride(
       override({
         model: { ...recorded, model: "m1", temperature: 0, parameters: { n: 2 }, unset: ["response_format"] },
         arguments: { id: 2 },
       }),
     );
     expect(words).toEqual({
-      where: "step 5",
+      scope: "step 5",
       sets: [
         { name: "model", value: "m1" },
         { name: "temperature", value: "0" },
@@ -48,12 +48,12 @@ describe("overrideInWords", () => {
         { name: "called with", value: '{"id":2}' },
       ],
     });
-    const empty = overrideInWords(override({ tool: { output: "", status: "ok" } }));
+    const empty = describeOverride(override({ tool: { output: "", status: "ok" } }));
     expect(empty.sets).toEqual([{ name: "tool answers (ok)", value: "" }]);
   });
 
   it("names a whole kind of steps", () => {
     const match = { step: null, type: "model" as const, name: null, model: "gpt-4*", since: 7, before: null };
-    expect(overrideInWords(override({ match })).where).toBe("every model step on gpt-4* from step 7 on");
+    expect(describeOverride(override({ match })).scope).toBe("every model step on gpt-4* from step 7 on");
   });
 });

@@ -1,14 +1,14 @@
 /** An override in words: where it applies and what it sets. */
 import type { JsonValue, Override } from "@/api/schema";
-import { matchWords } from "./wording";
+import { describeMatch } from "./wording";
 
 export interface OverrideWords {
-  where: string;
+  scope: string;
   sets: { name: string; value: string }[];
 }
 
-export function overrideInWords(override: Override): OverrideWords {
-  return { where: matchWords(override), sets: [...settings(override)] };
+export function describeOverride(override: Override): OverrideWords {
+  return { scope: describeMatch(override), sets: [...settings(override)] };
 }
 
 function* settings(override: Override): Generator<{ name: string; value: string }> {
@@ -19,8 +19,8 @@ function* settings(override: Override): Generator<{ name: string; value: string 
   for (const name of unset ?? []) yield { name: name.replaceAll("_", " "), value: "left out" };
   yield* fields(override.retrieval, { top_k: "documents asked for" });
   for (const edit of override.messages ?? []) {
-    const said = edit.message ? edit.message["content"] : edit.content;
-    yield { name: `${edit.op} message ${edit.index + 1}`, value: edit.op === "delete" ? "" : text(said) };
+    const content = edit.message ? edit.message["content"] : edit.content;
+    yield { name: `${edit.op} message ${edit.index + 1}`, value: edit.op === "delete" ? "" : text(content) };
   }
   if (override.arguments !== null) yield { name: "called with", value: text(override.arguments) };
   if (override.tool) yield { name: `tool answers (${override.tool.status})`, value: text(override.tool.output) };

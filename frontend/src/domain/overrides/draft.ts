@@ -31,17 +31,19 @@ export const emptyDraft: Draft = { overrides: [], policy: {} };
 /** The edits of a replay as a draft: the server writes every field out, here absent means "as recorded". */
 export function draftOf(overrides: readonly Override[], policy: Policy): Draft {
   const { budget, ...rest } = policy;
-  return { overrides: overrides.map(sparse), policy: { ...given(rest), budget: given(budget) } };
+  return { overrides: overrides.map(sparse), policy: { ...withoutNulls(rest), budget: withoutNulls(budget) } };
 }
 
 function sparse(override: Override): SparseOverride {
-  const { match, messages, arguments: called, tool, output, ...parts } = override;
-  const fields = Object.entries<object | null>(parts).flatMap(([name, part]) => (part ? [[name, given(part)]] : []));
+  const { match, messages, arguments: newArguments, tool, output, ...parts } = override;
+  const fields = Object.entries<object | null>(parts).flatMap(([name, part]) =>
+    part ? [[name, withoutNulls(part)]] : [],
+  );
   return {
-    match: given(match),
+    match: withoutNulls(match),
     ...(Object.fromEntries(fields) as Partial<SparseOverride>),
     ...(messages && { messages: messages.map(sparseEdit) }),
-    ...(called !== null && { arguments: called }),
+    ...(newArguments !== null && { arguments: newArguments }),
     ...(tool && { tool }),
     ...(output !== null && { output }),
   };
@@ -58,7 +60,7 @@ function sparseEdit({
   return { op, index, ...(op !== "delete" && { content }), ...(role !== null && { role }) };
 }
 
-function given<T extends object>(fields: T): Partial<T> {
+function withoutNulls<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Partial<T>;
 }
 
@@ -93,7 +95,7 @@ export function parseOverrides(text: string): { overrides: SparseOverride[] } | 
 }
 
 /** The entry that a pointer into the request is about, as "/overrides/overrides/2/model" or "/overrides/2/model". */
-export function entryOf(where: string): number | null {
-  const found = /^\/?(?:overrides\/){1,2}(\d+)(?:\/|$)/.exec(where.replace(/^\//, ""));
-  return found?.[1] === undefined ? null : Number(found[1]);
+export function entryOf(pointer: string): number | null {
+  const match = /^\/?(?:overrides\/){1,2}(\d+)(?:\/|$)/.exec(pointer.replace(/^\//, ""));
+  return match?.[1] === undefined ? null : Number(match[1]);
 }

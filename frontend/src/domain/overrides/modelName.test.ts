@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { modelOf } from "./modelName";
+import { parseModelName } from "./modelName";
 
 test("reads a model with and without its provider", () => {
-  expect(modelOf("local: small")).toEqual({ provider: "local", model: "small" });
-  expect(modelOf("vendor/name:8b")).toEqual({ provider: null, model: "vendor/name:8b" });
+  expect(parseModelName("local: small")).toEqual({ provider: "local", model: "small" });
+  expect(parseModelName("vendor/name:8b")).toEqual({ provider: null, model: "vendor/name:8b" });
 });

@@ -1,13 +1,13 @@
 // What a fork changes, in words.
 import type { JsonValue, ToolOverride } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import type { SparseOverride } from "./draft";
 
 type MessageEdit = NonNullable<SparseOverride["messages"]>[number];
 type SparseRetrieval = NonNullable<SparseOverride["retrieval"]>;
 
 /** How a tool's call ends. */
-export const callEnds: Record<ToolOverride["status"], string> = {
+export const callOutcome: Record<ToolOverride["status"], string> = {
   ok: "succeeds",
   error: "fails",
   timeout: "times out",
@@ -16,22 +16,24 @@ export const callEnds: Record<ToolOverride["status"], string> = {
 };
 
 /** Which steps an entry applies to. */
-export function matchWords({ match }: Pick<SparseOverride, "match">): string {
+export function describeMatch({ match }: Pick<SparseOverride, "match">): string {
   if (match.step != null) return `step ${match.step}`;
-  const named = match.name ? ` ${match.name}` : "";
+  const name = match.name ? ` ${match.name}` : "";
   const model = match.model ? ` on ${match.model}` : "";
   const since = match.since == null ? "" : ` from step ${match.since} on`;
   const before = match.before == null ? "" : ` before step ${match.before}`;
-  return `every ${match.type ?? ""} step${named}${model}${since}${before}`;
+  return `every ${match.type ?? ""} step${name}${model}${since}${before}`;
 }
 
 /** All that was changed, in one line. */
-export function changesInWords(overrides: readonly SparseOverride[]): string {
-  return overrides.map((entry) => `${setWords(entry)}: ${matchWords(entry)}`).join("; ") || "nothing changed";
+export function describeChanges(overrides: readonly SparseOverride[]): string {
+  return (
+    overrides.map((entry) => `${describeSettings(entry)}: ${describeMatch(entry)}`).join("; ") || "nothing changed"
+  );
 }
 
 /** What an entry sets. */
-export function setWords(entry: SparseOverride): string {
+export function describeSettings(entry: SparseOverride): string {
   const words: string[] = [];
   if (entry.prompt?.system !== undefined) words.push("system prompt");
   if (entry.prompt && Object.keys(entry.prompt).some((key) => key !== "system")) words.push("prompt");
@@ -51,13 +53,13 @@ function modelWords({
   unset,
   ...model
 }: NonNullable<SparseOverride["model"]>): string[] {
-  const plain = { ...model, ...parameters };
+  const fields = { ...model, ...parameters };
   return [
-    ...Object.entries(plain).map(([name, value]) => {
+    ...Object.entries(fields).map(([name, value]) => {
       if (name === "model") return String(value);
       return name === "provider" ? `on ${String(value)}` : `${name} ${brief(value)}`;
     }),
-    ...(tools ? [tools.length > 0 ? counted(tools.length, "tool") : "no tools"] : []),
+    ...(tools ? [tools.length > 0 ? pluralize(tools.length, "tool") : "no tools"] : []),
     ...(response_format ? ["response format"] : []),
     ...(unset ?? []).map((name) => `no ${name.replaceAll("_", " ")}`),
   ];
@@ -75,8 +77,8 @@ function messageWords(edit: MessageEdit): string {
   const { op, index } = edit;
   if (op === "delete") return `message ${index + 1} left out`;
   const content = edit.message ? edit.message["content"] : edit.content;
-  const said = edit.message?.["role"];
-  const role = typeof said === "string" ? said : edit.role;
+  const messageRole = edit.message?.["role"];
+  const role = typeof messageRole === "string" ? messageRole : edit.role;
   const text = typeof content === "string" ? content : JSON.stringify(content ?? null);
   const short = text.length > CHIP_TEXT ? `${text.slice(0, CHIP_TEXT).trimEnd()}…` : text;
   return op === "replace"
@@ -84,11 +86,11 @@ function messageWords(edit: MessageEdit): string {
     : `new ${role ?? "user"} message${short && `: “${short}”`}`;
 }
 
-function retrievalWords({ documents, query, top_k: most, ...rest }: SparseRetrieval): string[] {
+function retrievalWords({ documents, query, top_k: topK, ...rest }: SparseRetrieval): string[] {
   return [
-    ...(documents ? [counted(documents.length, "document")] : []),
+    ...(documents ? [pluralize(documents.length, "document")] : []),
     ...(query != null ? [`query “${query}”`] : []),
-    ...(most != null ? [`at most ${most}`] : []),
+    ...(topK != null ? [`at most ${topK}`] : []),
     ...("filters" in rest ? ["filters"] : []),
     ...(rest.embedding_profile != null ? [`embedding ${rest.embedding_profile}`] : []),
   ];

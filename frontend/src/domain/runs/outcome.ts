@@ -1,22 +1,22 @@
 // Whether a run did its task, in one word and with why. Only a run that passed is green.
 import type { RunSummary } from "@/api/schema";
 
-export type Judged = Pick<RunSummary, "status" | "outcome" | "outcome_reason"> & { errors: number };
+export type OutcomeSource = Pick<RunSummary, "status" | "outcome" | "outcome_reason"> & { errors: number };
 export type OutcomeLook = "running" | "passed" | "failed" | "unverified" | "errors" | "ended";
 
 /** The mark of a run: its outcome, else how it ended. */
-export function outcomeLook(run: Judged): OutcomeLook {
+export function outcomeLook(run: OutcomeSource): OutcomeLook {
   if (run.status === "running" && run.outcome === "unknown") return "running";
   if (run.outcome !== "unknown") return run.outcome;
   return run.errors > 0 ? "errors" : "ended";
 }
 
-export function outcomeWord(run: Judged): string {
+export function outcomeWord(run: OutcomeSource): string {
   return run.outcome === "unknown" ? run.status : run.outcome;
 }
 
 /** What a screen reader or a tooltip adds to the word. */
-export function outcomeTitle(run: Judged): string {
+export function outcomeTitle(run: OutcomeSource): string {
   switch (outcomeLook(run)) {
     case "running":
       return "running";

@@ -120,10 +120,10 @@ export interface TemplatePiece {
 export function templatePieces(template: string): TemplatePiece[] {
   const pieces: TemplatePiece[] = [];
   let end = 0;
-  for (const found of template.matchAll(/\{\{\s*([\w.]+)\s*\}\}|\$?\{([\w.]+)\}/g)) {
-    if (found.index > end) pieces.push({ text: template.slice(end, found.index), variable: null });
-    pieces.push({ text: found[0], variable: found[1] ?? found[2] ?? null });
-    end = found.index + found[0].length;
+  for (const match of template.matchAll(/\{\{\s*([\w.]+)\s*\}\}|\$?\{([\w.]+)\}/g)) {
+    if (match.index > end) pieces.push({ text: template.slice(end, match.index), variable: null });
+    pieces.push({ text: match[0], variable: match[1] ?? match[2] ?? null });
+    end = match.index + match[0].length;
   }
   if (end < template.length) pieces.push({ text: template.slice(end), variable: null });
   return pieces;
@@ -143,7 +143,7 @@ export interface Origin {
 export function originOf(index: number, consumed: StepDetail["consumed"]): Origin | null {
   const path = `/messages/${index}`;
   const edge = consumed.find(
-    (each) => each.kind !== "history" && (each.consumer_path === path || each.consumer_path.startsWith(`${path}/`)),
+    (edge) => edge.kind !== "history" && (edge.consumer_path === path || edge.consumer_path.startsWith(`${path}/`)),
   );
   return edge ? { step: edge.step, name: edge.name } : null;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { markMeaning, markWord, reasonInWords } from "./labels";
+import { markMeaning, markWord, reasonSentence } from "./labels";
 
 const vocabulary = readFileSync(new URL("../../../../traces/vocabulary.py", import.meta.url), "utf8");
 
@@ -13,7 +13,7 @@ function valuesOf(name: string): string[] {
 test.each(["Reason", "Cause"])("every %s has a sentence", (name) => {
   const values = valuesOf(name);
   expect(values.length).toBeGreaterThan(2);
-  for (const value of values) expect(reasonInWords(value), value).toMatch(/^[A-Z].*\.$/s);
+  for (const value of values) expect(reasonSentence(value), value).toMatch(/^[A-Z].*\.$/s);
 });
 
 test("every label has a word and a meaning", () => {

@@ -41,7 +41,7 @@ const reasons: Record<string, string> = {
   artifact_missing: "The recorded payload was not recorded, is gone, or is damaged.",
 };
 
-export function reasonInWords(reason: string): string {
+export function reasonSentence(reason: string): string {
   return reasons[reason] ?? reason.replaceAll("_", " ");
 }
 

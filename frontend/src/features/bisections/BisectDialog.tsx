@@ -5,22 +5,27 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useRef, useState, type ReactElement } from "react";
-import { bisectionPlanQuery, startBisection, type Bisected, type SparseBisection } from "@/api/replays/bisections";
+import {
+  bisectionPlanQuery,
+  startBisection,
+  type BisectionSubject,
+  type SparseBisection,
+} from "@/api/replays/bisections";
 import { policiesQuery, profilesQuery } from "@/api/replays/savedProfiles";
 import { sessionQuery } from "@/api/replays/replays";
 import { runQuery } from "@/api/runs/runs";
 import type { BisectPlan } from "@/api/schema";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
-import { count, counted, money } from "@/ui/format/numbers";
-import { modelOf } from "@/domain/overrides/modelName";
+import { count, pluralize, money } from "@/ui/format/numbers";
+import { parseModelName } from "@/domain/overrides/modelName";
 import { sentence } from "@/ui/format/text";
 import { paths } from "@/app/paths";
 import classes from "./BisectDialog.module.css";
 import { policyChoices, profileChoices, type Choice } from "./choices";
 
 interface Props {
-  subject: Bisected;
+  subject: BisectionSubject;
   /** The run whose changes and policy can be taken over, where a replay made it. */
   ofRun: string;
   onClose: () => void;
@@ -35,27 +40,27 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
   const [model, setModel] = useState("");
   const [profile, setProfile] = useState<string | null>(null);
   const [policy, setPolicy] = useState<string | null>(null);
-  const known = useChoices(ofRun);
-  const said = checksOf(checks);
+  const choices = useChoices(ofRun);
+  const checkRequests = checksOf(checks);
   const problem = checksProblem(checks);
   const request: SparseBisection = {
-    checks: said,
+    checks: checkRequests,
     samples,
     reproduce: samples,
     confirm: Math.max(samples, 5),
-    ...(profile ? { overrides: profile } : model.trim() && { overrides: { overrides: [inOtherWords(model)] } }),
+    ...(profile ? { overrides: profile } : model.trim() && { overrides: { overrides: [modelOverride(model)] } }),
     ...(policy && { policy }),
     ...(maxCalls !== null && { budget: { max_live_calls: maxCalls } }),
   };
-  const [settled] = useDebouncedValue(request, 300);
-  const ready = problem === null && said.length > 0;
-  const plan = useQuery({ ...bisectionPlanQuery(subject, settled), enabled: ready && settled.checks.length > 0 });
-  const sent = useRef({ text: "", key: "" });
+  const [debounced] = useDebouncedValue(request, 300);
+  const ready = problem === null && checkRequests.length > 0;
+  const plan = useQuery({ ...bisectionPlanQuery(subject, debounced), enabled: ready && debounced.checks.length > 0 });
+  const lastRequest = useRef({ text: "", key: "" });
   const start = useMutation({
     mutationFn: () => {
       const text = JSON.stringify(request);
-      if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
-      return startBisection(subject, request, sent.current.key);
+      if (lastRequest.current.text !== text) lastRequest.current = { text, key: crypto.randomUUID() };
+      return startBisection(subject, request, lastRequest.current.key);
     },
     onSuccess: (view) => void navigate(paths.bisection(view.id)),
     onError: (error) =>
@@ -103,15 +108,22 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
           />
         </div>
         <div className={classes.fields}>
-          <Stored label="Changes in every probe" none="none" choices={known.profiles} onChange={setProfile} />
-          <Stored label="Policy" none="the usual one" choices={known.policies} onChange={setPolicy} />
+          <SavedSelect
+            label="Changes in every probe"
+            placeholder="none"
+            choices={choices.profiles}
+            onChange={setProfile}
+          />
+          <SavedSelect label="Policy" placeholder="the usual one" choices={choices.policies} onChange={setPolicy} />
         </div>
         <div aria-live="polite" aria-busy={plan.isFetching}>
           {problem && <p className="failed">{problem}</p>}
-          {!problem && said.length === 0 && <p className="muted">Say what a good run does, to see the price.</p>}
+          {!problem && checkRequests.length === 0 && (
+            <p className="muted">Say what a good run does, to see the price.</p>
+          )}
           {ready && plan.isFetching && !plan.data && <Loader size={12} role="img" aria-label="Planning" />}
           {ready && plan.error && <p className="failed">{plan.error.message}</p>}
-          {ready && !plan.error && plan.data && <Outlook plan={plan.data} />}
+          {ready && !plan.error && plan.data && <PlanSummary plan={plan.data} />}
         </div>
         <Button
           leftSection={<IconPlayerPlay size={14} />}
@@ -130,8 +142,8 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
 }
 
 function useChoices(ofRun: string): { profiles: Choice[]; policies: Choice[] } {
-  const made = useQuery(runQuery(ofRun)).data?.session_id ?? "";
-  const session = useQuery({ ...sessionQuery(made), enabled: made !== "" }).data;
+  const sessionId = useQuery(runQuery(ofRun)).data?.session_id ?? "";
+  const session = useQuery({ ...sessionQuery(sessionId), enabled: sessionId !== "" }).data;
   return {
     profiles: profileChoices(useQuery(profilesQuery).data, session),
     policies: policyChoices(useQuery(policiesQuery).data, session),
@@ -140,17 +152,17 @@ function useChoices(ofRun: string): { profiles: Choice[]; policies: Choice[] } {
 
 interface StoredProps {
   label: string;
-  none: string;
+  placeholder: string;
   choices: Choice[];
   onChange: (digest: string | null) => void;
 }
 
 /** One of the documents that there are; disabled where there is none. */
-function Stored({ label, none, choices, onChange }: StoredProps): ReactElement {
+function SavedSelect({ label, placeholder, choices, onChange }: StoredProps): ReactElement {
   return (
     <Select
       label={label}
-      placeholder={none}
+      placeholder={placeholder}
       description={choices.length === 0 ? "Nothing is stored under a name yet." : undefined}
       data={choices}
       disabled={choices.length === 0}
@@ -161,12 +173,12 @@ function Stored({ label, none, choices, onChange }: StoredProps): ReactElement {
 }
 
 /** "local: large-1" names the provider too. The repeats from the start keep the recorded model. */
-function inOtherWords(text: string): object {
-  const { provider, model } = modelOf(text);
+function modelOverride(text: string): object {
+  const { provider, model } = parseModelName(text);
   return { match: { type: "model" }, model: { ...(provider && { provider }), model } };
 }
 
-function Outlook({ plan }: { plan: BisectPlan }): ReactElement {
+function PlanSummary({ plan }: { plan: BisectPlan }): ReactElement {
   if (plan.refusals.length > 0) {
     return (
       <ul className={classes.refusals} role="alert">
@@ -181,7 +193,7 @@ function Outlook({ plan }: { plan: BisectPlan }): ReactElement {
   return (
     <dl className={classes.facts}>
       <dt>Steps to answer afresh from</dt>
-      <dd>{counted(plan.forks.length, "step")}</dd>
+      <dd>{pluralize(plan.forks.length, "step")}</dd>
       <dt>Probes</dt>
       <dd>
         about {count(plan.probes)}, at most {count(plan.most_probes)}

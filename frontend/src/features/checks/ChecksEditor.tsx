@@ -32,7 +32,7 @@ export function ChecksEditor(props: {
           key={at}
           check={check}
           number={at + 1}
-          onChange={(changed) => onChange(checks.map((one, index) => (index === at ? changed : one)))}
+          onChange={(changedCheck) => onChange(checks.map((other, index) => (index === at ? changedCheck : other)))}
           onRemove={() => onChange(checks.filter((_, index) => index !== at))}
         />
       ))}
@@ -68,7 +68,7 @@ function Row(props: {
         allowDeselect={false}
         onChange={(value) => value && become(value)}
       />
-      <Wanted check={check} number={number} onChange={(text) => onChange({ ...check, text })} />
+      <CheckValue check={check} number={number} onChange={(text) => onChange({ ...check, text })} />
       <Tooltip label="Leave out">
         <ActionIcon variant="subtle" aria-label={`Leave out check ${number}`} onClick={onRemove}>
           <IconTrash size={15} />
@@ -78,7 +78,7 @@ function Row(props: {
   );
 }
 
-function Wanted(props: { check: CheckDraft; number: number; onChange: (text: string) => void }): ReactElement {
+function CheckValue(props: { check: CheckDraft; number: number; onChange: (text: string) => void }): ReactElement {
   const { check, number, onChange } = props;
   const field = {
     "aria-label": `What check ${number} looks for`,

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import { EmptyState } from "@/ui/EmptyState";
 
 /** A report on its way: it appears by itself. */
-export function Making(): ReactElement {
+export function ComparisonPending(): ReactElement {
   return (
     <div role="status">
       <EmptyState isPage icon={<Loader size="sm" aria-hidden />} title="Comparing the two runs">

@@ -3,8 +3,8 @@ import type { ReactElement } from "react";
 import type { PlanRefusal } from "@/api/schema";
 import { entryOf, type Draft } from "@/domain/overrides/draft";
 import classes from "./Overrides.module.css";
-import { Refused } from "./Remarks";
-import { matchWords, setWords } from "@/domain/overrides/wording";
+import { Refusal } from "./Remarks";
+import { describeMatch, describeSettings } from "@/domain/overrides/wording";
 import { sentence } from "@/ui/format/text";
 
 interface Props {
@@ -21,27 +21,27 @@ export function OverrideChips({ draft, refusals, onRemove, onSelect }: Props): R
     <ul className={classes.chips} aria-label="Overrides">
       {draft.overrides.map((entry, index) => {
         const { step } = entry.match;
-        const refused = refusals.filter((refusal) => entryOf(refusal.where) === index);
+        const entryRefusals = refusals.filter((refusal) => entryOf(refusal.where) === index);
         return (
           <li key={index}>
-            <span className={classes.chip} data-refused={refused.length > 0}>
+            <span className={classes.chip} data-refused={entryRefusals.length > 0}>
               <button
                 type="button"
                 disabled={typeof step !== "number"}
                 onClick={() => typeof step === "number" && onSelect(step)}
               >
-                <b>{setWords(entry)}</b> <span>{matchWords(entry)}</span>
+                <b>{describeSettings(entry)}</b> <span>{describeMatch(entry)}</span>
               </button>
               <button
                 type="button"
-                aria-label={`Remove: ${setWords(entry)}, ${matchWords(entry)}`}
+                aria-label={`Remove: ${describeSettings(entry)}, ${describeMatch(entry)}`}
                 onClick={() => onRemove(index)}
               >
                 <IconX size={12} aria-hidden />
               </button>
             </span>
-            {refused.map((refusal) => (
-              <Refused key={refusal.code + refusal.where}>{sentence(refusal.detail)}</Refused>
+            {entryRefusals.map((refusal) => (
+              <Refusal key={refusal.code + refusal.where}>{sentence(refusal.detail)}</Refusal>
             ))}
           </li>
         );

@@ -1,18 +1,18 @@
 import { IconAlertTriangle, IconBan, IconChevronRight, IconCircleX, IconInfoCircle } from "@tabler/icons-react";
 import type { ReactElement, ReactNode } from "react";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import classes from "./Overrides.module.css";
 import { sentence } from "@/ui/format/text";
 
 /** More warnings than this are folded beneath their number. */
-const IN_SIGHT = 2;
+const VISIBLE_LIMIT = 2;
 
-interface Said {
+interface RemarkProps {
   children: ReactNode;
 }
 
 /** What keeps the replay from starting. */
-export function Refused({ children }: Said): ReactElement {
+export function Refusal({ children }: RemarkProps): ReactElement {
   return (
     <p className={`${classes.remark} failed`} role="alert">
       <IconCircleX size={14} aria-hidden /> <span>{children}</span>
@@ -20,7 +20,7 @@ export function Refused({ children }: Said): ReactElement {
   );
 }
 
-export function Blocked({ children }: Said): ReactElement {
+export function Blocked({ children }: RemarkProps): ReactElement {
   return (
     <p className={classes.remark}>
       <IconBan size={13} aria-hidden /> <span>{children}</span>
@@ -28,7 +28,7 @@ export function Blocked({ children }: Said): ReactElement {
   );
 }
 
-export function Note({ children }: Said): ReactElement {
+export function Note({ children }: RemarkProps): ReactElement {
   return (
     <p className={`${classes.remark} muted`}>
       <IconInfoCircle size={13} aria-hidden /> <span>{children}</span>
@@ -47,12 +47,12 @@ function Warning({ text }: { text: string }): ReactElement {
 /** What may differ from what one expects; many are folded. */
 export function Warnings({ texts }: { texts: readonly string[] }): ReactElement {
   const lines = texts.map((text) => <Warning key={text} text={text} />);
-  if (texts.length <= IN_SIGHT) return <>{lines}</>;
+  if (texts.length <= VISIBLE_LIMIT) return <>{lines}</>;
   return (
     <details className={classes.warnings}>
       <summary>
         <IconChevronRight size={13} aria-hidden />
-        <IconAlertTriangle size={13} className="simulated" aria-hidden /> {counted(texts.length, "warning")}
+        <IconAlertTriangle size={13} className="simulated" aria-hidden /> {pluralize(texts.length, "warning")}
       </summary>
       {lines}
     </details>

@@ -1,10 +1,10 @@
 import { Loader, Tooltip } from "@mantine/core";
 import { IconAlertCircle, IconCircleCheck, IconCircleDashed, IconCircleDot, IconCircleX } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import { outcomeLook, outcomeTitle, outcomeWord, type Judged, type OutcomeLook } from "@/domain/runs/outcome";
+import { outcomeLook, outcomeTitle, outcomeWord, type OutcomeSource, type OutcomeLook } from "@/domain/runs/outcome";
 
 /** Whether a run did its task, as a shape and a colour with its words. */
-export function RunOutcome({ run, withWord = false }: { run: Judged; withWord?: boolean }): ReactElement {
+export function RunOutcome({ run, withWord = false }: { run: OutcomeSource; withWord?: boolean }): ReactElement {
   const title = outcomeTitle(run);
   return (
     <Tooltip label={title} multiline maw={360}>
@@ -17,7 +17,7 @@ export function RunOutcome({ run, withWord = false }: { run: Judged; withWord?: 
 }
 
 /** The outcome in its colour; how a run ended is grey. */
-export function OutcomeWord({ run }: { run: Judged }): ReactElement {
+export function OutcomeWord({ run }: { run: OutcomeSource }): ReactElement {
   const look = outcomeLook(run);
   const colour = look === "failed" ? "failed" : look === "passed" ? "exact" : "muted";
   return <span className={colour}>{outcomeWord(run)}</span>;

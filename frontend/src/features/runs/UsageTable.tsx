@@ -7,9 +7,9 @@ import classes from "./UsageTable.module.css";
 
 /** Tokens and cost, by turn or by model, with the sum below. */
 export function UsageTable({ usage }: { usage: RunUsage }): ReactElement {
-  const [by, setBy] = useState("turns");
+  const [grouping, setGrouping] = useState("turns");
   const rows =
-    by === "turns"
+    grouping === "turns"
       ? usage.turns.map((turn) => ({
           key: turn.step,
           title: turn.name || `Turn ${turn.turn}`,
@@ -28,8 +28,8 @@ export function UsageTable({ usage }: { usage: RunUsage }): ReactElement {
         <SegmentedControl
           size="xs"
           aria-label="Usage by"
-          value={by}
-          onChange={setBy}
+          value={grouping}
+          onChange={setGrouping}
           data={[
             { value: "turns", label: "By turn" },
             { value: "models", label: "By model" },
@@ -40,7 +40,7 @@ export function UsageTable({ usage }: { usage: RunUsage }): ReactElement {
         <table className={`${classes.table} num`}>
           <thead>
             <tr>
-              <th scope="col">{by === "turns" ? "Turn" : "Model"}</th>
+              <th scope="col">{grouping === "turns" ? "Turn" : "Model"}</th>
               <th scope="col">In</th>
               <th scope="col">Cached</th>
               <th scope="col">Out</th>

@@ -9,7 +9,7 @@ const SHOWN = 50;
 
 /** What a retrieval found, in its order. */
 export function DocumentsTable({ documents }: { documents: Document[] }): ReactElement {
-  const [all, setAll] = useState(false);
+  const [showAll, setShowAll] = useState(false);
   const best = Math.max(...documents.map((document) => document.score ?? 0), 0);
   if (documents.length === 0) return <p className="muted">Nothing was found.</p>;
   return (
@@ -23,7 +23,7 @@ export function DocumentsTable({ documents }: { documents: Document[] }): ReactE
           </tr>
         </thead>
         <tbody>
-          {documents.slice(0, all ? undefined : SHOWN).map((document, index) => (
+          {documents.slice(0, showAll ? undefined : SHOWN).map((document, index) => (
             <tr key={index}>
               <td className="num">{index + 1}</td>
               <td>
@@ -48,8 +48,8 @@ export function DocumentsTable({ documents }: { documents: Document[] }): ReactE
           ))}
         </tbody>
       </table>
-      {documents.length > SHOWN && !all && (
-        <button type="button" className={classes.fold} onClick={() => setAll(true)}>
+      {documents.length > SHOWN && !showAll && (
+        <button type="button" className={classes.fold} onClick={() => setShowAll(true)}>
           {documents.length - SHOWN} more documents
         </button>
       )}

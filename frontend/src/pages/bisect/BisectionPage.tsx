@@ -7,17 +7,17 @@ import { bisectionQuery, cancelBisection } from "@/api/replays/bisections";
 import { useLive } from "@/api/live";
 import type { BisectionView } from "@/api/schema";
 import { ErrorState } from "@/ui/ErrorState";
-import { count, counted, money } from "@/ui/format/numbers";
+import { count, pluralize, money } from "@/ui/format/numbers";
 import { StopButton } from "@/ui/StopButton";
 import { StateChip } from "@/features/labels/StateChip";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { ConfidenceChip } from "@/features/diffs/ConfidenceChip";
-import { overrideInWords } from "@/domain/overrides/details";
+import { describeOverride } from "@/domain/overrides/details";
 import { paths } from "@/app/paths";
 import { BisectionState } from "./BisectionState";
 import { ForkRows } from "./ForkRows";
 import { ProbesTable } from "./ProbesTable";
-import { REPRODUCTION, RESCUE, type Said } from "./wording";
+import { REPRODUCTION, RESCUE, type VerdictWording } from "./wording";
 import classes from "./Bisect.module.css";
 
 const route = getRouteApi("/bisections/$bisection");
@@ -47,7 +47,7 @@ export function BisectionPage(): ReactElement {
           <header className={classes.head}>
             <h2 id="tried">Answered afresh from</h2>
             <span className="muted num">
-              {count(view.result.forks.length)} of {counted(view.forks, "step")} tried
+              {count(view.result.forks.length)} of {pluralize(view.forks, "step")} tried
             </span>
           </header>
           <ForkRows view={view} />
@@ -65,7 +65,7 @@ export function BisectionPage(): ReactElement {
 }
 
 function Header({ view }: { view: BisectionView }): ReactElement {
-  const judged = view.results.filter(({ verdict }) => verdict !== "running").length;
+  const finishedProbes = view.results.filter(({ verdict }) => verdict !== "running").length;
   return (
     <PageHeader
       crumbs={[
@@ -78,7 +78,7 @@ function Header({ view }: { view: BisectionView }): ReactElement {
         <>
           <BisectionState status={view.status} />
           <span className="muted num">
-            {counted(judged, "probe")} judged · {counted(view.live_calls, "live call")} ·{" "}
+            {pluralize(finishedProbes, "probe")} judged · {pluralize(view.live_calls, "live call")} ·{" "}
             {view.cost_usd === null ? "cost unknown" : money(view.cost_usd)}
           </span>
         </>
@@ -95,18 +95,18 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
   const { commit } = result;
   const failing = recorded.filter(({ passed }) => !passed);
   const changes = view.request.overrides.overrides
-    .flatMap((override) => overrideInWords(override).sets.map(({ name, value }) => `${name} ${value.slice(0, 60)}`))
+    .flatMap((override) => describeOverride(override).sets.map(({ name, value }) => `${name} ${value.slice(0, 60)}`))
     .join(", ");
   return (
     <section className={`panel ${classes.verdict}`} aria-label="Verdict">
       <p className={classes.sentence}>{result.sentence || "The first repeats are running."}</p>
       {view.status === "failed" && <p className="failed">{view.error}</p>}
       <dl className={classes.verdicts}>
-        <Answer question="Does the failure come back?" said={REPRODUCTION[result.reproduction]}>
+        <Answer question="Does the failure come back?" answer={REPRODUCTION[result.reproduction]}>
           {result.repeats.passed + result.repeats.failed > 0 &&
             `${result.repeats.failed} of ${result.repeats.passed + result.repeats.failed} repeats from the start failed`}
         </Answer>
-        <Answer question="Does answering afresh help?" said={RESCUE[result.rescue]}>
+        <Answer question="Does answering afresh help?" answer={RESCUE[result.rescue]}>
           {changes && `with ${changes}`}
         </Answer>
         <div>
@@ -148,12 +148,12 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
   );
 }
 
-function Answer(props: { question: string; said: Said; children: ReactNode }): ReactElement {
+function Answer(props: { question: string; answer: VerdictWording; children: ReactNode }): ReactElement {
   return (
     <div>
       <dt>{props.question}</dt>
       <dd>
-        <StateChip mark={props.said.mark}>{props.said.title}</StateChip>
+        <StateChip mark={props.answer.mark}>{props.answer.title}</StateChip>
         {props.children && <span className={classes.because}>{props.children}</span>}
       </dd>
     </div>
@@ -166,7 +166,7 @@ function Cancel({ id }: { id: string }): ReactElement {
     <StopButton
       stop={() => cancelBisection(id)}
       onStopped={(view) => client.setQueryData(bisectionQuery(id).queryKey, view)}
-      goesOn="The search goes on"
+      failureTitle="The search goes on"
     >
       Cancel
     </StopButton>

@@ -6,8 +6,8 @@ import type { ReactElement } from "react";
 import { bisectionsQuery } from "@/api/replays/bisections";
 import type { BisectionSummary } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
-import { ago, count, money, moment } from "@/ui/format/numbers";
-import { ListPage, Loaded, RowTable, type Column } from "@/ui/ListPage";
+import { timeAgo, count, money, fullTime } from "@/ui/format/numbers";
+import { ListPage, LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { paths } from "@/app/paths";
 import { BisectionState } from "./BisectionState";
 import list from "@/ui/ListPage.module.css";
@@ -23,22 +23,22 @@ export function BisectionsPage(): ReactElement {
   });
   return (
     <ListPage title="Bisections" note="From which step on a failing run could still have been saved.">
-      <Loaded listing={listing}>
+      <LoadedList listing={listing}>
         {({ bisections }) => (
           <RowTable
             name="Bisections"
             columns={COLUMNS}
             rows={bisections}
-            empty={<Nothing />}
+            empty={<NoBisections />}
             onOpen={(bisection) => void navigate(paths.bisection(bisection.id))}
           />
         )}
-      </Loaded>
+      </LoadedList>
     </ListPage>
   );
 }
 
-function Nothing(): ReactElement {
+function NoBisections(): ReactElement {
   return (
     <EmptyState
       icon={<IconStethoscope size={28} stroke={1.5} />}
@@ -71,7 +71,7 @@ const COLUMNS: readonly [Column<BisectionSummary>, ...Column<BisectionSummary>[]
   {
     title: "Started",
     className: list.figure,
-    cell: (bisection) => ago(bisection.created_at),
-    hint: (bisection) => moment(bisection.created_at),
+    cell: (bisection) => timeAgo(bisection.created_at),
+    hint: (bisection) => fullTime(bisection.created_at),
   },
 ];

@@ -1,14 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { BisectionView, Counted } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import type { Mark } from "@/domain/steps/labels";
 import { paths } from "@/app/paths";
 import { forkName, rowsOf, type Row } from "./wording";
 import classes from "./Bisect.module.css";
 
-const IS: Record<NonNullable<Row["is"]>, string> = {
+const IS: Record<NonNullable<Row["role"]>, string> = {
   commit: "committed here: the last step from which it passes",
   kept: "with the answer before it kept, it does not pass any more",
   earliest: "the earliest step from which it passes",
@@ -20,15 +20,15 @@ export function ForkRows({ view }: { view: BisectionView }): ReactElement {
   if (rows.length === 0) return <p className={classes.none}>No step was tried yet.</p>;
   return (
     <ol className={classes.forks}>
-      {rows.map(({ fork, skipped, is }) => (
-        <li key={fork.step.sequence_no} data-is={is ?? undefined}>
-          {skipped > 0 && <span className={classes.skipped}>{counted(skipped, "step")} not needed</span>}
+      {rows.map(({ fork, skippedSteps, role }) => (
+        <li key={fork.step.sequence_no} data-is={role ?? undefined}>
+          {skippedSteps > 0 && <span className={classes.skipped}>{pluralize(skippedSteps, "step")} not needed</span>}
           <div className={classes.fork}>
             <Link {...paths.run(view.run, { step: fork.step.sequence_no })} className="num">
               {forkName(fork.step)}
             </Link>
             <Marks counted={fork.counted} />
-            {is && <span className={classes.is}>{IS[is]}</span>}
+            {role && <span className={classes.is}>{IS[role]}</span>}
           </div>
         </li>
       ))}
@@ -37,7 +37,7 @@ export function ForkRows({ view }: { view: BisectionView }): ReactElement {
 }
 
 function Marks({ counted: { passed, failed, unclear, running } }: { counted: Counted }): ReactElement {
-  const said = [
+  const remarks = [
     passed > 0 && `${passed} passed`,
     failed > 0 && `${failed} failed`,
     unclear > 0 && `${unclear} say nothing`,
@@ -56,7 +56,7 @@ function Marks({ counted: { passed, failed, unclear, running } }: { counted: Cou
           <LabelGlyph key={index} mark={mark} silent size={10} />
         ))}
       </span>
-      <span className="muted num">{said.join(", ")}</span>
+      <span className="muted num">{remarks.join(", ")}</span>
     </span>
   );
 }

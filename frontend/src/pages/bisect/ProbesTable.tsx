@@ -41,8 +41,8 @@ export function ProbesTable({ probes }: { probes: readonly ProbeView[] }): React
 
 function Row({ probe }: { probe: ProbeView }): ReactElement {
   const { title, mark } = VERDICT[probe.verdict];
-  const missed = probe.checks.filter(({ passed }) => !passed);
-  const named = `probe ${probe.number}, from step ${probe.fork.sequence_no}`;
+  const failedChecks = probe.checks.filter(({ passed }) => !passed);
+  const probeName = `probe ${probe.number}, from step ${probe.fork.sequence_no}`;
   return (
     <tr>
       <td className="num">
@@ -58,18 +58,20 @@ function Row({ probe }: { probe: ProbeView }): ReactElement {
       </td>
       <td className={list.wide}>
         <span className={classes.answer}>{probe.answer || probe.note || "–"}</span>
-        {missed.length > 0 && <span className={list.sub}>{missed.map(({ detail }) => detail).join("; ")}</span>}
+        {failedChecks.length > 0 && (
+          <span className={list.sub}>{failedChecks.map(({ detail }) => detail).join("; ")}</span>
+        )}
         {probe.answer && probe.note && <span className={list.sub}>{probe.note}</span>}
       </td>
       <td className={list.figure}>{count(probe.live_calls)}</td>
       <td className={list.figure}>{money(probe.cost_usd)}</td>
       <td>
         <span className={classes.links}>
-          <Link {...paths.replay(probe.session)} aria-label={`Replay of ${named}`}>
+          <Link {...paths.replay(probe.session)} aria-label={`Replay of ${probeName}`}>
             replay
           </Link>
           {probe.diff && (
-            <Link {...paths.diff(probe.diff)} aria-label={`Diff of ${named}`}>
+            <Link {...paths.diff(probe.diff)} aria-label={`Diff of ${probeName}`}>
               diff
             </Link>
           )}

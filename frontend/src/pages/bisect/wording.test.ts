@@ -14,7 +14,7 @@ test("the tried steps say what they are and how many lie untried before them", (
     commit: { step: step(9), kept: step(11), earliest: step(3) },
   } as unknown as BisectResult;
   const rows = rowsOf({ result, forks: 5 }, [3, 5, 7, 9, 11]);
-  expect(rows.map(({ is, skipped }) => [is, skipped])).toEqual([
+  expect(rows.map(({ role, skippedSteps }) => [role, skippedSteps])).toEqual([
     ["earliest", 0],
     ["commit", 2],
     ["kept", 0],

@@ -2,25 +2,25 @@
 import type { BisectionView, BisectResult, ForkResult, ProbeView } from "@/api/schema";
 import type { Mark } from "@/domain/steps/labels";
 
-export interface Said {
+export interface VerdictWording {
   title: string;
   mark: Mark | "accent";
 }
 
-export const REPRODUCTION: Record<BisectResult["reproduction"], Said> = {
+export const REPRODUCTION: Record<BisectResult["reproduction"], VerdictWording> = {
   reproduces: { title: "Yes, every time", mark: "failed" },
   flaky: { title: "Sometimes", mark: "simulated" },
   does_not_reproduce: { title: "No, it passed every time", mark: "exact" },
   unclear: { title: "Not known", mark: "live" },
 };
 
-export const RESCUE: Record<BisectResult["rescue"], Said> = {
+export const RESCUE: Record<BisectResult["rescue"], VerdictWording> = {
   rescued: { title: "Yes", mark: "exact" },
   not_rescued: { title: "No", mark: "failed" },
   unclear: { title: "Not known", mark: "live" },
 };
 
-export const VERDICT: Record<ProbeView["verdict"], Said> = {
+export const VERDICT: Record<ProbeView["verdict"], VerdictWording> = {
   passed: { title: "passed", mark: "exact" },
   failed: { title: "failed", mark: "failed" },
   unclear: { title: "says nothing", mark: "live" },
@@ -35,21 +35,21 @@ export function forkName({ sequence_no, type, name }: ForkResult["step"]): strin
 export interface Row {
   fork: ForkResult;
   /** Steps that could be answered afresh and were not tried, right before this one. */
-  skipped: number;
-  is: "commit" | "kept" | "earliest" | null;
+  skippedSteps: number;
+  role: "commit" | "kept" | "earliest" | null;
 }
 
 /** The tried steps in order, with what lies between them and what they are for the verdict. */
-export function rowsOf(view: Pick<BisectionView, "result" | "forks">, all: readonly number[]): Row[] {
+export function rowsOf(view: Pick<BisectionView, "result" | "forks">, stepNumbers: readonly number[]): Row[] {
   const { forks, commit } = view.result;
-  const places = new Map(all.map((number, place) => [number, place]));
-  let before = -1;
+  const places = new Map(stepNumbers.map((number, place) => [number, place]));
+  let lastPlace = -1;
   return forks.map((fork) => {
     const number = fork.step.sequence_no;
-    const place = places.get(number) ?? before + 1;
-    const skipped = place - before - 1;
-    before = place;
-    const is =
+    const place = places.get(number) ?? lastPlace + 1;
+    const skippedSteps = place - lastPlace - 1;
+    lastPlace = place;
+    const role =
       number === commit?.step.sequence_no
         ? ("commit" as const)
         : number === commit?.kept?.sequence_no
@@ -57,6 +57,6 @@ export function rowsOf(view: Pick<BisectionView, "result" | "forks">, all: reado
           : number === commit?.earliest.sequence_no
             ? ("earliest" as const)
             : null;
-    return { fork, skipped, is };
+    return { fork, skippedSteps, role };
   });
 }

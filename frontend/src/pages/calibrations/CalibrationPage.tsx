@@ -6,8 +6,8 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 import { acceptProposals, calibrationQuery, ignoreListsQuery } from "@/api/replays/calibrations";
 import type { CalibrationView, IgnoreRule } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
-import { Loaded } from "@/ui/ListPage";
+import { pluralize } from "@/ui/format/numbers";
+import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
 import { paths } from "@/app/paths";
 import classes from "./Calibration.module.css";
@@ -25,7 +25,7 @@ export function CalibrationPage(): ReactElement {
   const listing = useQuery(calibrationQuery(calibration));
   return (
     <Page>
-      <Loaded listing={listing}>{(data) => <Calibration key={data.id} calibration={data} />}</Loaded>
+      <LoadedList listing={listing}>{(data) => <Calibration key={data.id} calibration={data} />}</LoadedList>
     </Page>
   );
 }
@@ -33,7 +33,7 @@ export function CalibrationPage(): ReactElement {
 function Calibration({ calibration }: { calibration: CalibrationView }): ReactElement {
   const { data: lists } = useQuery(ignoreListsQuery(calibration.app));
   const [newest] = lists?.lists ?? [];
-  const held: IgnoreRule[] = newest?.rules ?? calibration.current?.rules ?? [];
+  const currentRules: IgnoreRule[] = newest?.rules ?? calibration.current?.rules ?? [];
   return (
     <>
       <PageHeader
@@ -47,21 +47,27 @@ function Calibration({ calibration }: { calibration: CalibrationView }): ReactEl
           </>
         }
       />
-      <Proposals calibration={calibration} held={held} />
+      <Proposals calibration={calibration} currentRules={currentRules} />
       <CurrentList app={calibration.app} newest={newest} />
       <Differences calibration={calibration} />
     </>
   );
 }
 
-function Proposals({ calibration, held }: { calibration: CalibrationView; held: readonly IgnoreRule[] }): ReactElement {
+function Proposals({
+  calibration,
+  currentRules,
+}: {
+  calibration: CalibrationView;
+  currentRules: readonly IgnoreRule[];
+}): ReactElement {
   const { proposals } = calibration;
-  const [chosen, setChosen] = useState(() => initialChoice(proposals, calibration.current?.rules ?? []));
+  const [selection, setSelection] = useState(() => initialChoice(proposals, calibration.current?.rules ?? []));
   const client = useQueryClient();
   const accept = useMutation({
-    mutationFn: () => acceptProposals(calibration.id, chosen),
+    mutationFn: () => acceptProposals(calibration.id, selection),
     onSuccess: () => {
-      setChosen([]);
+      setSelection([]);
       return client.invalidateQueries({ queryKey: ["ignore-lists", calibration.app] });
     },
     onError: (error) => notifications.show({ title: "Nothing was accepted", message: error.message, color: "red" }),
@@ -72,28 +78,33 @@ function Proposals({ calibration, held }: { calibration: CalibrationView; held: 
         <h2 id="proposals">Fields that differ without meaning</h2>
         <span className="grow" />
         <Button
-          disabled={chosen.length === 0}
-          title={chosen.length === 0 ? "Choose the fields to leave out" : undefined}
+          disabled={selection.length === 0}
+          title={selection.length === 0 ? "Choose the fields to leave out" : undefined}
           loading={accept.isPending}
           onClick={() => accept.mutate()}
         >
-          Leave out {chosen.length > 0 && counted(chosen.length, "field")}
+          Leave out {selection.length > 0 && pluralize(selection.length, "field")}
         </Button>
       </header>
       {proposals.length === 0 ? (
         <p className={classes.none}>No field looks like a time, an id or a counter that differs.</p>
       ) : (
-        <ProposalsTable calibration={calibration} held={held} chosen={chosen} onChoose={setChosen} />
+        <ProposalsTable
+          calibration={calibration}
+          currentRules={currentRules}
+          selection={selection}
+          onChoose={setSelection}
+        />
       )}
     </section>
   );
 }
 
 function summary(calibration: CalibrationView): string {
-  const { compared, differing, unified, left_out: leftOut, unchecked } = calibration;
-  const looked =
-    (leftOut > 0 ? ` The first ${differing - leftOut} of them were looked at.` : "") +
-    (unchecked > 0 ? ` Whether different calls become one was not looked at for ${counted(unchecked, "call")}.` : "");
-  if (differing === 0) return `Their ${counted(compared, "call")} are the same: nothing needs to be left out.`;
-  return `Of ${counted(compared, "call")}, ${differing} differ; leaving out all fields below makes ${unified.length} of them equal.${looked}`;
+  const { compared, differing, unified, left_out: excluded, unchecked } = calibration;
+  const stepCounts =
+    (excluded > 0 ? ` The first ${differing - excluded} of them were looked at.` : "") +
+    (unchecked > 0 ? ` Whether different calls become one was not looked at for ${pluralize(unchecked, "call")}.` : "");
+  if (differing === 0) return `Their ${pluralize(compared, "call")} are the same: nothing needs to be left out.`;
+  return `Of ${pluralize(compared, "call")}, ${differing} differ; leaving out all fields below makes ${unified.length} of them equal.${stepCounts}`;
 }

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { setIgnoreList } from "@/api/replays/calibrations";
 import type { IgnoreListView } from "@/api/schema";
-import { moment } from "@/ui/format/numbers";
+import { fullTime } from "@/ui/format/numbers";
 import { StateChip } from "@/features/labels/StateChip";
 import classes from "./Calibration.module.css";
 import { ruleWords, sameRule } from "./rules";
@@ -12,7 +12,7 @@ import { ruleWords, sameRule } from "./rules";
 /** What the app's signatures leave out now. Taking a field back makes the next version of the list. */
 export function CurrentList({ app, newest }: { app: string; newest: IgnoreListView | undefined }): ReactElement | null {
   const client = useQueryClient();
-  const set = useMutation({
+  const save = useMutation({
     mutationFn: setIgnoreList,
     onSuccess: () => client.invalidateQueries({ queryKey: ["ignore-lists", app] }),
     onError: (error) => notifications.show({ title: "The list was not changed", message: error.message, color: "red" }),
@@ -26,7 +26,7 @@ export function CurrentList({ app, newest }: { app: string; newest: IgnoreListVi
         <StateChip mark={newest.ready_at ? "exact" : "accent"}>
           {newest.ready_at ? "holds" : "signing recorded calls…"}
         </StateChip>
-        <span className="muted" title={moment(newest.at)}>
+        <span className="muted" title={fullTime(newest.at)}>
           set by {newest.by}
         </span>
       </header>
@@ -42,8 +42,8 @@ export function CurrentList({ app, newest }: { app: string; newest: IgnoreListVi
               <CloseButton
                 size="sm"
                 aria-label={`Leave out ${rule.pointer} of ${ruleWords(rule)} no longer`}
-                disabled={set.isPending}
-                onClick={() => set.mutate({ app, rules: rules.filter((each) => !sameRule(each, rule)) })}
+                disabled={save.isPending}
+                onClick={() => save.mutate({ app, rules: rules.filter((other) => !sameRule(other, rule)) })}
               />
             </li>
           ))}

@@ -15,13 +15,14 @@ export function Differences({ calibration }: { calibration: CalibrationView }): 
         <span className="muted">never left out</span>
       </header>
       <ul className={classes.rules}>
-        {left.map((each) => (
-          <li key={`${each.base} ${each.pointer}`}>
+        {left.map((difference) => (
+          <li key={`${difference.base} ${difference.pointer}`}>
             <span className="grow">
-              <Link {...paths.run(calibration.base, { step: each.base })}>step {each.base}</Link>{" "}
-              <span className="muted">{each.name}</span> <code className={classes.pointer}>{each.pointer}</code>
+              <Link {...paths.run(calibration.base, { step: difference.base })}>step {difference.base}</Link>{" "}
+              <span className="muted">{difference.name}</span>{" "}
+              <code className={classes.pointer}>{difference.pointer}</code>
               <span className={classes.example}>
-                “{each.example.base}” <span aria-label="against">→</span> “{each.example.candidate}”
+                “{difference.example.base}” <span aria-label="against">→</span> “{difference.example.candidate}”
               </span>
             </span>
           </li>

@@ -6,19 +6,19 @@ import list from "@/ui/ListPage.module.css";
 import { StateChip } from "@/features/labels/StateChip";
 import { paths } from "@/app/paths";
 import classes from "./Calibration.module.css";
-import { doubt, kindWords, ruleWords, sameRule } from "./rules";
+import { caveat, kindWords, ruleWords, sameRule } from "./rules";
 
 interface Props {
   calibration: CalibrationView;
-  held: readonly IgnoreRule[];
-  chosen: readonly number[];
+  currentRules: readonly IgnoreRule[];
+  selection: readonly number[];
   onChoose: (places: number[]) => void;
 }
 
 /** Every proposal with its evidence, what it unifies and what it would confuse. */
-export function ProposalsTable({ calibration, held, chosen, onChoose }: Props): ReactElement {
+export function ProposalsTable({ calibration, currentRules, selection, onChoose }: Props): ReactElement {
   const toggle = (place: number) =>
-    onChoose(chosen.includes(place) ? chosen.filter((each) => each !== place) : [...chosen, place]);
+    onChoose(selection.includes(place) ? selection.filter((other) => other !== place) : [...selection, place]);
   return (
     <div className={list.scroll}>
       <table className={`${list.table} ${classes.table}`}>
@@ -41,8 +41,8 @@ export function ProposalsTable({ calibration, held, chosen, onChoose }: Props): 
               key={proposal.rule.type + proposal.rule.name + proposal.rule.pointer + (proposal.rule.within ?? "")}
               proposal={proposal}
               calibration={calibration}
-              isHeld={held.some((rule) => sameRule(rule, proposal.rule))}
-              isChosen={chosen.includes(place)}
+              isHeld={currentRules.some((rule) => sameRule(rule, proposal.rule))}
+              isChosen={selection.includes(place)}
               onToggle={() => toggle(place)}
             />
           ))}
@@ -62,7 +62,7 @@ interface RowProps {
 
 function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): ReactElement {
   const { rule, examples, collisions } = proposal;
-  const why = doubt(proposal);
+  const reason = caveat(proposal);
   const [example] = examples;
   return (
     <tr>
@@ -79,7 +79,11 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
         <span className={list.sub}>
           {ruleWords(rule)} · {kindWords[proposal.kind] ?? proposal.kind}
         </span>
-        {isHeld ? <StateChip mark="exact">left out</StateChip> : why && <StateChip mark="simulated">{why}</StateChip>}
+        {isHeld ? (
+          <StateChip mark="exact">left out</StateChip>
+        ) : (
+          reason && <StateChip mark="simulated">{reason}</StateChip>
+        )}
       </th>
       <td data-label="For example">
         {example && (
@@ -102,7 +106,11 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
           collisions
             .slice(0, 3)
             .map((collision) => (
-              <Confused key={collision.side + collision.steps.join()} collision={collision} calibration={calibration} />
+              <CollisionExample
+                key={collision.side + collision.steps.join()}
+                collision={collision}
+                calibration={calibration}
+              />
             ))
         )}
       </td>
@@ -111,7 +119,13 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
 }
 
 /** Different calls of one recording that would become one. */
-function Confused({ collision, calibration }: { collision: Collision; calibration: CalibrationView }): ReactElement {
+function CollisionExample({
+  collision,
+  calibration,
+}: {
+  collision: Collision;
+  calibration: CalibrationView;
+}): ReactElement {
   const run = collision.side === "base" ? calibration.base : calibration.candidate;
   return (
     <div>

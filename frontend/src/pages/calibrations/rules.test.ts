@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { IgnoreRule, Proposal } from "@/api/schema";
-import { doubt, initialChoice, ruleWords } from "./rules";
+import { caveat, initialChoice, ruleWords } from "./rules";
 
 const rule: IgnoreRule = { type: "tool", name: "search", pointer: "/request_id", within: null };
 
@@ -26,13 +26,13 @@ test("a rule says where it applies", () => {
 });
 
 test("a proposal that is not recommended says why", () => {
-  expect(doubt(proposal())).toBeNull();
+  expect(caveat(proposal())).toBeNull();
   const unsure = { recommended: false };
   const collisions: Proposal["collisions"] = [{ side: "base", type: "tool", name: "search", steps: [1, 2] }];
-  expect(doubt(proposal({ ...unsure, collisions }))).toMatch(/different calls/);
-  expect(doubt(proposal({ ...unsure, unifies: 0 }))).toMatch(/more than this/);
-  expect(doubt(proposal({ ...unsure, kind: "date" }))).toMatch(/day/);
-  expect(doubt(proposal({ ...unsure, kind: "id" }))).toMatch(/which one/);
+  expect(caveat(proposal({ ...unsure, collisions }))).toMatch(/different calls/);
+  expect(caveat(proposal({ ...unsure, unifies: 0 }))).toMatch(/more than this/);
+  expect(caveat(proposal({ ...unsure, kind: "date" }))).toMatch(/day/);
+  expect(caveat(proposal({ ...unsure, kind: "id" }))).toMatch(/which one/);
 });
 
 test("what is recommended and not accepted yet is chosen at first", () => {

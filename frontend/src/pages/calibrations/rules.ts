@@ -2,8 +2,8 @@
 import type { IgnoreRule, Proposal } from "@/api/schema";
 
 export function ruleWords({ type, name, within }: IgnoreRule): string {
-  const of = name === "*" ? `every ${type} step` : `${type} ${name}`;
-  return within ? `${of}, only ${kindWords[within] ?? within} in the text` : of;
+  const scope = name === "*" ? `every ${type} step` : `${type} ${name}`;
+  return within ? `${scope}, only ${kindWords[within] ?? within} in the text` : scope;
 }
 
 export const kindWords: Record<string, string> = {
@@ -16,25 +16,20 @@ export const kindWords: Record<string, string> = {
 };
 
 /** Why a proposal is not recommended; nothing when it is. */
-export function doubt(proposal: Proposal): string | null {
+export function caveat(proposal: Proposal): string | null {
   if (proposal.recommended) return null;
   if (proposal.collisions.length > 0) return "would make different calls one";
   if (proposal.unifies === 0) return "these calls differ in more than this";
   return proposal.kind === "date" ? "a date may say for which day" : "an id may say which one is meant";
 }
 
-export function sameRule(one: IgnoreRule, other: IgnoreRule): boolean {
-  return (
-    one.type === other.type &&
-    one.name === other.name &&
-    one.pointer === other.pointer &&
-    (one.within ?? null) === (other.within ?? null)
-  );
+export function sameRule(a: IgnoreRule, b: IgnoreRule): boolean {
+  return a.type === b.type && a.name === b.name && a.pointer === b.pointer && (a.within ?? null) === (b.within ?? null);
 }
 
 /** The places of the proposals that are chosen at first: recommended, and not accepted before. */
-export function initialChoice(proposals: readonly Proposal[], held: readonly IgnoreRule[]): number[] {
+export function initialChoice(proposals: readonly Proposal[], currentRules: readonly IgnoreRule[]): number[] {
   return proposals.flatMap((proposal, place) =>
-    proposal.recommended && !held.some((rule) => sameRule(rule, proposal.rule)) ? [place] : [],
+    proposal.recommended && !currentRules.some((rule) => sameRule(rule, proposal.rule)) ? [place] : [],
   );
 }

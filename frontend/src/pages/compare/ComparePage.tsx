@@ -6,7 +6,7 @@ import type { ReactElement } from "react";
 import { compare } from "@/api/diffs/diffs";
 import { runQuery } from "@/api/runs/runs";
 import { ErrorState } from "@/ui/ErrorState";
-import { Making } from "@/features/diffs/ComparisonPending";
+import { ComparisonPending } from "@/features/diffs/ComparisonPending";
 import { Page, PageHeader } from "@/ui/Page";
 import { paths } from "@/app/paths";
 import { RunPicker } from "./RunPicker";
@@ -19,9 +19,9 @@ export function ComparePage(): ReactElement {
   const { base, candidate } = route.useSearch();
   const navigate = route.useNavigate();
   useDocumentTitle("Compare two runs");
-  if (base && candidate) return <Comparing key={`${base} ${candidate}`} base={base} candidate={candidate} />;
+  if (base && candidate) return <RunComparison key={`${base} ${candidate}`} base={base} candidate={candidate} />;
   const choose = (side: "base" | "candidate", run: string | undefined) =>
-    void navigate({ search: (before) => ({ ...before, [side]: run }), replace: true });
+    void navigate({ search: (previous) => ({ ...previous, [side]: run }), replace: true });
   return (
     <Page>
       <PageHeader
@@ -30,8 +30,8 @@ export function ComparePage(): ReactElement {
         note="The base is how it was, the candidate how it became. The report says what changed and why."
       />
       <div className={classes.sides}>
-        <SideChoice name="Base" run={base} other={candidate} onChoose={(run) => choose("base", run)} />
-        <SideChoice name="Candidate" run={candidate} other={base} onChoose={(run) => choose("candidate", run)} />
+        <SideChoice name="Base" run={base} otherRun={candidate} onChoose={(run) => choose("base", run)} />
+        <SideChoice name="Candidate" run={candidate} otherRun={base} onChoose={(run) => choose("candidate", run)} />
       </div>
     </Page>
   );
@@ -40,24 +40,24 @@ export function ComparePage(): ReactElement {
 interface SideProps {
   name: string;
   run: string | undefined;
-  other: string | undefined;
+  otherRun: string | undefined;
   onChoose: (run: string | undefined) => void;
 }
 
-function SideChoice({ name, run, other, onChoose }: SideProps): ReactElement {
+function SideChoice({ name, run, otherRun, onChoose }: SideProps): ReactElement {
   return (
     <section className={`panel ${classes.side}`} aria-label={name}>
       <h2>{name}</h2>
       {run ? (
-        <Chosen run={run} onClear={() => onChoose(undefined)} />
+        <SelectedRun run={run} onClear={() => onChoose(undefined)} />
       ) : (
-        <RunPicker label={name} without={other} onChoose={onChoose} />
+        <RunPicker label={name} excludedRun={otherRun} onChoose={onChoose} />
       )}
     </section>
   );
 }
 
-function Chosen({ run, onClear }: { run: string; onClear: () => void }): ReactElement {
+function SelectedRun({ run, onClear }: { run: string; onClear: () => void }): ReactElement {
   const { data, error } = useQuery(runQuery(run));
   return (
     <div className={classes.chosen}>
@@ -70,7 +70,7 @@ function Chosen({ run, onClear }: { run: string; onClear: () => void }): ReactEl
 }
 
 /** The same two runs always give the same report, so asking again costs nothing. */
-function Comparing({ base, candidate }: { base: string; candidate: string }): ReactElement {
+function RunComparison({ base, candidate }: { base: string; candidate: string }): ReactElement {
   const { data, error, refetch } = useQuery({
     queryKey: ["compare", base, candidate],
     queryFn: () => compare({ base, candidate, options: { similarity: "auto" } }),
@@ -78,5 +78,5 @@ function Comparing({ base, candidate }: { base: string; candidate: string }): Re
   });
   if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data) return <Navigate {...paths.diff(data.id)} replace />;
-  return <Making />;
+  return <ComparisonPending />;
 }

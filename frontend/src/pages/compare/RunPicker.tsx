@@ -7,22 +7,22 @@ import { runsQuery } from "@/api/runs/runs";
 import type { RunSummary } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorState } from "@/ui/ErrorState";
-import { ago, counted } from "@/ui/format/numbers";
+import { timeAgo, pluralize } from "@/ui/format/numbers";
 import classes from "./RunPicker.module.css";
 
 interface Props {
   label: string;
   /** The run on the other side, which cannot be chosen again. */
-  without: string | undefined;
+  excludedRun: string | undefined;
   onChoose: (run: string) => void;
 }
 
 /** Finds a run by name, app or id. */
-export function RunPicker({ label, without, onChoose }: Props): ReactElement {
+export function RunPicker({ label, excludedRun, onChoose }: Props): ReactElement {
   const [query, setQuery] = useState("");
-  const [asked] = useDebouncedValue(query.trim(), 150);
-  const { data, error, refetch } = useInfiniteQuery(runsQuery(asked ? { q: asked } : {}));
-  const runs = data?.pages[0]?.runs.filter((run) => run.id !== without);
+  const [debouncedQuery] = useDebouncedValue(query.trim(), 150);
+  const { data, error, refetch } = useInfiniteQuery(runsQuery(debouncedQuery ? { q: debouncedQuery } : {}));
+  const runs = data?.pages[0]?.runs.filter((run) => run.id !== excludedRun);
   return (
     <>
       <TextInput
@@ -53,8 +53,8 @@ function Choice({ run, onChoose }: { run: RunSummary; onChoose: (run: string) =>
     <button type="button" className={classes.run} onClick={() => onChoose(run.id)}>
       <b>{run.name}</b>
       <span className="muted">
-        {[run.app, counted(run.steps, "step"), ago(run.started_at ?? run.created_at)].filter(Boolean).join(" · ")}
-        {run.errors > 0 && ` · ${counted(run.errors, "error")}`}
+        {[run.app, pluralize(run.steps, "step"), timeAgo(run.started_at ?? run.created_at)].filter(Boolean).join(" · ")}
+        {run.errors > 0 && ` · ${pluralize(run.errors, "error")}`}
         {run.fork_sequence_no !== null && ` · fork from step ${run.fork_sequence_no}`}
       </span>
       <code className={classes.id} title={run.external_id}>

@@ -9,7 +9,7 @@ import { diffQuery, isReport } from "@/api/diffs/diffs";
 import { ErrorPage } from "@/app/ErrorPage";
 import { paths, serverPaths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { Making } from "@/features/diffs/ComparisonPending";
+import { ComparisonPending } from "@/features/diffs/ComparisonPending";
 import { BisectDialog } from "@/features/bisections/BisectDialog";
 import { DiffView } from "./DiffView";
 import { candidateName } from "@/domain/diffs/candidateName";
@@ -23,14 +23,14 @@ export function DiffPage(): ReactElement {
   const { diff } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const { data: made, error, refetch } = useQuery(diffQuery(diff));
-  const report = isReport(made) ? made : null;
+  const { data: response, error, refetch } = useQuery(diffQuery(diff));
+  const report = isReport(response) ? response : null;
   useDocumentTitle(report ? `${report.base.name}: what changed and why` : "Diff");
   if (error) return <ErrorPage error={error} onRetry={() => void refetch()} />;
-  if (!made) return <Loading />;
-  if (!report) return <Making />;
+  if (!response) return <DiffSkeleton />;
+  if (!report) return <ComparisonPending />;
   const onSearch = (change: Partial<DiffSearch>) =>
-    void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false });
+    void navigate({ search: (previous) => ({ ...previous, ...change }), replace: true, resetScroll: false });
   return (
     <div className={classes.page}>
       <Header report={report} />
@@ -41,8 +41,8 @@ export function DiffPage(): ReactElement {
 
 function Header({ report }: { report: DiffReport }): ReactElement {
   const [sharing, share] = useDisclosure(false);
-  const [asking, bisecting] = useDisclosure(false);
-  useShortcuts("Report", [{ keys: "s", does: "Share this report", run: share.open }]);
+  const [isBisecting, bisectDialog] = useDisclosure(false);
+  useShortcuts("Report", [{ keys: "s", action: "Share this report", run: share.open }]);
   return (
     <header className={classes.header}>
       <div className={classes.titles}>
@@ -58,7 +58,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
         </h1>
       </div>
       <div className={classes.actions}>
-        <Button variant="default" leftSection={<IconStethoscope size={14} />} onClick={bisecting.open}>
+        <Button variant="default" leftSection={<IconStethoscope size={14} />} onClick={bisectDialog.open}>
           Bisect
         </Button>
         <ExportMenu diff={report.id} />
@@ -67,7 +67,9 @@ function Header({ report }: { report: DiffReport }): ReactElement {
         </Button>
       </div>
       {sharing && <ShareDialog diff={report.id} onClose={share.close} />}
-      {asking && <BisectDialog subject={{ diff: report.id }} ofRun={report.candidate.id} onClose={bisecting.close} />}
+      {isBisecting && (
+        <BisectDialog subject={{ diff: report.id }} ofRun={report.candidate.id} onClose={bisectDialog.close} />
+      )}
     </header>
   );
 }
@@ -102,7 +104,7 @@ function ExportMenu({ diff }: { diff: string }): ReactElement {
   );
 }
 
-function Loading(): ReactElement {
+function DiffSkeleton(): ReactElement {
   return (
     <div className={classes.page} aria-busy="true" aria-label="The report is being read">
       <Skeleton height={38} width={420} radius="md" />

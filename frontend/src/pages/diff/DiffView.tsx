@@ -6,7 +6,7 @@ import { ProofPanel } from "./proof/ProofPanel";
 import { ReportContext } from "./reportContext";
 import { SectionTabs } from "./sections/SectionTabs";
 import type { DiffSearch } from "./search";
-import { Unchanged } from "./overview/ControlReplay";
+import { ControlReplay } from "./overview/ControlReplay";
 import { Verdict } from "./overview/Verdict";
 import classes from "./DiffView.module.css";
 
@@ -29,7 +29,7 @@ export function DiffView({ report, linked, search, onSearch }: Props): ReactElem
       </div>
       <SectionTabs search={search} onSearch={onSearch} />
       <ProofPanel />
-      <Unchanged />
+      <ControlReplay />
     </ReportContext>
   );
 }

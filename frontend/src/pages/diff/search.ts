@@ -39,10 +39,10 @@ export function visibleItems(items: readonly SectionItem[], pair: string | undef
 
 /** The section to show: the chosen one while it says something, else the first that does, the answer first. */
 export function openSection(sections: Sections, search: DiffSearch): SectionName {
-  const speaks = (name: SectionName) => visibleItems(sections[name].items, search.pair).length > 0;
-  if (search.section && (speaks(search.section) || search.pair === undefined)) return search.section;
+  const hasItems = (name: SectionName) => visibleItems(sections[name].items, search.pair).length > 0;
+  if (search.section && (hasItems(search.section) || search.pair === undefined)) return search.section;
   const order: SectionName[] = search.pair === undefined ? ["output", ...SECTION_NAMES] : [...SECTION_NAMES];
-  return order.find(speaks) ?? search.section ?? "output";
+  return order.find(hasItems) ?? search.section ?? "output";
 }
 
 export const SECTION_TITLES: Record<SectionName, string> = {

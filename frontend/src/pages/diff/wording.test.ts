@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
-import { emphasised, verdictTitle, withoutKind } from "./wording";
+import { emphasise, verdictTitle, titleWithoutKind } from "./wording";
 
 test("the name of the cause stands out where the sentence has it, in whatever case", () => {
-  expect(emphasised("The system prompt made it 42.", "the system prompt")).toEqual({
+  expect(emphasise("The system prompt made it 42.", "the system prompt")).toEqual({
     before: "",
     strong: "The system prompt",
     after: " made it 42.",
   });
-  expect(emphasised("Nothing changed.", "Model")).toEqual({ before: "Nothing changed.", strong: "", after: "" });
-  expect(emphasised("Nothing changed.", null).before).toBe("Nothing changed.");
+  expect(emphasise("Nothing changed.", "Model")).toEqual({ before: "Nothing changed.", strong: "", after: "" });
+  expect(emphasise("Nothing changed.", null).before).toBe("Nothing changed.");
 });
 
 test("a title does not repeat its kind", () => {
-  expect(withoutKind("Totals: errors 2 → 1", "totals")).toBe("errors 2 → 1");
-  expect(withoutKind("totals", "totals")).toBe("");
-  expect(withoutKind("step 5: amount", "arguments")).toBe("step 5: amount");
+  expect(titleWithoutKind("Totals: errors 2 → 1", "totals")).toBe("errors 2 → 1");
+  expect(titleWithoutKind("totals", "totals")).toBe("");
+  expect(titleWithoutKind("step 5: amount", "arguments")).toBe("step 5: amount");
 });
 
 test("a cause is called what it is known to be", () => {

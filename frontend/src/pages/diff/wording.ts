@@ -32,7 +32,7 @@ export const RELATION: Record<AlignedPair["relation"], { words: string; sign: st
 };
 
 /** The sentence with the name of the cause taken out, so that it can stand out; whole where it is not in it. */
-export function emphasised(sentence: string, title: string | null): { before: string; strong: string; after: string } {
+export function emphasise(sentence: string, title: string | null): { before: string; strong: string; after: string } {
   const at = title ? sentence.toLowerCase().indexOf(title.toLowerCase()) : -1;
   if (!title || at < 0) return { before: sentence, strong: "", after: "" };
   return {
@@ -43,7 +43,7 @@ export function emphasised(sentence: string, title: string | null): { before: st
 }
 
 /** A title without the kind in front, which stands beside it already. */
-export function withoutKind(title: string, kind: string): string {
+export function titleWithoutKind(title: string, kind: string): string {
   const rest = title.toLowerCase().startsWith(kind.toLowerCase())
     ? title.slice(kind.length).replace(/^:\s*/, "")
     : title;

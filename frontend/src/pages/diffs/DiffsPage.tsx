@@ -7,8 +7,8 @@ import type { ReactElement } from "react";
 import { diffsQuery } from "@/api/diffs/diffs";
 import type { DiffSummary } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
-import { ago, moment } from "@/ui/format/numbers";
-import { ListPage, Loaded, RowTable, type Column } from "@/ui/ListPage";
+import { timeAgo, fullTime } from "@/ui/format/numbers";
+import { ListPage, LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { ConfidenceChip } from "@/features/diffs/ConfidenceChip";
 import { score } from "@/domain/diffs/score";
 import { candidateName } from "@/domain/diffs/candidateName";
@@ -21,7 +21,7 @@ export function DiffsPage(): ReactElement {
   useDocumentTitle("Diffs");
   const navigate = useNavigate();
   const listing = useQuery(diffsQuery);
-  useShortcuts("Diffs", [{ keys: "c", does: "Compare two runs", run: () => void navigate(paths.compare()) }]);
+  useShortcuts("Diffs", [{ keys: "c", action: "Compare two runs", run: () => void navigate(paths.compare()) }]);
   return (
     <ListPage
       title="Diffs"
@@ -32,22 +32,22 @@ export function DiffsPage(): ReactElement {
         </Button>
       }
     >
-      <Loaded listing={listing}>
+      <LoadedList listing={listing}>
         {({ diffs }) => (
           <RowTable
             name="Diffs"
             columns={COLUMNS}
             rows={diffs}
-            empty={<Nothing />}
+            empty={<NoDiffs />}
             onOpen={(diff) => void navigate(paths.diff(diff.id))}
           />
         )}
-      </Loaded>
+      </LoadedList>
     </ListPage>
   );
 }
 
-function Nothing(): ReactElement {
+function NoDiffs(): ReactElement {
   return (
     <EmptyState
       icon={<IconArrowsDiff size={28} stroke={1.5} />}
@@ -77,7 +77,7 @@ const COLUMNS: readonly [Column<DiffSummary>, ...Column<DiffSummary>[]] = [
   {
     title: "Made",
     className: list.figure,
-    cell: (diff) => ago(diff.created_at),
-    hint: (diff) => moment(diff.created_at),
+    cell: (diff) => timeAgo(diff.created_at),
+    hint: (diff) => fullTime(diff.created_at),
   },
 ];

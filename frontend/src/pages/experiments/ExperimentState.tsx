@@ -2,10 +2,10 @@ import type { ReactElement } from "react";
 import type { ExperimentSummary } from "@/api/schema";
 import { StateChip } from "@/features/labels/StateChip";
 
-type Shown = Pick<ExperimentSummary, "status" | "finished" | "rows" | "failed">;
+type ExperimentProgress = Pick<ExperimentSummary, "status" | "finished" | "rows" | "failed">;
 
 /** How far an experiment is, in one chip. */
-export function ExperimentState({ experiment }: { experiment: Shown }): ReactElement {
+export function ExperimentState({ experiment }: { experiment: ExperimentProgress }): ReactElement {
   const { status, finished, rows, failed } = experiment;
   if (status === "running") {
     return (

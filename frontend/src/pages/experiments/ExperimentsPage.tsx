@@ -7,8 +7,8 @@ import type { ReactElement } from "react";
 import { experimentsQuery } from "@/api/replays/experiments";
 import type { ExperimentSummary } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
-import { ago, count, counted, money, moment } from "@/ui/format/numbers";
-import { ListPage, Loaded, RowTable, type Column } from "@/ui/ListPage";
+import { timeAgo, count, pluralize, money, fullTime } from "@/ui/format/numbers";
+import { ListPage, LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { paths } from "@/app/paths";
 import { ExperimentState } from "./ExperimentState";
 import list from "@/ui/ListPage.module.css";
@@ -36,22 +36,22 @@ export function ExperimentsPage(): ReactElement {
         </Button>
       }
     >
-      <Loaded listing={listing}>
+      <LoadedList listing={listing}>
         {({ experiments }) => (
           <RowTable
             name="Experiments"
             columns={COLUMNS}
             rows={experiments}
-            empty={<Nothing />}
+            empty={<NoExperiments />}
             onOpen={(experiment) => void navigate(paths.experiment(experiment.id))}
           />
         )}
-      </Loaded>
+      </LoadedList>
     </ListPage>
   );
 }
 
-function Nothing(): ReactElement {
+function NoExperiments(): ReactElement {
   return (
     <EmptyState
       icon={<IconFlask size={28} stroke={1.5} />}
@@ -81,14 +81,14 @@ const COLUMNS: readonly [Column<ExperimentSummary>, ...Column<ExperimentSummary>
   { title: "State", cell: (experiment) => <ExperimentState experiment={experiment} /> },
   {
     title: "Matrix",
-    cell: ({ cells, samples }) => `${counted(cells, "cell")} × ${counted(samples, "sample")}`,
+    cell: ({ cells, samples }) => `${pluralize(cells, "cell")} × ${pluralize(samples, "sample")}`,
   },
   { title: "Live calls", className: list.figure, cell: (experiment) => count(experiment.live_calls) },
   { title: "Cost", className: list.figure, cell: (experiment) => money(experiment.cost_usd) },
   {
     title: "Started",
     className: list.figure,
-    cell: (experiment) => ago(experiment.created_at),
-    hint: (experiment) => moment(experiment.created_at),
+    cell: (experiment) => timeAgo(experiment.created_at),
+    hint: (experiment) => fullTime(experiment.created_at),
   },
 ];

@@ -16,7 +16,7 @@ export function applyMessage(view: ExperimentView, message: LiveMessage): Experi
 export type Measure = "cost" | "tokens" | "latency";
 export const measureTitle: Record<Measure, string> = { cost: "Cost", tokens: "Tokens", latency: "Latency" };
 
-export function measured(row: ExperimentRowView, measure: Measure): number | null {
+export function measureOf(row: ExperimentRowView, measure: Measure): number | null {
   // Before its first call a row has cost nothing, which says nothing.
   if (measure === "cost") return row.live_calls === 0 && !row.status.startsWith("completed") ? null : row.cost_usd;
   return measure === "latency" ? row.latency_ms : tokensOf(row);
@@ -43,6 +43,6 @@ export function passShare(row: ExperimentRowView): number | null {
 }
 
 /** The two latest choices; choosing again takes a choice back. */
-export function choose(chosen: readonly number[], row: number): number[] {
-  return chosen.includes(row) ? chosen.filter((each) => each !== row) : [...chosen, row].slice(-2);
+export function choose(selection: readonly number[], row: number): number[] {
+  return selection.includes(row) ? selection.filter((other) => other !== row) : [...selection, row].slice(-2);
 }

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { hooksQuery } from "@/api/tools/hooks";
 import type { HookView, TelemetryView } from "@/api/schema";
-import { ago, count, moment } from "@/ui/format/numbers";
-import { Loaded } from "@/ui/ListPage";
+import { timeAgo, count, fullTime } from "@/ui/format/numbers";
+import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
 import { StateChip } from "@/features/labels/StateChip";
 import list from "@/ui/ListPage.module.css";
@@ -20,7 +20,7 @@ export function HooksPage(): ReactElement {
         title="Hooks and telemetry"
         note="Hooks may deny or change the tool calls of a replay, speak to its model, or stop it. Telemetry sends what happens to other systems. Both are configured where the server starts."
       />
-      <Loaded listing={listing}>
+      <LoadedList listing={listing}>
         {({ hooks, targets }) => (
           <>
             <section className="panel" aria-labelledby="hooks">
@@ -41,7 +41,7 @@ export function HooksPage(): ReactElement {
             </section>
           </>
         )}
-      </Loaded>
+      </LoadedList>
     </Page>
   );
 }
@@ -128,13 +128,13 @@ function Targets({ targets }: { targets: readonly TelemetryView[] }): ReactEleme
               </th>
               <td className={list.figure}>{count(target.sent)}</td>
               <td className={`${list.figure} ${target.dropped > 0 ? "failed" : ""}`}>{count(target.dropped)}</td>
-              <td className={list.figure} title={moment(target.sent_at)}>
-                {target.sent_at ? ago(target.sent_at) : "never"}
+              <td className={list.figure} title={fullTime(target.sent_at)}>
+                {target.sent_at ? timeAgo(target.sent_at) : "never"}
               </td>
               <td className={list.wide}>
                 {target.error ? (
-                  <span title={moment(target.error_at)}>
-                    {target.error} <span className="muted">{ago(target.error_at)}</span>
+                  <span title={fullTime(target.error_at)}>
+                    {target.error} <span className="muted">{timeAgo(target.error_at)}</span>
                   </span>
                 ) : (
                   "none"

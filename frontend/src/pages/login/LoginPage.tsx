@@ -42,7 +42,7 @@ export function LoginPage(): ReactElement {
         size="sm"
         value={token}
         onChange={(event) => setToken(event.currentTarget.value)}
-        error={enter.error && why(enter.error)}
+        error={enter.error && loginProblem(enter.error)}
         autoComplete="current-password"
         spellCheck={false}
         autoFocus
@@ -56,7 +56,7 @@ export function LoginPage(): ReactElement {
   );
 }
 
-function why(error: Error): string {
+function loginProblem(error: Error): string {
   if (error instanceof ProblemError && error.problem.status === 401) return "This token is unknown or revoked.";
   return error instanceof TypeError ? "The server cannot be reached." : error.message;
 }

@@ -7,12 +7,12 @@ import { useLive } from "@/api/live";
 import { sessionsQuery } from "@/api/replays/replays";
 import type { SessionView } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
-import { ago, count, money, moment } from "@/ui/format/numbers";
+import { timeAgo, count, money, fullTime } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
-import { ListPage, Loaded, RowTable, type Column } from "@/ui/ListPage";
+import { ListPage, LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { StateChip } from "@/features/labels/StateChip";
 import { draftOf } from "@/domain/overrides/draft";
-import { changesInWords } from "@/domain/overrides/wording";
+import { describeChanges } from "@/domain/overrides/wording";
 import { isOver, statusWords, type Tone } from "@/domain/replays/status";
 import { paths } from "@/app/paths";
 import list from "@/ui/ListPage.module.css";
@@ -29,22 +29,22 @@ export function ReplaysPage(): ReactElement {
   });
   return (
     <ListPage title="Replays" note="A replay runs a recording again from a step on, with what you changed there.">
-      <Loaded listing={listing}>
+      <LoadedList listing={listing}>
         {({ sessions }) => (
           <RowTable
             name="Replays"
             columns={COLUMNS}
             rows={sessions}
-            empty={<Nothing />}
+            empty={<NoReplays />}
             onOpen={(session) => void navigate(paths.replay(session.id))}
           />
         )}
-      </Loaded>
+      </LoadedList>
     </ListPage>
   );
 }
 
-function Nothing(): ReactElement {
+function NoReplays(): ReactElement {
   return (
     <EmptyState
       icon={<IconGitFork size={28} stroke={1.5} />}
@@ -56,8 +56,8 @@ function Nothing(): ReactElement {
   );
 }
 
-const changed = (session: SessionView): string =>
-  changesInWords(draftOf(session.overrides.overrides, session.policy).overrides);
+const changesOf = (session: SessionView): string =>
+  describeChanges(draftOf(session.overrides.overrides, session.policy).overrides);
 
 const MARK: Record<Tone, "exact" | "cached" | "simulated" | "failed" | "live" | "accent"> = {
   neutral: "live",
@@ -78,7 +78,7 @@ const COLUMNS: readonly [Column<SessionView>, ...Column<SessionView>[]] = [
           {session.source_name}
         </Link>
         <span className={list.sub}>
-          from step {session.fork_sequence_no} · {changed(session)}
+          from step {session.fork_sequence_no} · {changesOf(session)}
         </span>
       </>
     ),
@@ -102,8 +102,8 @@ const COLUMNS: readonly [Column<SessionView>, ...Column<SessionView>[]] = [
   {
     title: "Started",
     className: list.figure,
-    cell: (session) => ago(session.created_at),
-    hint: (session) => moment(session.created_at),
+    cell: (session) => timeAgo(session.created_at),
+    hint: (session) => fullTime(session.created_at),
   },
 ];
 

@@ -18,24 +18,27 @@ interface Props {
   onOpenFork: () => void;
 }
 type Layout = "two" | "three";
-const usual: Record<Layout, SplitterPaneSize[]> = { two: [36, 64], three: [31, 41, 28] };
+const defaultSizes: Record<Layout, SplitterPaneSize[]> = { two: [36, 64], three: [31, 41, 28] };
 const storage: Record<Layout, string> = { two: "run-regions-2", three: "run-regions-3" };
 
 /** Three regions side by side, resizable and remembered; tabs where there is no room. */
 export function Regions(props: Props): ReactElement {
-  return props.phone ? <Tabbed {...props} /> : <Side {...props} />;
+  return props.phone ? <TabbedRegions {...props} /> : <Side {...props} />;
 }
 
-const stored = (layout: Layout): SplitterPaneSize[] =>
-  readLocalStorageValue({ key: storage[layout], defaultValue: usual[layout] });
+const storedSizes = (layout: Layout): SplitterPaneSize[] =>
+  readLocalStorageValue({ key: storage[layout], defaultValue: defaultSizes[layout] });
 
 function Side({ steps, step, fork }: Props): ReactElement {
   const layout = fork === null ? "two" : "three";
   // A region that comes or goes leaves the others as they are: each layout has sizes of its own.
-  const [all, setAll] = useState(() => ({ two: stored("two"), three: stored("three") }));
-  const sizes = all[layout];
-  const setSizes = (next: SplitterPaneSize[]) => setAll((now) => ({ ...now, [layout]: next }));
-  const [, remember] = useLocalStorage<SplitterPaneSize[]>({ key: storage[layout], defaultValue: usual[layout] });
+  const [sizesByLayout, setSizesByLayout] = useState(() => ({ two: storedSizes("two"), three: storedSizes("three") }));
+  const sizes = sizesByLayout[layout];
+  const setSizes = (next: SplitterPaneSize[]) => setSizesByLayout((current) => ({ ...current, [layout]: next }));
+  const [, remember] = useLocalStorage<SplitterPaneSize[]>({
+    key: storage[layout],
+    defaultValue: defaultSizes[layout],
+  });
   const nudge = (by: number) => {
     const [first, second, ...rest] = sizes.map(Number);
     if (first === undefined || second === undefined) return;
@@ -45,10 +48,10 @@ function Side({ steps, step, fork }: Props): ReactElement {
     remember(next);
   };
   useShortcuts("Run", [
-    { keys: "[", does: "Narrower list of steps", run: () => nudge(-4) },
-    { keys: "]", does: "Wider list of steps", run: () => nudge(4) },
+    { keys: "[", action: "Narrower list of steps", run: () => nudge(-4) },
+    { keys: "]", action: "Wider list of steps", run: () => nudge(4) },
   ]);
-  const [first, second, third] = usual[layout];
+  const [first, second, third] = defaultSizes[layout];
   return (
     <Splitter
       className={classes.regions}
@@ -74,14 +77,14 @@ function Side({ steps, step, fork }: Props): ReactElement {
   );
 }
 
-function Tabbed({ region, onRegion, steps, step, fork, onOpenFork }: Props): ReactElement {
-  const shown = region === "fork" && fork === null ? "step" : region;
+function TabbedRegions({ region, onRegion, steps, step, fork, onOpenFork }: Props): ReactElement {
+  const visible = region === "fork" && fork === null ? "step" : region;
   return (
     <>
       <SegmentedControl
         fullWidth
         size="sm"
-        value={shown}
+        value={visible}
         onChange={(value) => (value === "fork" && fork === null ? onOpenFork() : onRegion(value))}
         aria-label="Region"
         data={[
@@ -91,11 +94,11 @@ function Tabbed({ region, onRegion, steps, step, fork, onOpenFork }: Props): Rea
         ]}
       />
       {/* The list stays: what is folded, filtered and in sight is there again on the way back. */}
-      <div className={`panel ${classes.single}`} hidden={shown !== "steps"}>
+      <div className={`panel ${classes.single}`} hidden={visible !== "steps"}>
         {steps}
       </div>
-      {shown !== "steps" && <div className={`panel ${classes.single}`}>{shown === "step" ? step : fork}</div>}
-      {shown === "step" && (
+      {visible !== "steps" && <div className={`panel ${classes.single}`}>{visible === "step" ? step : fork}</div>}
+      {visible === "step" && (
         <Button leftSection={<IconGitFork size={15} />} onClick={onOpenFork} className={classes.forkButton}>
           Fork from this step
         </Button>

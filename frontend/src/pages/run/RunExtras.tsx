@@ -19,7 +19,7 @@ export function Tokens({ run }: { run: RunDetail }): ReactElement {
         <UnstyledButton
           className={classes.tokens}
           title="Tokens and cost by turn and by model"
-          onClick={() => setOpened((now) => !now)}
+          onClick={() => setOpened((current) => !current)}
         >
           {tokens(run.tokens_in + run.tokens_out)} tokens
         </UnstyledButton>

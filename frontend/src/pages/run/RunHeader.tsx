@@ -6,7 +6,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { answer, api } from "@/api/client";
 import type { RunDetail } from "@/api/schema";
-import { ago, counted, duration, moment, money } from "@/ui/format/numbers";
+import { timeAgo, pluralize, duration, fullTime, money } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { RunOutcome } from "@/features/runs/RunOutcome";
@@ -57,13 +57,13 @@ function Facts({ run }: { run: RunDetail }): ReactElement {
           <LabelBar counts={run.labels} height={8} />
         </span>
       )}
-      <span>{counted(run.steps, "step")}</span>
-      {run.errors > 0 && <b className="failed">{counted(run.errors, "error")}</b>}
+      <span>{pluralize(run.steps, "step")}</span>
+      {run.errors > 0 && <b className="failed">{pluralize(run.errors, "error")}</b>}
       {run.duration_ms !== null && <span>{duration(run.duration_ms)}</span>}
       {run.tokens_in + run.tokens_out > 0 && <Tokens run={run} />}
       <span>{run.cost_usd === null ? "cost unknown" : money(run.cost_usd)}</span>
-      <Tooltip label={moment(run.started_at ?? run.created_at)}>
-        <span>{ago(run.started_at ?? run.created_at)}</span>
+      <Tooltip label={fullTime(run.started_at ?? run.created_at)}>
+        <span>{timeAgo(run.started_at ?? run.created_at)}</span>
       </Tooltip>
     </div>
   );
@@ -82,7 +82,7 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
   });
   useShortcuts(
     "Run",
-    source === null ? [] : [{ keys: "c", does: "Compare with the source", run: () => compare.mutate(source) }],
+    source === null ? [] : [{ keys: "c", action: "Compare with the source", run: () => compare.mutate(source) }],
   );
   return (
     <div className={classes.lineage}>
@@ -127,7 +127,7 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
               leftSection={<IconGitFork size={14} />}
               rightSection={<IconChevronDown size={13} />}
             >
-              {counted(run.derived.length, "fork")}
+              {pluralize(run.derived.length, "fork")}
             </Button>
           </Menu.Target>
           <Menu.Dropdown>
@@ -135,7 +135,7 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
               <Menu.Item
                 key={fork.id}
                 leftSection={<RunOutcome run={fork} />}
-                rightSection={<span className="muted">{ago(fork.created_at)}</span>}
+                rightSection={<span className="muted">{timeAgo(fork.created_at)}</span>}
                 onClick={() => void navigate(paths.run(fork.id))}
               >
                 from step {fork.fork_sequence_no ?? 1}

@@ -10,10 +10,10 @@ import { ErrorPage } from "@/app/ErrorPage";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ForkPanel } from "./fork/ForkPanel";
 import { useFork } from "./fork/useFork";
-import { useForkOf } from "./fork/useReplayChanges";
-import { Loading } from "./RunSkeleton";
+import { useReplayChanges } from "./fork/useReplayChanges";
+import { RunSkeleton } from "./RunSkeleton";
 import { Regions, type RegionName } from "./Regions";
-import { Places } from "./places/PlacesPanel";
+import { PlacesPanel } from "./places/PlacesPanel";
 import { RunHeader } from "./RunHeader";
 import classes from "./RunPage.module.css";
 import type { RunSearch } from "./search";
@@ -31,13 +31,13 @@ export function RunPage(): ReactElement {
   const run = useQuery(runQuery(ref));
   const first = useQuery(stepsFromQuery(ref, 1));
   const isLong = first.data !== undefined && first.data.next !== null;
-  const all = useQuery({ ...stepsQuery(ref), enabled: isLong });
-  const steps = isLong && all.data ? all.data : first.data?.steps;
-  const reload = () => void Promise.all([run.refetch(), first.refetch(), isLong && all.refetch()]);
+  const allSteps = useQuery({ ...stepsQuery(ref), enabled: isLong });
+  const steps = isLong && allSteps.data ? allSteps.data : first.data?.steps;
+  const reload = () => void Promise.all([run.refetch(), first.refetch(), isLong && allSteps.refetch()]);
   useLive(run.data && !run.data.sealed ? { run: run.data.id } : null, reload);
-  const failed = run.error ?? first.error ?? all.error;
+  const failed = run.error ?? first.error ?? allSteps.error;
   if (failed) return <ErrorPage error={failed} onRetry={reload} />;
-  if (!run.data || !steps) return <Loading run={run.data} />;
+  if (!run.data || !steps) return <RunSkeleton run={run.data} />;
   if (steps.length === 0) {
     return (
       <EmptyState isPage title="This run has no steps">
@@ -45,58 +45,58 @@ export function RunPage(): ReactElement {
       </EmptyState>
     );
   }
-  return <Loaded key={run.data.id} run={run.data} steps={steps} partial={isLong && !all.data} />;
+  return <LoadedRun key={run.data.id} run={run.data} steps={steps} partial={isLong && !allSteps.data} />;
 }
 
-function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[]; partial: boolean }): ReactElement {
+function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary[]; partial: boolean }): ReactElement {
   const search = route.useSearch();
   const navigate = useNavigate();
   const phone = useMediaQuery("(max-width: 900px)", false, { getInitialValueInEffect: false });
   const [region, setRegion] = useState<RegionName>(search.fork ? "fork" : search.step ? "step" : "steps");
-  const from = search.fork ?? null;
-  const fork = useFork(run.id, from);
-  const selected = search.step ?? from ?? steps[0]?.sequence_no ?? null;
+  const forkStep = search.fork ?? null;
+  const fork = useFork(run.id, forkStep);
+  const selected = search.step ?? forkStep ?? steps[0]?.sequence_no ?? null;
   const step = useSelected(run.id, steps, selected, partial);
 
-  const set = useCallback(
+  const changeSearch = useCallback(
     (change: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }, replace = true) =>
       void navigate({
         to: "/runs/$run",
         params: { run: run.id },
-        search: (now: RunSearch) => clean({ ...now, ...change }),
+        search: (current: RunSearch) => withoutUndefined({ ...current, ...change }),
         replace,
       }),
     [navigate, run.id],
   );
   const select = useCallback(
     (sequenceNo: number) => {
-      set({ step: sequenceNo });
-      setRegion((now) => (now === "steps" ? "step" : now));
+      changeSearch({ step: sequenceNo });
+      setRegion((current) => (current === "steps" ? "step" : current));
     },
-    [set],
+    [changeSearch],
   );
   const openFork = useCallback(() => {
     if (selected === null) return;
-    set({ fork: selected, step: selected }, false);
+    changeSearch({ fork: selected, step: selected }, false);
     setRegion("fork");
-  }, [selected, set]);
-  const filled = useCallback(() => set({ from_session: undefined }), [set]);
-  const copied = useForkOf(search.from_session ?? null, fork.change, filled);
-  const setView = useCallback((view: RunSearch["view"]) => set({ view }), [set]);
+  }, [selected, changeSearch]);
+  const onFilled = useCallback(() => changeSearch({ from_session: undefined }), [changeSearch]);
+  const replayChanges = useReplayChanges(search.from_session ?? null, fork.change, onFilled);
+  const setView = useCallback((view: RunSearch["view"]) => changeSearch({ view }), [changeSearch]);
   const closeFork = () => {
-    set({ fork: undefined, from_session: undefined }, false);
+    changeSearch({ fork: undefined, from_session: undefined }, false);
     setRegion("step");
   };
   useShortcuts("Run", [
-    { keys: "f", does: "Fork from the selected step", run: openFork },
-    ...(from === null ? [] : [{ keys: "Escape", does: "Leave the fork", run: closeFork }]),
+    { keys: "f", action: "Fork from the selected step", run: openFork },
+    ...(forkStep === null ? [] : [{ keys: "Escape", action: "Leave the fork", run: closeFork }]),
   ]);
 
   return (
     <div className={classes.page}>
       <title>{`${run.name} · Forkpoint`}</title>
       <Header run={run} />
-      <Places run={run} phone={phone} onSelect={select} />
+      <PlacesPanel run={run} phone={phone} onSelect={select} />
       <Regions
         phone={phone}
         region={region}
@@ -107,8 +107,8 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
             steps={steps}
             partial={partial}
             selected={selected}
-            fork={from ?? run.fork_sequence_no}
-            planned={from === null ? null : fork.planned}
+            fork={forkStep ?? run.fork_sequence_no}
+            plans={forkStep === null ? null : fork.stepPlans}
             view={search.view ?? "tree"}
             onView={setView}
             onSelect={select}
@@ -118,7 +118,7 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
           step ? (
             <Step
               step={step}
-              planned={fork.planned?.get(step.sequence_no) ?? null}
+              plan={fork.stepPlans?.get(step.sequence_no) ?? null}
               onSelect={select}
               onFork={openFork}
             />
@@ -129,12 +129,12 @@ function Loaded({ run, steps, partial }: { run: RunDetail; steps: StepSummary[];
           )
         }
         fork={
-          from === null ? null : (
+          forkStep === null ? null : (
             <ForkPanel
               run={run.id}
               fork={fork}
-              from={from}
-              copied={copied}
+              forkStep={forkStep}
+              replayChanges={replayChanges}
               step={step}
               onMoveHere={openFork}
               onSelect={select}
@@ -156,14 +156,14 @@ function useSelected(
   partial: boolean,
 ): StepSummary | null {
   const isSelected = (step: StepSummary) => step.sequence_no === selected;
-  const listed = steps.find(isSelected);
-  const isAwaited = partial && selected !== null && !listed;
-  const linked = useQuery({ ...stepsFromQuery(run, selected ?? 1, 1), enabled: isAwaited });
-  return listed ?? (isAwaited ? linked.data?.steps.find(isSelected) : null) ?? null;
+  const listedStep = steps.find(isSelected);
+  const isAwaited = partial && selected !== null && !listedStep;
+  const linkedStep = useQuery({ ...stepsFromQuery(run, selected ?? 1, 1), enabled: isAwaited });
+  return listedStep ?? (isAwaited ? linkedStep.data?.steps.find(isSelected) : null) ?? null;
 }
 
 /** Without what is at its default, so that addresses stay short. */
-function clean(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }): RunSearch {
+function withoutUndefined(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }): RunSearch {
   return {
     ...(search.step !== undefined && { step: search.step }),
     ...(search.fork !== undefined && { fork: search.fork }),

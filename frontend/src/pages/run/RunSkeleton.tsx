@@ -5,7 +5,7 @@ import { RunHeader } from "./RunHeader";
 import classes from "./RunPage.module.css";
 
 /** The page's shape while its steps are on their way. */
-export function Loading({ run }: { run: RunDetail | undefined }): ReactElement {
+export function RunSkeleton({ run }: { run: RunDetail | undefined }): ReactElement {
   return (
     <div className={classes.page} role="status" aria-busy aria-label="Loading the run">
       {run ? <RunHeader run={run} /> : <Skeleton height={34} width={340} />}

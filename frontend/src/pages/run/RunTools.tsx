@@ -6,7 +6,7 @@ import { IconBinaryTree2, IconChevronDown, IconStethoscope } from "@tabler/icons
 import { useState, type ReactElement } from "react";
 import { bisectionsOfRunQuery } from "@/api/replays/bisections";
 import type { RunDetail } from "@/api/schema";
-import { ago } from "@/ui/format/numbers";
+import { timeAgo } from "@/ui/format/numbers";
 import { BisectDialog } from "@/features/bisections/BisectDialog";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
@@ -14,13 +14,13 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 /** The tree that the run is in, and the search for the step where it went wrong. */
 export function RunTools({ run }: { run: RunDetail }): ReactElement {
   const navigate = useNavigate();
-  const [asking, dialog] = useDisclosure(false);
+  const [isDialogOpen, dialog] = useDisclosure(false);
   const [opened, setOpened] = useState(false);
   const { data } = useQuery({ ...bisectionsOfRunQuery(run.id), enabled: opened });
   const openTree = () => void navigate(paths.tree(run.id));
   useShortcuts("Run", [
-    { keys: "t", does: "Open the tree of forks", run: openTree },
-    ...(run.sealed ? [{ keys: "b", does: "Bisect: find the step where it went wrong", run: dialog.open }] : []),
+    { keys: "t", action: "Open the tree of forks", run: openTree },
+    ...(run.sealed ? [{ keys: "b", action: "Bisect: find the step where it went wrong", run: dialog.open }] : []),
   ]);
   return (
     <>
@@ -42,18 +42,18 @@ export function RunTools({ run }: { run: RunDetail }): ReactElement {
             Bisect: where did it go wrong?
           </Menu.Item>
           {data && data.bisections.length > 0 && <Menu.Label>Bisections so far</Menu.Label>}
-          {data?.bisections.slice(0, 5).map((one) => (
+          {data?.bisections.slice(0, 5).map((bisection) => (
             <Menu.Item
-              key={one.id}
-              rightSection={<span className="muted">{ago(one.created_at)}</span>}
-              onClick={() => void navigate(paths.bisection(one.id))}
+              key={bisection.id}
+              rightSection={<span className="muted">{timeAgo(bisection.created_at)}</span>}
+              onClick={() => void navigate(paths.bisection(bisection.id))}
             >
-              {one.status}
+              {bisection.status}
             </Menu.Item>
           ))}
         </Menu.Dropdown>
       </Menu>
-      {asking && <BisectDialog subject={{ run: run.id }} ofRun={run.id} onClose={dialog.close} />}
+      {isDialogOpen && <BisectDialog subject={{ run: run.id }} ofRun={run.id} onClose={dialog.close} />}
     </>
   );
 }

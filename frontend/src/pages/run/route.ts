@@ -4,7 +4,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "@/app/root";
 import { parseRunSearch } from "./search";
 
-const shownByThePage = () => undefined;
+const reportedByPage = () => undefined;
 
 export const runRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -12,8 +12,8 @@ export const runRoute = createRoute({
   validateSearch: parseRunSearch,
   // The data is asked for while the page's code is on its way.
   loader: ({ params }) => {
-    queryClient.query(runQuery(params.run)).catch(shownByThePage);
-    queryClient.query(stepsFromQuery(params.run, 1)).catch(shownByThePage);
+    queryClient.query(runQuery(params.run)).catch(reportedByPage);
+    queryClient.query(stepsFromQuery(params.run, 1)).catch(reportedByPage);
   },
   component: lazyRouteComponent(() => import("./RunPage"), "RunPage"),
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Plan, PlannedStep } from "@/api/schema";
-import { plannedOf } from "./stepPlans";
+import { stepPlansOf } from "./stepPlans";
 
 const LIVE = { sequence_no: 5, action: "live", reason: "live_model_call" } as PlannedStep;
 
@@ -9,11 +9,11 @@ function plan(reuse: number): Plan {
 }
 
 test("steps from the fork on that the plan does not list stay as they are", () => {
-  const planned = plannedOf(plan(7));
+  const planned = stepPlansOf(plan(7));
   expect([2, 3, 5, 9].map((no) => planned.get(no)?.action)).toEqual([undefined, "reuse", "live", "reuse"]);
   expect(planned.get(3)).toBe(planned.get(9));
 });
 
 test("a plan that keeps nothing says nothing of steps that it does not list", () => {
-  expect(plannedOf(plan(0)).get(4)).toBeUndefined();
+  expect(stepPlansOf(plan(0)).get(4)).toBeUndefined();
 });

@@ -5,18 +5,19 @@ import type { PlanAction } from "@/domain/steps/labels";
 export type StepPlan = Pick<PlannedStep, "action" | "reason" | "note" | "differs" | "because">;
 
 /** What a plan would do with each step, by its number. */
-export interface Planned {
+export interface StepPlans {
   get: (sequenceNo: number) => StepPlan | undefined;
 }
 
 const KEPT: StepPlan = { action: "reuse", reason: "source_output_reused", note: "", differs: [], because: [] };
 
 /** The plan leaves out what stays as it is recorded: from the fork on, that is each step that it does not list. */
-export function plannedOf(plan: Plan): Planned {
-  const listed = new Map<number, StepPlan>(plan.steps.map((step) => [step.sequence_no, step]));
-  const keeps = (plan.actions.reuse ?? 0) > 0;
+export function stepPlansOf(plan: Plan): StepPlans {
+  const listedPlans = new Map<number, StepPlan>(plan.steps.map((step) => [step.sequence_no, step]));
+  const reusesRest = (plan.actions.reuse ?? 0) > 0;
   return {
-    get: (sequenceNo) => listed.get(sequenceNo) ?? (keeps && sequenceNo >= plan.fork_sequence_no ? KEPT : undefined),
+    get: (sequenceNo) =>
+      listedPlans.get(sequenceNo) ?? (reusesRest && sequenceNo >= plan.fork_sequence_no ? KEPT : undefined),
   };
 }
 

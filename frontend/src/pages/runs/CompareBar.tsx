@@ -22,8 +22,8 @@ export function CompareBar(props: {
   onClear: () => void;
 }): ReactElement | null {
   const navigate = useNavigate();
-  const chosen = props.selected.flatMap((id) => props.runs.find((run) => run.id === id) ?? []);
-  const [first, second] = chosen;
+  const selectedRuns = props.selected.flatMap((id) => props.runs.find((run) => run.id === id) ?? []);
+  const [first, second] = selectedRuns;
   const compare = useMutation({
     mutationFn: ({ base, candidate }: { base: string; candidate: string }) =>
       answer(api.POST("/api/v1/diffs", { body: { base, candidate, options: { similarity: "auto" } } })),
@@ -33,14 +33,14 @@ export function CompareBar(props: {
   });
   const calibrating = useMutation({
     mutationFn: ({ base, candidate }: { base: string; candidate: string }) => calibrate(base, candidate),
-    onSuccess: (found) => void navigate(paths.calibration(found.id)),
+    onSuccess: (calibration) => void navigate(paths.calibration(calibration.id)),
     onError: (error) =>
       notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
   });
   const pair = first && second ? orderPair(first, second) : null;
   const start = () =>
     pair && !compare.isPending && compare.mutate({ base: pair.base.id, candidate: pair.candidate.id });
-  useShortcuts("Runs: compare", [{ keys: "c", does: "Compare the two chosen runs", run: () => void start() }]);
+  useShortcuts("Runs: compare", [{ keys: "c", action: "Compare the two chosen runs", run: () => void start() }]);
 
   if (!first) return null;
   return (

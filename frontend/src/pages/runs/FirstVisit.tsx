@@ -25,7 +25,7 @@ function Steps({ tour, onClose }: { tour: Tour; onClose: () => void }): ReactEle
   const diffs = useQuery(diffsQuery).data?.diffs ?? [];
   const diff = tourDiff(tour, diffs);
   const at = fork.fork_sequence_no ?? 1;
-  const why = diff ? paths.diff(diff.id) : paths.compare({ base: failed.id, candidate: fork.id });
+  const comparison = diff ? paths.diff(diff.id) : paths.compare({ base: failed.id, candidate: fork.id });
   return (
     <section className={`panel ${classes.strip}`} aria-labelledby="first-visit">
       <h2 id="first-visit" className={classes.title}>
@@ -50,7 +50,9 @@ function Steps({ tour, onClose }: { tour: Tour; onClose: () => void }): ReactEle
         >
           One sentence more in the system prompt. Press Replay: nothing leaves this machine.
         </Step>
-        <Step link={<Link {...why}>Read why the answer changed</Link>}>The cause, from the prompt to the answer.</Step>
+        <Step link={<Link {...comparison}>Read why the answer changed</Link>}>
+          The cause, from the prompt to the answer.
+        </Step>
       </ol>
       <CloseButton size="sm" className={classes.close} aria-label="Do not show this again" onClick={onClose} />
     </section>

@@ -7,7 +7,7 @@ import { useCallback, useMemo, useRef, useState, type ReactElement } from "react
 import { facetsQuery, runsQuery } from "@/api/runs/runs";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorState } from "@/ui/ErrorState";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { CompareBar } from "./CompareBar";
@@ -48,13 +48,13 @@ export function RunsPage(): ReactElement {
     setSearch(sort ? { ...rest, sort } : rest);
   };
   useShortcuts("Runs", [
-    { keys: "/", does: "Search", run: () => searchField.current?.select() },
-    { keys: "i", does: "Import files", run: () => filePicker.current?.click() },
+    { keys: "/", action: "Search", run: () => searchField.current?.select() },
+    { keys: "i", action: "Import files", run: () => filePicker.current?.click() },
   ]);
 
   const runs = useMemo(() => allRuns(list.data), [list.data]);
   const total = list.data?.pages[0]?.total ?? null;
-  const toggle = useCallback((id: string) => setSelected((now) => toggleSelection(now, id)), []);
+  const toggle = useCallback((id: string) => setSelected((current) => toggleSelection(current, id)), []);
 
   return (
     <div className={classes.page}>
@@ -63,7 +63,7 @@ export function RunsPage(): ReactElement {
         <h1>Runs</h1>
         <span className="muted num" role="status">
           {list.isSuccess &&
-            `${total === null ? `${counted(runs.length, "run")} shown` : counted(total, "run")}, ${sortWords(search.sort)}`}
+            `${total === null ? `${pluralize(runs.length, "run")} shown` : pluralize(total, "run")}, ${sortWords(search.sort)}`}
         </span>
         {live === "waiting" && <span className="chip simulated">reconnecting…</span>}
         <span className="grow" />
@@ -90,7 +90,7 @@ export function RunsPage(): ReactElement {
       {list.isError && !list.data ? (
         <ErrorState error={list.error} onRetry={() => void list.refetch()} />
       ) : list.isSuccess && runs.length === 0 ? (
-        <Nothing
+        <NoRuns
           filtered={isFiltered(search)}
           onClear={() => setSearch({})}
           onPick={() => filePicker.current?.click()}
@@ -117,7 +117,7 @@ export function RunsPage(): ReactElement {
   );
 }
 
-function Nothing(props: { filtered: boolean; onClear: () => void; onPick: () => void }): ReactElement {
+function NoRuns(props: { filtered: boolean; onClear: () => void; onPick: () => void }): ReactElement {
   if (props.filtered) {
     return (
       <EmptyState

@@ -8,13 +8,13 @@ export function allRuns(data: InfiniteData<RunList> | undefined): RunSummary[] {
 
 /** Puts a fresh first page into a list of many pages: changed rows in their places, new ones on top. */
 export function mergeNewest(data: InfiniteData<RunList>, fresh: RunList): InfiniteData<RunList> {
-  const changed = new Map(fresh.runs.map((run) => [run.id, run]));
-  const known = new Set(allRuns(data).map((run) => run.id));
-  const added = fresh.runs.filter((run) => !known.has(run.id));
+  const byId = new Map(fresh.runs.map((run) => [run.id, run]));
+  const knownIds = new Set(allRuns(data).map((run) => run.id));
+  const newRuns = fresh.runs.filter((run) => !knownIds.has(run.id));
   const pages = data.pages.map((page, index) => ({
     ...page,
     total: fresh.total,
-    runs: [...(index === 0 ? added : []), ...page.runs.map((run) => changed.get(run.id) ?? run)],
+    runs: [...(index === 0 ? newRuns : []), ...page.runs.map((run) => byId.get(run.id) ?? run)],
   }));
   return { ...data, pages };
 }
@@ -45,6 +45,6 @@ export function barShare(value: number | null, longest: number): number {
 
 /** Adds or removes a run; the third takes the place of the older choice. */
 export function toggleSelection(selected: readonly string[], id: string): string[] {
-  if (selected.includes(id)) return selected.filter((each) => each !== id);
+  if (selected.includes(id)) return selected.filter((other) => other !== id);
   return [...selected, id].slice(-2);
 }

@@ -30,7 +30,7 @@ export function SessionPage(): ReactElement {
   const { session, error, retry, live, steps, connection } = useSession(id);
   useDocumentTitle(session ? `Replay of ${session.source_name}` : "Replay");
   if (error && !session) return <ErrorPage error={error} onRetry={retry} />;
-  if (!session) return <Loading />;
+  if (!session) return <SessionSkeleton />;
   return (
     <div className={classes.page}>
       <Header session={session} />
@@ -75,21 +75,21 @@ function Header({ session }: { session: SessionView }): ReactElement {
 
 function Actions({ session }: { session: SessionView }): ReactElement {
   const navigate = useNavigate();
-  const over = isOver(session);
+  const isFinished = isOver(session);
   const comparison = session.run
     ? session.diff
       ? paths.diff(session.diff)
       : paths.compare({ base: session.source_run, candidate: session.run })
     : null;
   useShortcuts("Replay", [
-    ...(over && comparison ? [{ keys: "d", does: "Open the diff", run: () => void navigate(comparison) }] : []),
+    ...(isFinished && comparison ? [{ keys: "d", action: "Open the diff", run: () => void navigate(comparison) }] : []),
     ...(session.run
-      ? [{ keys: "o", does: "Open the new run", run: () => void navigate(paths.run(session.run ?? "")) }]
+      ? [{ keys: "o", action: "Open the new run", run: () => void navigate(paths.run(session.run ?? "")) }]
       : []),
   ]);
   return (
     <div className={classes.actions}>
-      {!over && <Cancel id={session.id} />}
+      {!isFinished && <Cancel id={session.id} />}
       {session.run && (
         <Button
           variant="default"
@@ -106,7 +106,7 @@ function Actions({ session }: { session: SessionView }): ReactElement {
       >
         Tree
       </Button>
-      {over && (
+      {isFinished && (
         <Button
           variant="default"
           leftSection={<IconGitFork size={15} />}
@@ -124,7 +124,7 @@ function Actions({ session }: { session: SessionView }): ReactElement {
           Fork again
         </Button>
       )}
-      {over && comparison && (
+      {isFinished && comparison && (
         <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(props) => <Link {...comparison} {...props} />}>
           What changed?
         </Button>
@@ -151,7 +151,7 @@ function Cancel({ id }: { id: string }): ReactElement {
   );
 }
 
-function Loading(): ReactElement {
+function SessionSkeleton(): ReactElement {
   return (
     <div className={classes.page} aria-busy="true" aria-label="The replay is being read">
       <Skeleton height={38} width={420} radius="md" />

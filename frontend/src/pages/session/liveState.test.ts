@@ -67,7 +67,11 @@ describe("applyLive", () => {
   });
 
   it("says how much text it has not seen when it joined in the middle", () => {
-    expect(play(text(1, 120, "and so on")).streaming).toEqual({ sequenceNo: 4, text: "and so on", missing: 120 });
+    expect(play(text(1, 120, "and so on")).streaming).toEqual({
+      sequenceNo: 4,
+      text: "and so on",
+      missingCharacters: 120,
+    });
     expect(play(text(1, 120, "and so"), text(2, 126, " on")).streaming?.text).toBe("and so on");
   });
 

@@ -7,7 +7,7 @@ export interface StreamedText {
   sequenceNo: number;
   text: string;
   /** Characters that came before `text` and were not seen. */
-  missing: number;
+  missingCharacters: number;
 }
 
 export interface LiveState {
@@ -45,7 +45,7 @@ function applyNew(state: LiveState, message: LiveMessage): LiveState {
         ? state
         : { ...state, streaming: appendText(state.streaming, message.sequence_no, message.offset, message.text) };
     case "attempt":
-      return { ...state, attempts: putAttempt(state.attempts, message.attempt) };
+      return { ...state, attempts: upsertAttempt(state.attempts, message.attempt) };
     case "runs":
     case "diff":
     case "experiment":
@@ -58,14 +58,14 @@ function applyNew(state: LiveState, message: LiveMessage): LiveState {
 }
 
 /** A lower offset than what is there starts over: the call was tried again. */
-function appendText(before: StreamedText | null, sequenceNo: number, offset: number, text: string): StreamedText {
-  if (before?.sequenceNo !== sequenceNo) return { sequenceNo, text, missing: offset };
-  const end = before.missing + before.text.length;
-  if (offset > end) return { sequenceNo, text, missing: offset };
-  return { ...before, text: before.text.slice(0, Math.max(0, offset - before.missing)) + text };
+function appendText(previous: StreamedText | null, sequenceNo: number, offset: number, text: string): StreamedText {
+  if (previous?.sequenceNo !== sequenceNo) return { sequenceNo, text, missingCharacters: offset };
+  const end = previous.missingCharacters + previous.text.length;
+  if (offset > end) return { sequenceNo, text, missingCharacters: offset };
+  return { ...previous, text: previous.text.slice(0, Math.max(0, offset - previous.missingCharacters)) + text };
 }
 
-function putAttempt(attempts: readonly AttemptView[], attempt: AttemptView): AttemptView[] {
+function upsertAttempt(attempts: readonly AttemptView[], attempt: AttemptView): AttemptView[] {
   const others = attempts.filter((other) => other.id !== attempt.id);
   return [...others, attempt].sort((a, b) => a.id - b.id);
 }

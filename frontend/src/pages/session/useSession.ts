@@ -1,13 +1,13 @@
 import { keepPreviousData, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useReducer } from "react";
-import { useLive, type LiveState as Connection } from "@/api/live";
+import { useLive, type ConnectionState as Connection } from "@/api/live";
 import { readSteps, sessionQuery } from "@/api/replays/replays";
 import type { SessionView, StepSummary } from "@/api/schema";
 import { applyLive, EMPTY, type LiveState } from "./liveState";
 import { isOver } from "@/domain/replays/status";
 import { mergeSteps } from "./steps/sessionRows";
 
-export interface SessionFollowed {
+export interface LiveSession {
   session: SessionView | undefined;
   error: Error | null;
   retry: () => void;
@@ -17,7 +17,7 @@ export interface SessionFollowed {
 }
 
 /** A replay session as it happens. The socket tells the whole story from the start, so a reload loses nothing. */
-export function useSession(id: string): SessionFollowed {
+export function useSession(id: string): LiveSession {
   const { data, error, refetch } = useQuery(sessionQuery(id));
   const [live, apply] = useReducer(applyLive, EMPTY);
   const connection = useLive(data ? { replay: id } : null, apply);
@@ -32,11 +32,11 @@ const NO_STEPS: readonly StepSummary[] = [];
 function useSteps(session: SessionView | undefined, lastStep: number): readonly StepSummary[] {
   const client = useQueryClient();
   const run = session?.run ?? "";
-  const until = session && isOver(session) ? Number.MAX_SAFE_INTEGER : lastStep;
+  const lastReadable = session && isOver(session) ? Number.MAX_SAFE_INTEGER : lastStep;
   const { data } = useQuery({
-    queryKey: ["replay steps", run, until],
-    queryFn: () => readOn(client, run, until),
-    enabled: run !== "" && until > 0,
+    queryKey: ["replay steps", run, lastReadable],
+    queryFn: () => readNewSteps(client, run, lastReadable),
+    enabled: run !== "" && lastReadable > 0,
     placeholderData: keepPreviousData,
     staleTime: Infinity,
     gcTime: 0,
@@ -44,10 +44,10 @@ function useSteps(session: SessionView | undefined, lastStep: number): readonly 
   return data ?? NO_STEPS;
 }
 
-async function readOn(client: QueryClient, run: string, until: number): Promise<StepSummary[]> {
+async function readNewSteps(client: QueryClient, run: string, lastReadable: number): Promise<StepSummary[]> {
   const key = ["replay steps", run];
-  if (until === Number.MAX_SAFE_INTEGER) return readSteps(run, 0, until);
-  const known = client.getQueryData<StepSummary[]>(key) ?? [];
-  const fresh = await readSteps(run, known.at(-1)?.sequence_no ?? 0, until);
-  return client.setQueryData<StepSummary[]>(key, (now) => mergeSteps(now ?? [], fresh)) ?? fresh;
+  if (lastReadable === Number.MAX_SAFE_INTEGER) return readSteps(run, 0, lastReadable);
+  const knownSteps = client.getQueryData<StepSummary[]>(key) ?? [];
+  const newSteps = await readSteps(run, knownSteps.at(-1)?.sequence_no ?? 0, lastReadable);
+  return client.setQueryData<StepSummary[]>(key, (current) => mergeSteps(current ?? [], newSteps)) ?? newSteps;
 }

@@ -80,15 +80,15 @@ function Fact(props: { name: string; check?: "database" | "broker" | "storage"; 
     <>
       <dt>{props.name}</dt>
       <dd>
-        {props.children} {props.check && <Reached check={props.check} />}
+        {props.children} {props.check && <Reachability check={props.check} />}
       </dd>
     </>
   );
 }
 
-function Reached({ check }: { check: string }): ReactElement | null {
+function Reachability({ check }: { check: string }): ReactElement | null {
   const { data } = useQuery(readinessQuery);
-  const said = data?.checks[check];
-  if (said === undefined) return null;
-  return said === "ok" ? <StateChip mark="exact">answers</StateChip> : <StateChip mark="failed">{said}</StateChip>;
+  const result = data?.checks[check];
+  if (result === undefined) return null;
+  return result === "ok" ? <StateChip mark="exact">answers</StateChip> : <StateChip mark="failed">{result}</StateChip>;
 }

@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import { accessQuery } from "@/api/access";
 import { settingsQuery } from "@/api/settings";
 import { EmptyState } from "@/ui/EmptyState";
-import { Loaded } from "@/ui/ListPage";
+import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
 import { ConfigurationPanel } from "./ConfigurationPanel";
 import { ProvidersPanel } from "./ProvidersPanel";
@@ -20,29 +20,29 @@ export function SettingsPage(): ReactElement {
         title="Settings"
         note="What this server was started with. It is changed where the server starts; tokens are made and revoked here."
       />
-      {access && (access.role === "admin" ? <Everything isOpen={!access.login_required} /> : <NotYours />)}
+      {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
     </Page>
   );
 }
 
-function Everything({ isOpen }: { isOpen: boolean }): ReactElement {
+function AdminSettings({ isOpen }: { isOpen: boolean }): ReactElement {
   const settings = useQuery(settingsQuery);
   return (
     <>
       <TokensPanel isOpen={isOpen} />
-      <Loaded listing={settings}>
+      <LoadedList listing={settings}>
         {(data) => (
           <>
             <ProvidersPanel providers={data.providers} />
             <ConfigurationPanel settings={data} />
           </>
         )}
-      </Loaded>
+      </LoadedList>
     </>
   );
 }
 
-function NotYours(): ReactElement {
+function AdminOnly(): ReactElement {
   return (
     <section className="panel">
       <EmptyState title="Only an administrator sees the settings">

@@ -3,13 +3,13 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement, type SubmitEvent } from "react";
 import { createToken, tokensQuery } from "@/api/settings";
 import type { TokenRequest } from "@/api/schema";
-import { ShownOnce } from "@/ui/SecretField";
+import { SecretField } from "@/ui/SecretField";
 import classes from "./Settings.module.css";
 
-const ROLES: { value: TokenRequest["role"]; label: string; may: string }[] = [
-  { value: "viewer", label: "viewer", may: "Reads everything, changes nothing." },
-  { value: "debugger", label: "debugger", may: "Also imports, replays, compares and shares." },
-  { value: "admin", label: "admin", may: "Also decides about tools, and makes tokens." },
+const ROLES: { value: TokenRequest["role"]; label: string; permission: string }[] = [
+  { value: "viewer", label: "viewer", permission: "Reads everything, changes nothing." },
+  { value: "debugger", label: "debugger", permission: "Also imports, replays, compares and shares." },
+  { value: "admin", label: "admin", permission: "Also decides about tools, and makes tokens." },
 ];
 
 /** Makes a token and shows its secret, once. */
@@ -30,7 +30,7 @@ export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement 
     <Modal opened onClose={onClose} title="New API token" closeButtonProps={{ "aria-label": "Close" }}>
       {secret ? (
         <div className={classes.form}>
-          <ShownOnce value={secret} />
+          <SecretField value={secret} />
           <p className={classes.roles}>
             Programs send it as <code>Authorization: Bearer …</code>, the command line reads{" "}
             <code>FORKPOINT_TOKEN</code>, people paste it where they log in.
@@ -53,7 +53,7 @@ export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement 
             allowDeselect={false}
             onChange={(value) => setRole(value ?? "viewer")}
           />
-          <p className={classes.roles}>{ROLES.find(({ value }) => value === role)?.may}</p>
+          <p className={classes.roles}>{ROLES.find(({ value }) => value === role)?.permission}</p>
           {create.error && <p className="failed">{create.error.message}</p>}
           <Button type="submit" loading={create.isPending} disabled={name.trim() === ""}>
             Make the token

@@ -6,15 +6,15 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { revokeToken, tokensQuery } from "@/api/settings";
 import type { TokenView } from "@/api/schema";
-import { ago, moment } from "@/ui/format/numbers";
-import { Loaded } from "@/ui/ListPage";
+import { timeAgo, fullTime } from "@/ui/format/numbers";
+import { LoadedList } from "@/ui/ListPage";
 import list from "@/ui/ListPage.module.css";
 import classes from "./Settings.module.css";
 import { TokenDialog } from "./TokenDialog";
 
 /** Who may use the server from elsewhere: people log in with a token, programs send it. */
 export function TokensPanel({ isOpen }: { isOpen: boolean }): ReactElement {
-  const [making, dialog] = useDisclosure(false);
+  const [isDialogOpen, dialog] = useDisclosure(false);
   const listing = useQuery(tokensQuery);
   return (
     <section className="panel" aria-labelledby="tokens">
@@ -25,10 +25,10 @@ export function TokensPanel({ isOpen }: { isOpen: boolean }): ReactElement {
           New token
         </Button>
       </header>
-      <Loaded listing={listing}>
+      <LoadedList listing={listing}>
         {({ tokens }) => (tokens.length === 0 ? <None isOpen={isOpen} /> : <Tokens tokens={tokens} />)}
-      </Loaded>
-      {making && <TokenDialog onClose={dialog.close} />}
+      </LoadedList>
+      {isDialogOpen && <TokenDialog onClose={dialog.close} />}
     </section>
   );
 }
@@ -68,11 +68,11 @@ function Tokens({ tokens }: { tokens: readonly TokenView[] }): ReactElement {
               <span className={list.name}>{token.name}</span>
             </th>
             <td data-label="Role">{token.role}</td>
-            <td data-label="Made" title={moment(token.created_at)}>
-              {ago(token.created_at)}
+            <td data-label="Made" title={fullTime(token.created_at)}>
+              {timeAgo(token.created_at)}
             </td>
-            <td data-label="Last used" title={moment(token.last_used_at)}>
-              {token.last_used_at === null ? "never" : ago(token.last_used_at)}
+            <td data-label="Last used" title={fullTime(token.last_used_at)}>
+              {token.last_used_at === null ? "never" : timeAgo(token.last_used_at)}
             </td>
             <td>
               <Button

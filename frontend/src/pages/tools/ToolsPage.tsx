@@ -9,13 +9,13 @@ import type { ToolView } from "@/api/schema";
 import { toolsQuery } from "@/api/tools/tools";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorState } from "@/ui/ErrorState";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { Kbd } from "@/ui/keyboard/Kbd";
 import { ListPage } from "@/ui/ListPage";
 import { paths, serverPaths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { RetrieversPanel } from "./retrievers/RetrieversPanel";
-import { inShownOrder } from "./review/review";
+import { inDisplayOrder } from "./review/review";
 import { matching } from "./search";
 import classes from "./ToolsPage.module.css";
 import { ToolsTable } from "./review/ToolsTable";
@@ -30,30 +30,30 @@ export function ToolsPage(): ReactElement {
   const { data: access } = useQuery(accessQuery);
   const isAdmin = access?.role === "admin";
   const review = useReview();
-  const shown = tab ?? "tools";
-  useDocumentTitle(shown === "tools" ? "Tools" : "Retrievers");
+  const activeTab = tab ?? "tools";
+  useDocumentTitle(activeTab === "tools" ? "Tools" : "Retrievers");
   return (
     <ListPage
       title="Tools"
-      note={NOTES[shown]}
+      note={NOTES[activeTab]}
       action={
         <div className={classes.actions}>
           <SegmentedControl
             aria-label="What is shown"
-            value={shown}
+            value={activeTab}
             data={[
               { value: "tools", label: "Tools" },
               { value: "retrievers", label: "Retrievers" },
             ]}
             onChange={(value) => void navigate(paths.tools(value === "retrievers" ? { tab: value } : {}))}
           />
-          {shown === "tools" && (
+          {activeTab === "tools" && (
             <FileActions isAdmin={isAdmin} isBusy={review.file.isPending} onFile={(file) => review.file.mutate(file)} />
           )}
         </div>
       }
     >
-      {shown === "tools" ? (
+      {activeTab === "tools" ? (
         <ToolsPanel isAdmin={isAdmin} onDecide={(name, safe) => review.decision.mutate([{ name, safe }])} />
       ) : (
         <RetrieversPanel isAdmin={isAdmin} />
@@ -74,12 +74,12 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
   const navigate = useNavigate();
   const searchField = useRef<HTMLInputElement>(null);
   const { data, error, refetch } = useQuery(toolsQuery);
-  const tools = useShownOrder(data?.tools);
-  const shown = useMemo(() => matching(tools, q), [tools, q]);
-  const waiting = data?.tools.filter(({ safe }) => safe === null).length ?? 0;
+  const tools = useDisplayOrder(data?.tools);
+  const visibleTools = useMemo(() => matching(tools, q), [tools, q]);
+  const unreviewed = data?.tools.filter(({ safe }) => safe === null).length ?? 0;
   useShortcuts("Tools", [
-    { keys: "/", does: "Search tools", run: () => searchField.current?.select() },
-    { keys: "", does: "Export side_effects.yaml", run: () => window.location.assign(serverPaths.toolsFile) },
+    { keys: "/", action: "Search tools", run: () => searchField.current?.select() },
+    { keys: "", action: "Export side_effects.yaml", run: () => window.location.assign(serverPaths.toolsFile) },
   ]);
   return (
     <>
@@ -115,18 +115,18 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
               rightSection={<Kbd>/</Kbd>}
             />
             <span className="muted num" role="status">
-              {counted(shown.length, "tool")}
-              {waiting > 0 ? `, ${waiting} not reviewed` : ", all reviewed"}
+              {pluralize(visibleTools.length, "tool")}
+              {unreviewed > 0 ? `, ${unreviewed} not reviewed` : ", all reviewed"}
             </span>
           </div>
-          {shown.length === 0 ? (
+          {visibleTools.length === 0 ? (
             <EmptyState
               icon={<IconSearch size={28} stroke={1.5} />}
               title="No tool matches"
               action={<Link {...paths.tools()}>Show all tools</Link>}
             />
           ) : (
-            <ToolsTable tools={shown} isAdmin={props.isAdmin} onDecide={props.onDecide} />
+            <ToolsTable tools={visibleTools} isAdmin={props.isAdmin} onDecide={props.onDecide} />
           )}
         </div>
       )}
@@ -135,9 +135,9 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
 }
 
 /** The tools, each in its row as long as the page is open: a row that moves puts another under the pointer. */
-function useShownOrder(tools: readonly ToolView[] | undefined): readonly ToolView[] {
+function useDisplayOrder(tools: readonly ToolView[] | undefined): readonly ToolView[] {
   const [names, setNames] = useState<readonly string[]>([]);
-  const ordered = useMemo(() => inShownOrder(tools ?? [], names), [tools, names]);
+  const ordered = useMemo(() => inDisplayOrder(tools ?? [], names), [tools, names]);
   if (ordered.length !== names.length) setNames(ordered.map(({ name }) => name));
   return ordered;
 }

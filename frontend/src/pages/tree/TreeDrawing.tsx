@@ -11,7 +11,7 @@ const ROW = 24;
 const WIDE = 1000;
 
 /** Every run as a line over the step numbers, leaving its source where it was forked. The table says the same in words. */
-export function TreeDrawing({ runs, asked }: { runs: readonly TreeRun[]; asked: string }): ReactElement {
+export function TreeDrawing({ runs, currentRun }: { runs: readonly TreeRun[]; currentRun: string }): ReactElement {
   const lines = linesOf(runs);
   const scale = WIDE / lastStep(runs);
   return (
@@ -29,7 +29,7 @@ export function TreeDrawing({ runs, asked }: { runs: readonly TreeRun[]; asked: 
       </svg>
       <ol className={classes.names}>
         {lines.map(({ run }) => (
-          <li key={run.id} data-asked={run.id === asked || undefined}>
+          <li key={run.id} data-asked={run.id === currentRun || undefined}>
             <Link {...paths.run(run.id)} className="ellipsis" title={runTitle(run)}>
               {runTitle(run)}
             </Link>

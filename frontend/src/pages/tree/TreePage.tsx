@@ -8,11 +8,11 @@ import { useLive } from "@/api/live";
 import type { RunTree } from "@/api/schema";
 import { treeQuery } from "@/api/runs/forkTree";
 import { ErrorPage } from "@/app/ErrorPage";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { chooseRun, isProbe, keptRuns, ORIGIN, type Kept } from "./tree";
+import { chooseRun, isProbe, filterRuns, ORIGIN, type TreeFilter } from "./tree";
 import { TreeDrawing } from "./TreeDrawing";
 import { TreeTable } from "./TreeTable";
 
@@ -31,23 +31,23 @@ export function TreePage(): ReactElement {
 }
 
 function Tree({ tree }: { tree: RunTree }): ReactElement {
-  const [kept, keep] = useState<Kept>("asked");
-  const [chosen, choose] = useState<string[]>([]);
-  const runs = keptRuns(tree.runs, kept);
-  const onChoose = (id: string) => choose((now) => chooseRun(now, id));
+  const [filter, setFilter] = useState<TreeFilter>("asked");
+  const [selection, choose] = useState<string[]>([]);
+  const runs = filterRuns(tree.runs, filter);
+  const onChoose = (id: string) => choose((current) => chooseRun(current, id));
   return (
     <Page>
-      <Header tree={tree} kept={kept} onKeep={keep} chosen={chosen} />
+      <Header tree={tree} filter={filter} onKeep={setFilter} selection={selection} />
       {tree.left_out > 0 && (
         <p className="muted">
-          {counted(tree.left_out, "more fork")} are not shown: this page holds the first thousand.
+          {pluralize(tree.left_out, "more fork")} are not shown: this page holds the first thousand.
         </p>
       )}
       <section className="panel" aria-label="The tree drawn">
-        <TreeDrawing runs={runs} asked={tree.asked} />
+        <TreeDrawing runs={runs} currentRun={tree.asked} />
       </section>
       <section className="panel" aria-label="Runs of the tree">
-        <TreeTable runs={runs} asked={tree.asked} chosen={chosen} onChoose={onChoose} />
+        <TreeTable runs={runs} currentRun={tree.asked} selection={selection} onChoose={onChoose} />
       </section>
     </Page>
   );
@@ -55,17 +55,17 @@ function Tree({ tree }: { tree: RunTree }): ReactElement {
 
 function Header(props: {
   tree: RunTree;
-  kept: Kept;
-  onKeep: (kept: Kept) => void;
-  chosen: readonly string[];
+  filter: TreeFilter;
+  onKeep: (kept: TreeFilter) => void;
+  selection: readonly string[];
 }): ReactElement {
-  const { tree, kept, chosen } = props;
+  const { tree, filter, selection } = props;
   const navigate = useNavigate();
   const root = tree.runs[0];
-  const [base, candidate] = tree.runs.map(({ id }) => id).filter((id) => chosen.includes(id));
+  const [base, candidate] = tree.runs.map(({ id }) => id).filter((id) => selection.includes(id));
   const comparison = base && candidate ? paths.compare({ base, candidate }) : null;
   useShortcuts("Fork tree", [
-    ...(comparison ? [{ keys: "d", does: "Diff the two chosen runs", run: () => void navigate(comparison) }] : []),
+    ...(comparison ? [{ keys: "d", action: "Diff the two chosen runs", run: () => void navigate(comparison) }] : []),
   ]);
   const probes = tree.runs.filter(isProbe).length;
   const origins = [...new Set(tree.runs.map(({ origin }) => origin))].filter((origin) => origin !== "recorded");
@@ -73,8 +73,8 @@ function Header(props: {
     <PageHeader
       crumbs={[<Link {...paths.runs()}>Runs</Link>, <Link {...paths.run(tree.root)}>{root?.name}</Link>]}
       title={`Forks of ${root?.name ?? "the run"}`}
-      note={`${counted(tree.runs.length - 1, "fork")}${
-        probes > 0 ? ` (${counted(probes, "probe")} of proofs and bisections among them)` : ""
+      note={`${pluralize(tree.runs.length - 1, "fork")}${
+        probes > 0 ? ` (${pluralize(probes, "probe")} of proofs and bisections among them)` : ""
       }, each with its scores against the run that it was forked from.`}
     >
       {(origins.length > 1 || probes > 0) && (
@@ -85,17 +85,19 @@ function Header(props: {
             { value: "all", label: "All forks" },
             ...origins.map((value) => ({ value, label: ORIGIN[value] })),
           ]}
-          value={kept}
+          value={filter}
           allowDeselect={false}
           onChange={(value) => props.onKeep(value ?? "asked")}
         />
       )}
       {comparison ? (
-        <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(given) => <Link {...comparison} {...given} />}>
+        <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(props) => <Link {...comparison} {...props} />}>
           Diff the two
         </Button>
       ) : (
-        <span className="muted">{chosen.length === 1 ? "Choose one more run to diff" : "Choose two runs to diff"}</span>
+        <span className="muted">
+          {selection.length === 1 ? "Choose one more run to diff" : "Choose two runs to diff"}
+        </span>
       )}
     </PageHeader>
   );

@@ -3,9 +3,9 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { IconCheck, IconX } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { TreeRun } from "@/api/schema";
-import { ago, count, duration, money, moment, tokens } from "@/ui/format/numbers";
+import { timeAgo, count, duration, money, fullTime, tokens } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
-import { useRows } from "@/ui/keyboard/useRowSelection";
+import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { score } from "@/domain/diffs/score";
 import { RunOutcome } from "@/features/runs/RunOutcome";
 import { paths } from "@/app/paths";
@@ -16,23 +16,23 @@ import classes from "./Tree.module.css";
 
 interface Props {
   runs: readonly TreeRun[];
-  asked: string;
-  chosen: readonly string[];
+  currentRun: string;
+  selection: readonly string[];
   onChoose: (id: string) => void;
 }
 
 const FIGURES = ["ARS", "Output", "Tools", "Checks", "Tokens", "Cost", "Latency"];
 
 /** One row for each run, forks under what they were forked from. */
-export function TreeTable({ runs, asked, chosen, onChoose }: Props): ReactElement {
+export function TreeTable({ runs, currentRun, selection, onChoose }: Props): ReactElement {
   const navigate = useNavigate();
-  const { selected, body } = useRows("Runs of the tree", runs.length, (index) => {
+  const { selected, body } = useRowSelection("Runs of the tree", runs.length, (index) => {
     const run = runs[index];
     if (run) void navigate(paths.run(run.id));
   });
   const at = runs[selected];
   useShortcuts("Runs of the tree", [
-    ...(at ? [{ keys: "x", does: "Choose the run for a diff", run: () => onChoose(at.id) }] : []),
+    ...(at ? [{ keys: "x", action: "Choose the run for a diff", run: () => onChoose(at.id) }] : []),
   ]);
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Runs, scrollable">
@@ -57,13 +57,13 @@ export function TreeTable({ runs, asked, chosen, onChoose }: Props): ReactElemen
             <tr key={run.id} data-selected={index === selected}>
               <td>
                 <Checkbox
-                  checked={chosen.includes(run.id)}
+                  checked={selection.includes(run.id)}
                   disabled={!run.sealed}
                   onChange={() => onChoose(run.id)}
                   aria-label={`Choose ${runTitle(run)} for a diff`}
                 />
               </td>
-              <Name run={run} asked={run.id === asked} />
+              <Name run={run} isCurrent={run.id === currentRun} />
               <td className={list.bar}>
                 <LabelBar counts={run.labels} />
               </td>
@@ -79,7 +79,7 @@ export function TreeTable({ runs, asked, chosen, onChoose }: Props): ReactElemen
   );
 }
 
-function Name({ run, asked }: { run: TreeRun; asked: boolean }): ReactElement {
+function Name({ run, isCurrent }: { run: TreeRun; isCurrent: boolean }): ReactElement {
   const fork = run.fork_sequence_no === null ? "" : `from step ${run.fork_sequence_no} · `;
   return (
     <th scope="row">
@@ -90,10 +90,10 @@ function Name({ run, asked }: { run: TreeRun; asked: boolean }): ReactElement {
           <Link {...paths.run(run.id)} className={list.name}>
             {runTitle(run)}
           </Link>
-          {asked && <span className="chip accent">this run</span>}
-          <span className={list.sub} title={moment(run.created_at)}>
+          {isCurrent && <span className="chip accent">this run</span>}
+          <span className={list.sub} title={fullTime(run.created_at)}>
             {fork}
-            {ORIGIN[run.origin]} · {count(run.steps)} steps · {ago(run.created_at)}
+            {ORIGIN[run.origin]} · {count(run.steps)} steps · {timeAgo(run.created_at)}
           </span>
         </div>
       </div>
@@ -138,26 +138,26 @@ function Checks({ run }: { run: TreeRun }): ReactElement {
 }
 
 function Links({ run }: { run: TreeRun }): ReactElement {
-  const of = `of ${runTitle(run)}`;
+  const runLabel = `of ${runTitle(run)}`;
   return (
     <span className={classes.links}>
       {run.diff && (
-        <Link {...paths.diff(run.diff)} aria-label={`Diff ${of} against its source`}>
+        <Link {...paths.diff(run.diff)} aria-label={`Diff ${runLabel} against its source`}>
           diff
         </Link>
       )}
       {run.session && (
-        <Link {...paths.replay(run.session)} aria-label={`Replay ${of}`}>
+        <Link {...paths.replay(run.session)} aria-label={`Replay ${runLabel}`}>
           replay
         </Link>
       )}
       {run.origin === "experiment" && run.origin_id && (
-        <Link {...paths.experiment(run.origin_id)} aria-label={`Experiment ${of}`}>
+        <Link {...paths.experiment(run.origin_id)} aria-label={`Experiment ${runLabel}`}>
           experiment
         </Link>
       )}
       {run.origin === "bisection" && run.origin_id && (
-        <Link {...paths.bisection(run.origin_id)} aria-label={`Bisection ${of}`}>
+        <Link {...paths.bisection(run.origin_id)} aria-label={`Bisection ${runLabel}`}>
           bisection
         </Link>
       )}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TreeRun } from "@/api/schema";
-import { chooseRun, keptRuns, lastStep, linesOf, runTitle } from "./tree";
+import { chooseRun, filterRuns, lastStep, linesOf, runTitle } from "./tree";
 
 const root: TreeRun = {
   id: "r",
@@ -63,14 +63,14 @@ describe("the drawing", () => {
 describe("the list", () => {
   it("keeps what lies above the runs of one origin", () => {
     const runs = [root, fork("a", "r"), fork("b", "a", { origin: "experiment" }), fork("c", "r")];
-    expect(keptRuns(runs, "experiment").map(({ id }) => id)).toEqual(["r", "a", "b"]);
-    expect(keptRuns(runs, "all")).toHaveLength(4);
+    expect(filterRuns(runs, "experiment").map(({ id }) => id)).toEqual(["r", "a", "b"]);
+    expect(filterRuns(runs, "all")).toHaveLength(4);
   });
 
   it("leaves out probes, but not what was forked from one", () => {
     const probe = fork("p", "r", { origin: "proof" });
     const runs = [root, fork("a", "r"), probe, fork("b", "p"), fork("q", "r", { origin: "bisection" })];
-    expect(keptRuns(runs, "asked").map(({ id }) => id)).toEqual(["r", "a", "p", "b"]);
+    expect(filterRuns(runs, "asked").map(({ id }) => id)).toEqual(["r", "a", "p", "b"]);
   });
 
   it("names a fork by what it changed or was made for", () => {

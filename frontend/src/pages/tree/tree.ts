@@ -59,44 +59,44 @@ function segmentsOf(run: TreeRun, from: number): Segment[] {
     ["cached", cached],
     ["simulated", simulated],
   ];
-  const found: Segment[] = [];
+  const marks: Segment[] = [];
   let at = from;
   for (const [mark, size] of parts) {
-    if (size > 0) found.push({ mark, from: at, to: at + size });
+    if (size > 0) marks.push({ mark, from: at, to: at + size });
     at += size;
   }
-  return found;
+  return marks;
 }
 
 /** The last step number of any run. */
 export function lastStep(runs: readonly TreeRun[]): number {
-  return runs.reduce((most, { steps }) => Math.max(most, steps), 1) + 1;
+  return runs.reduce((longest, { steps }) => Math.max(longest, steps), 1) + 1;
 }
 
 /** `asked` leaves out the probes: the many replays that a proof or a bisection makes. */
-export type Kept = TreeRun["origin"] | "all" | "asked";
+export type TreeFilter = TreeRun["origin"] | "all" | "asked";
 
 export function isProbe({ origin }: TreeRun): boolean {
   return origin === "proof" || origin === "bisection";
 }
 
 /** The runs of one origin, with everything above them, so that the tree stays whole. */
-export function keptRuns(runs: readonly TreeRun[], kept: Kept): TreeRun[] {
-  if (kept === "all") return [...runs];
+export function filterRuns(runs: readonly TreeRun[], filter: TreeFilter): TreeRun[] {
+  if (filter === "all") return [...runs];
   const byId = new Map(runs.map((run) => [run.id, run]));
-  const shown = new Set<string>();
+  const visible = new Set<string>();
   for (const run of runs) {
-    if (kept === "asked" ? isProbe(run) : run.origin !== kept) continue;
+    if (filter === "asked" ? isProbe(run) : run.origin !== filter) continue;
     let at: TreeRun | undefined = run;
-    while (at && !shown.has(at.id)) {
-      shown.add(at.id);
+    while (at && !visible.has(at.id)) {
+      visible.add(at.id);
       at = at.parent === null ? undefined : byId.get(at.parent);
     }
   }
-  return runs.filter(({ id }) => shown.has(id));
+  return runs.filter(({ id }) => visible.has(id));
 }
 
 /** Two at most: a third choice takes the place of the first. */
-export function chooseRun(chosen: readonly string[], id: string): string[] {
-  return chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(-2);
+export function chooseRun(selection: readonly string[], id: string): string[] {
+  return selection.includes(id) ? selection.filter((other) => other !== id) : [...selection, id].slice(-2);
 }

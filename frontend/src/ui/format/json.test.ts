@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clip, entriesOf, jsonInText, preview } from "./json";
+import { ellipsize, entriesOf, jsonInText, preview } from "./json";
 
 test("a preview names what is inside and stays short", () => {
   expect(preview({ order_id: "A-1", items: [1, 2], total: 42 })).toBe('{ order_id: "A-1", items: […], total: 42 }');
@@ -18,5 +18,5 @@ test("lists have their positions as names", () => {
     ["0", "a"],
     ["1", null],
   ]);
-  expect(clip("abc", 2)).toBe("a…");
+  expect(ellipsize("abc", 2)).toBe("a…");
 });

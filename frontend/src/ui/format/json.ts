@@ -19,17 +19,17 @@ export function entriesOf(value: JsonValue): [string, JsonValue][] {
 /** A value in one short line: `{ order_id: "A-1", total: 42 }`, `[3 entries]`. */
 export function preview(value: JsonValue, room = 60): string {
   if (Array.isArray(value)) return value.length === 0 ? "[]" : `[${value.length}]`;
-  if (!isBranch(value)) return clip(JSON.stringify(value), room);
+  if (!isBranch(value)) return ellipsize(JSON.stringify(value), room);
   const names = Object.keys(value);
   if (names.length === 0) return "{}";
   const parts = names.map((name) => {
     const item = value[name] ?? null;
-    return `${name}: ${isBranch(item) ? (Array.isArray(item) ? "[…]" : "{…}") : clip(JSON.stringify(item), 24)}`;
+    return `${name}: ${isBranch(item) ? (Array.isArray(item) ? "[…]" : "{…}") : ellipsize(JSON.stringify(item), 24)}`;
   });
-  return clip(`{ ${parts.join(", ")} }`, room);
+  return ellipsize(`{ ${parts.join(", ")} }`, room);
 }
 
-export function clip(text: string, room: number): string {
+export function ellipsize(text: string, room: number): string {
   return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, counted, duration, money, shortId, tokens } from "./numbers";
+import { timeAgo, bytes, pluralize, duration, money, shortId, tokens } from "./numbers";
 
 test("unknown is never shown as zero", () => {
   expect([money(null), duration(null), tokens(null)]).toEqual(["–", "–", "–"]);
@@ -30,15 +30,15 @@ test("tokens stay exact until they are many", () => {
 
 test("times are relative for a week, then a date", () => {
   const now = Date.parse("2026-11-21T12:00:00Z");
-  expect(ago("2026-11-21T11:56:00Z", now)).toBe("4 min ago");
-  expect(ago("2026-11-21T11:59:58Z", now)).toBe("just now");
-  expect(ago("2026-11-21T11:00:10Z", now)).toBe("1 h ago");
-  expect(ago("2026-11-23T12:00:00Z", now)).toBe("in 2 d");
-  expect(ago("2026-10-02T12:00:00Z", now)).toBe("Oct 2, 2026");
+  expect(timeAgo("2026-11-21T11:56:00Z", now)).toBe("4 min ago");
+  expect(timeAgo("2026-11-21T11:59:58Z", now)).toBe("just now");
+  expect(timeAgo("2026-11-21T11:00:10Z", now)).toBe("1 h ago");
+  expect(timeAgo("2026-11-23T12:00:00Z", now)).toBe("in 2 d");
+  expect(timeAgo("2026-10-02T12:00:00Z", now)).toBe("Oct 2, 2026");
 });
 
 test("small words", () => {
-  expect([counted(1, "step"), counted(2000, "step"), counted(2, "entry", "entries")]).toEqual([
+  expect([pluralize(1, "step"), pluralize(2000, "step"), pluralize(2, "entry", "entries")]).toEqual([
     "1 step",
     "2,000 steps",
     "2 entries",

@@ -33,10 +33,10 @@ export function duration(ms: number | null): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  const minutes = Math.floor(whole / 60);
-  if (minutes < 60) return `${minutes} m ${String(whole % 60).padStart(2, "0")} s`;
+  const roundedSeconds = Math.round(seconds);
+  if (roundedSeconds < 60) return `${roundedSeconds} s`;
+  const minutes = Math.floor(roundedSeconds / 60);
+  if (minutes < 60) return `${minutes} m ${String(roundedSeconds % 60).padStart(2, "0")} s`;
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
 }
 
@@ -47,7 +47,7 @@ export function bytes(size: number): string {
 }
 
 /** "1 step", "3 steps", "1 entry": `plural` where an s does not do. */
-export function counted(value: number, one: string, plural = `${one}s`): string {
+export function pluralize(value: number, one: string, plural = `${one}s`): string {
   return `${grouped.format(value)} ${value === 1 ? one : plural}`;
 }
 
@@ -59,13 +59,13 @@ const units: [string, number][] = [
 ];
 
 /** "just now", "4 min ago", "in 2 h", then the date. */
-export function ago(iso: string | null, now: number = Date.now()): string {
+export function timeAgo(iso: string | null, now: number = Date.now()): string {
   if (iso === null) return UNKNOWN;
   let value = (now - Date.parse(iso)) / 1000;
   for (const [unit, size] of units) {
-    const whole = Math.round(Math.abs(value));
-    if (unit === "s" && whole < 5) return "just now";
-    if (whole < size) return value < 0 ? `in ${whole} ${unit}` : `${whole} ${unit} ago`;
+    const rounded = Math.round(Math.abs(value));
+    if (unit === "s" && rounded < 5) return "just now";
+    if (rounded < size) return value < 0 ? `in ${rounded} ${unit}` : `${rounded} ${unit} ago`;
     value /= size;
   }
   return day(iso);
@@ -76,7 +76,7 @@ function day(iso: string): string {
 }
 
 /** The whole time, for tooltips and details. */
-export function moment(iso: string | null): string {
+export function fullTime(iso: string | null): string {
   if (iso === null) return UNKNOWN;
   return new Date(iso).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });
 }

@@ -5,7 +5,7 @@ export function sentence(text: string): string {
 }
 
 /** The first `limit` characters, a little more when that shows all, never half of a surrogate pair. */
-export function cut(text: string, limit: number): string {
+export function truncate(text: string, limit: number): string {
   if (text.length <= limit * 1.2) return text;
   const high = text.charCodeAt(limit - 1);
   return text.slice(0, high >= 0xd800 && high <= 0xdbff ? limit - 1 : limit);

@@ -6,7 +6,7 @@ const press = (key: string, given: KeyboardEventInit = {}) =>
   new KeyboardEvent("keydown", { key, bubbles: true, ...given });
 const cleanups: (() => void)[] = [];
 const on = (name: string, keys: string, run: () => void, whileTyping = false) =>
-  cleanups.push(register({ name, shortcuts: [{ keys, does: name, run, whileTyping }] }));
+  cleanups.push(register({ name, shortcuts: [{ keys, action: name, run, whileTyping }] }));
 
 beforeEach(() => document.addEventListener("keydown", handleKey));
 afterEach(() => {
@@ -67,7 +67,7 @@ test("boxes to tick are not typing", () => {
 });
 
 test("help names a group once, the nearest first, and leaves out what has no key", () => {
-  const shortcut = (does: string, keys: string) => ({ does, keys, run: () => undefined });
+  const shortcut = (action: string, keys: string) => ({ action, keys, run: () => undefined });
   const everywhere = { name: "Everywhere", shortcuts: [shortcut("Go to runs", "1"), shortcut("Log out", "")] };
   const parts = [
     { name: "Run", shortcuts: [shortcut("Tree", "t")] },

@@ -5,7 +5,7 @@ export interface Shortcut {
   /** As `event.key` gives it ("j", "D", "?", "ArrowDown"), with "mod+" for Ctrl or Cmd. Empty: in the palette only. */
   keys: string;
   /** In words; names the shortcut within its group. */
-  does: string;
+  action: string;
   run: () => void;
   /** Also while typing in a field. */
   whileTyping?: boolean;
@@ -26,7 +26,7 @@ function setGroups(next: readonly Group[]): void {
 /** Adds a group; returns the function that takes it away again. The latest group wins a shared key. */
 export function register(group: Group): () => void {
   setGroups([...groups, group]);
-  return () => setGroups(groups.filter((each) => each !== group));
+  return () => setGroups(groups.filter((other) => other !== group));
 }
 
 export function isTyping(target: EventTarget | null): boolean {
@@ -59,7 +59,7 @@ export function handleKey(event: KeyboardEvent): void {
   if (event.defaultPrevented) return;
   const busy = isBusy(event);
   for (const group of groups.toReversed()) {
-    const shortcut = group.shortcuts.find((each) => matches(each.keys, event));
+    const shortcut = group.shortcuts.find((candidate) => matches(candidate.keys, event));
     if (!shortcut || (busy && !shortcut.whileTyping)) continue;
     if (!shortcut.keys.startsWith("mod+") && belongsToControl(event)) continue;
     event.preventDefault();
@@ -70,18 +70,18 @@ export function handleKey(event: KeyboardEvent): void {
 
 /** Registers shortcuts while the component is mounted. */
 export function useShortcuts(name: string, shortcuts: readonly Shortcut[]): void {
-  const run = useEffectEvent((does: string) => shortcuts.find((each) => each.does === does)?.run());
-  const shape = JSON.stringify(shortcuts.map(({ keys, does, whileTyping }) => ({ keys, does, whileTyping })));
+  const run = useEffectEvent((action: string) => shortcuts.find((each) => each.action === action)?.run());
+  const shape = JSON.stringify(shortcuts.map(({ keys, action, whileTyping }) => ({ keys, action, whileTyping })));
   useEffect(() => {
     const fixed = JSON.parse(shape) as Omit<Shortcut, "run">[];
-    return register({ name, shortcuts: fixed.map((each) => ({ ...each, run: () => run(each.does) })) });
+    return register({ name, shortcuts: fixed.map((each) => ({ ...each, run: () => run(each.action) })) });
   }, [name, shape]);
 }
 
 /** What has a key, under the names of its groups, nearest to the reader first; parts of a page may share a name. */
-export function sectionsOf(all: readonly Group[]): Group[] {
+export function sectionsOf(groups: readonly Group[]): Group[] {
   const sections = new Map<string, Shortcut[]>();
-  for (const { name, shortcuts } of all.toReversed()) {
+  for (const { name, shortcuts } of groups.toReversed()) {
     const keyed = shortcuts.filter(({ keys }) => keys);
     if (keyed.length > 0) sections.set(name, [...(sections.get(name) ?? []), ...keyed]);
   }

@@ -8,14 +8,14 @@ interface Rows {
 }
 
 /** Moves through the rows of a list with `j` and `k`, opens with Enter. */
-export function useRows(name: string, count: number, open: (index: number) => void): Rows {
+export function useRowSelection(name: string, count: number, open: (index: number) => void): Rows {
   const [selected, setSelected] = useState(-1);
   const body = useRef<HTMLTableSectionElement>(null);
-  const go = (step: number) => setSelected((at) => Math.min(count - 1, Math.max(0, at + step)));
+  const move = (step: number) => setSelected((at) => Math.min(count - 1, Math.max(0, at + step)));
   useShortcuts(name, [
-    { keys: "j", does: "Next row", run: () => go(1) },
-    { keys: "k", does: "Previous row", run: () => go(-1) },
-    { keys: "Enter", does: "Open the row", run: () => open(selected) },
+    { keys: "j", action: "Next row", run: () => move(1) },
+    { keys: "k", action: "Previous row", run: () => move(-1) },
+    { keys: "Enter", action: "Open the row", run: () => open(selected) },
   ]);
   useEffect(() => {
     if (selected >= 0) body.current?.children[selected]?.scrollIntoView({ block: "nearest" });

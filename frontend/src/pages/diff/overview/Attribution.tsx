@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 import type { Cause, PathLink } from "@/api/schema";
 import { paths } from "@/app/paths";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { LongText } from "@/ui/TextView";
 import { markOf } from "@/domain/steps/labels";
@@ -48,16 +48,18 @@ function NoPath({ verdict }: { verdict: string }): ReactElement {
 const [BEGIN, END] = [3, 2];
 
 function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | null }): ReactElement {
-  const [whole, setWhole] = useState(path.length <= BEGIN + END + 1);
-  const hidden = path.length - BEGIN - END;
+  const [expanded, setExpanded] = useState(path.length <= BEGIN + END + 1);
+  const hiddenCount = path.length - BEGIN - END;
   return (
     <ol className={classes.path}>
       {path.map((link, index) => {
         const isMiddle = index >= BEGIN && index < path.length - END;
-        if (!whole && isMiddle) {
+        if (!expanded && isMiddle) {
           return index > BEGIN ? null : (
             <li key={index} className={classes.fold}>
-              <UnstyledButton onClick={() => setWhole(true)}>{counted(hidden, "step")} on the way</UnstyledButton>
+              <UnstyledButton onClick={() => setExpanded(true)}>
+                {pluralize(hiddenCount, "step")} on the way
+              </UnstyledButton>
             </li>
           );
         }
@@ -79,7 +81,7 @@ function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | n
 function Node({ link, number, name }: { link: PathLink; number: number; name: string | undefined }): ReactElement {
   const { report, linked } = useReport();
   const { step, side } = link;
-  const where = `${side} step ${step.sequence_no}`;
+  const label = `${side} step ${step.sequence_no}`;
   return (
     <div className={classes.node}>
       <span className={classes.number} aria-hidden>
@@ -90,9 +92,9 @@ function Node({ link, number, name }: { link: PathLink; number: number; name: st
         <span className={name ? classes.where : classes.lead}>
           <LabelGlyph mark={markOf(step)} silent size={9} />
           {linked ? (
-            <Link {...paths.run(report[side].id, { step: step.sequence_no })}>{where}</Link>
+            <Link {...paths.run(report[side].id, { step: step.sequence_no })}>{label}</Link>
           ) : (
-            <span>{where}</span>
+            <span>{label}</span>
           )}
           <span className={classes.kind}>
             {step.type}

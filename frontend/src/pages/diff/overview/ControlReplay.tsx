@@ -6,8 +6,8 @@ import { IconRepeat } from "@tabler/icons-react";
 import { useEffect, useState, type ReactElement } from "react";
 import { diffQuery } from "@/api/diffs/diffs";
 import type { LaneStep, UnchangedLane, UnchangedView } from "@/api/schema";
-import { startUnchanged, unchangedQuery } from "@/api/diffs/controlReplays";
-import { counted, money } from "@/ui/format/numbers";
+import { startControlReplay, controlReplayQuery } from "@/api/diffs/controlReplays";
+import { pluralize, money } from "@/ui/format/numbers";
 import { StateChip } from "@/features/labels/StateChip";
 import { sentence } from "@/ui/format/text";
 import { paths } from "@/app/paths";
@@ -18,17 +18,17 @@ import list from "@/ui/ListPage.module.css";
 import classes from "./ControlReplay.module.css";
 
 /** The base replayed without the changes, so that what replaying itself alters is not blamed on them. */
-export function Unchanged(): ReactElement | null {
+export function ControlReplay(): ReactElement | null {
   const { report, linked } = useReport();
   if (report.unchanged) return <Lane lane={report.unchanged} linked={linked} />;
-  return linked ? <Offer diff={report.id} /> : null;
+  return linked ? <StartControlReplay diff={report.id} /> : null;
 }
 
 const SHOWN = 8;
 
 function Lane({ lane, linked }: { lane: UnchangedLane; linked: boolean }): ReactElement {
-  const [all, setAll] = useState(false);
-  const steps = all ? lane.steps : lane.steps.slice(0, SHOWN);
+  const [showAll, setShowAll] = useState(false);
+  const steps = showAll ? lane.steps : lane.steps.slice(0, SHOWN);
   return (
     <section className={`panel ${classes.panel}`} aria-labelledby="unchanged">
       <header className={classes.head}>
@@ -67,8 +67,8 @@ function Lane({ lane, linked }: { lane: UnchangedLane; linked: boolean }): React
         </div>
       )}
       {lane.steps.length > steps.length && (
-        <Button variant="subtle" onClick={() => setAll(true)}>
-          {counted(lane.steps.length - steps.length, "more step")}
+        <Button variant="subtle" onClick={() => setShowAll(true)}>
+          {pluralize(lane.steps.length - steps.length, "more step")}
         </Button>
       )}
     </section>
@@ -84,16 +84,16 @@ function Row({ step }: { step: LaneStep }): ReactElement {
         <span className={list.sub}>{step.base.summary}</span>
       </td>
       <td>
-        <Came relation={step.with_changes} summary={step.candidate?.summary ?? ""} />
+        <LaneRelation relation={step.with_changes} summary={step.candidate?.summary ?? ""} />
       </td>
       <td>
-        <Came relation={step.without_changes} summary={step.unchanged?.summary ?? ""} />
+        <LaneRelation relation={step.without_changes} summary={step.unchanged?.summary ?? ""} />
       </td>
     </tr>
   );
 }
 
-function Came({ relation, summary }: { relation: LaneStep["with_changes"]; summary: string }): ReactElement {
+function LaneRelation({ relation, summary }: { relation: LaneStep["with_changes"]; summary: string }): ReactElement {
   const words = relation === "removed" ? "not there" : RELATION[relation].words;
   return (
     <>
@@ -106,16 +106,16 @@ function Came({ relation, summary }: { relation: LaneStep["with_changes"]; summa
 }
 
 /** Says what the third lane is for and what it takes. */
-function Offer({ diff }: { diff: string }): ReactElement | null {
+function StartControlReplay({ diff }: { diff: string }): ReactElement | null {
   const client = useQueryClient();
-  const query = unchangedQuery(diff);
+  const query = controlReplayQuery(diff);
   const { data } = useQuery(query);
   const attached = data?.attached ?? false;
   useEffect(() => {
     if (attached) void client.invalidateQueries({ queryKey: diffQuery(diff).queryKey, exact: true });
   }, [attached, client, diff]);
   const start = useMutation({
-    mutationFn: () => startUnchanged(diff),
+    mutationFn: () => startControlReplay(diff),
     onSuccess: (view) => client.setQueryData(query.queryKey, view),
     onError: (error) => notifications.show({ color: "red", title: "The replay did not start", message: error.message }),
   });
@@ -153,5 +153,5 @@ function price(view: UnchangedView): string {
     return `The last try ended: ${view.session.error || "cancelled"}.`;
   if (view.live_calls === 0) return "Nobody has to be asked for it.";
   const cost = view.cost_usd === null ? "cost unknown" : money(view.cost_usd);
-  return `Replaying the base without the changes takes ${counted(view.live_calls, "live call")}, ${cost}.`;
+  return `Replaying the base without the changes takes ${pluralize(view.live_calls, "live call")}, ${cost}.`;
 }

@@ -1,12 +1,12 @@
 import { Tooltip, UnstyledButton } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 import type { Attribution, Brief, Deltas, RunVerdict, RunVerdicts, Scores } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { costDelta, durationDelta, tokenDelta, type Delta } from "./deltas";
 import { score } from "@/domain/diffs/score";
 import { useReport } from "../reportContext";
-import { METHOD, emphasised, verdictTitle } from "../wording";
+import { METHOD, emphasise, verdictTitle } from "../wording";
 import { CONFIDENCE } from "@/domain/diffs/confidence";
 import classes from "./Verdict.module.css";
 
@@ -32,7 +32,7 @@ export function Verdict(): ReactElement {
 const LONG = 230;
 
 function Sentence({ attribution, summary }: { attribution: Attribution; summary: string }): ReactElement {
-  const { before, strong, after } = emphasised(attribution.sentence || summary, attribution.primary?.title ?? null);
+  const { before, strong, after } = emphasise(attribution.sentence || summary, attribution.primary?.title ?? null);
   return (
     <>
       <p className={classes.sentence} data-long={(before + strong + after).length > LONG}>
@@ -57,7 +57,7 @@ function Lines({ brief, confidence }: { brief: Brief; confidence: Attribution["c
       <dd>{brief.changed}</dd>
       <dt>How sure, and why</dt>
       <dd>
-        <HowSure words={brief.confidence} confidence={confidence} /> {brief.why}
+        <ConfidenceLevel words={brief.confidence} confidence={confidence} /> {brief.why}
       </dd>
       <dt>What next</dt>
       <dd>{brief.next}</dd>
@@ -65,14 +65,20 @@ function Lines({ brief, confidence }: { brief: Brief; confidence: Attribution["c
   );
 }
 
-function HowSure({ words, confidence }: { words: string; confidence: Attribution["confidence"] }): ReactElement {
+function ConfidenceLevel({
+  words,
+  confidence,
+}: {
+  words: string;
+  confidence: Attribution["confidence"];
+}): ReactElement {
   if (!confidence || words !== confidence) return <span className="chip">{words}</span>;
-  const { mark, means, words: said } = CONFIDENCE[confidence];
+  const { mark, means, words: label } = CONFIDENCE[confidence];
   return (
     <Tooltip label={means}>
       <span className={`chip ${mark}`} tabIndex={0}>
         <LabelGlyph mark={mark} silent />
-        {said}
+        {label}
       </span>
     </Tooltip>
   );
@@ -83,7 +89,7 @@ function EvidenceList({ lines }: { lines: readonly string[] }): ReactElement {
   if (!open) {
     return (
       <UnstyledButton className={classes.more} aria-expanded={false} onClick={() => setOpen(true)}>
-        {counted(lines.length, "line")} of evidence
+        {pluralize(lines.length, "line")} of evidence
       </UnstyledButton>
     );
   }
@@ -123,7 +129,7 @@ function Figures({ scores, deltas, outcomes }: FiguresProps): ReactElement {
         name="tools"
         value={score(scores.tool_accuracy)}
         note={`${tools.used_original} of ${tools.total_original}`}
-        hint={`${tools.used_original} of ${counted(tools.total_original, "original tool call")} used, ${tools.new} new, ${tools.unused} unused.`}
+        hint={`${tools.used_original} of ${pluralize(tools.total_original, "original tool call")} used, ${tools.new} new, ${tools.unused} unused.`}
       />
       <Change name="tokens" delta={tokenDelta(deltas.tokens)} />
       <Change name="cost" delta={costDelta(deltas.cost_usd)} />
@@ -142,9 +148,9 @@ const OUTCOME_COLOURS: Record<RunVerdict["outcome"], string> = {
 /** Whether each side did its task; nothing where neither was judged. */
 function Outcomes({ outcomes: { base, candidate } }: { outcomes: RunVerdicts }): ReactElement | null {
   if (base.outcome === "unknown" && candidate.outcome === "unknown") return null;
-  const why = (side: string, verdict: RunVerdict) => verdict.reason && `${side}: ${verdict.reason}`;
+  const reasonOf = (side: string, verdict: RunVerdict) => verdict.reason && `${side}: ${verdict.reason}`;
   return (
-    <Tooltip label={[why("base", base), why("candidate", candidate)].filter(Boolean).join("; ") || "outcome"}>
+    <Tooltip label={[reasonOf("base", base), reasonOf("candidate", candidate)].filter(Boolean).join("; ") || "outcome"}>
       <div tabIndex={0}>
         <dt>outcome</dt>
         <dd>

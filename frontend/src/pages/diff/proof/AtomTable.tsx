@@ -2,13 +2,13 @@ import { IconCheck, IconMinus, IconQuestionMark } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { AtomEvidence, Findings } from "@/api/schema";
 import { BothSteps } from "../StepLink";
-import { enough, inOrder, isPrimary, needed, type Answer } from "./wording";
+import { sufficientAnswer, atomTree, isPrimary, necessaryAnswer, type Answer } from "./wording";
 import classes from "./AtomTable.module.css";
 
 /** Every change with what was tested of it; the parts of one stand under it. */
 export function AtomTable({ findings }: { findings: Findings }): ReactElement | null {
   if (findings.atoms.length === 0) return null;
-  const weighed = findings.atoms.some(({ shapley }) => shapley !== null);
+  const hasShares = findings.atoms.some(({ shapley }) => shapley !== null);
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Changes that were tested">
       <table className={classes.table}>
@@ -17,23 +17,23 @@ export function AtomTable({ findings }: { findings: Findings }): ReactElement | 
             <th scope="col">Change</th>
             <th scope="col">Enough alone</th>
             <th scope="col">Needed</th>
-            {weighed && <th scope="col">{findings.shares === "sampled" ? "Share, sampled" : "Share"}</th>}
+            {hasShares && <th scope="col">{findings.shares === "sampled" ? "Share, sampled" : "Share"}</th>}
             <th scope="col">Steps</th>
           </tr>
         </thead>
         <tbody>
-          {inOrder(findings.atoms).map(({ atom, depth }) => (
+          {atomTree(findings.atoms).map(({ atom, depth }) => (
             <tr key={atom.id} data-primary={isPrimary(findings, atom)}>
               <th scope="row" style={{ paddingLeft: 12 + depth * 18 }}>
                 <Change atom={atom} />
               </th>
               <td>
-                <Tested answer={enough(atom)} />
+                <TestResult answer={sufficientAnswer(atom)} />
               </td>
               <td>
-                <Tested answer={needed(atom)} />
+                <TestResult answer={necessaryAnswer(atom)} />
               </td>
-              {weighed && <td className="num">{atom.shapley !== null && <Share value={atom.shapley} />}</td>}
+              {hasShares && <td className="num">{atom.shapley !== null && <Share value={atom.shapley} />}</td>}
               <td>
                 <BothSteps base={atom.base} candidate={atom.candidate} />
               </td>
@@ -55,7 +55,7 @@ function Change({ atom }: { atom: AtomEvidence }): ReactElement {
   );
 }
 
-function Tested({ answer }: { answer: Answer }): ReactElement {
+function TestResult({ answer }: { answer: Answer }): ReactElement {
   const props = { size: 14, stroke: 2.2, "aria-hidden": true };
   const icons = {
     yes: <IconCheck {...props} className="exact" />,

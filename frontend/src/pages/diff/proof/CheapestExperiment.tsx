@@ -3,19 +3,25 @@ import { IconFlask } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { CheapestExperiment, Findings } from "@/api/schema";
 import { useReport } from "../reportContext";
-import { toSettle } from "./draft";
+import { toDecidingProof } from "./draft";
 import { useProof } from "./useProof";
-import { priceOf } from "./wording";
+import { experimentCost } from "./wording";
 import classes from "./FindingsView.module.css";
 
 /** What would settle it, for how much, and the one click that does it where replays can. */
-export function Cheapest({ findings, cheapest }: { findings: Findings; cheapest: CheapestExperiment }): ReactElement {
+export function CheapestExperimentPanel({
+  findings,
+  cheapest,
+}: {
+  findings: Findings;
+  cheapest: CheapestExperiment;
+}): ReactElement {
   const { linked, report } = useReport();
-  const start = useProof(report.id, toSettle(findings, cheapest));
+  const start = useProof(report.id, toDecidingProof(findings, cheapest));
   return (
     <span className={classes.cheapest}>
       {cheapest.text}
-      {cheapest.replays > 0 && <span className="muted"> {priceOf(cheapest)}</span>}
+      {cheapest.replays > 0 && <span className="muted"> {experimentCost(cheapest)}</span>}
       {linked && cheapest.replays > 0 && (
         <Button
           size="compact-xs"

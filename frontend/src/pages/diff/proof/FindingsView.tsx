@@ -1,43 +1,49 @@
 import { Tooltip } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { Evidence, Findings, Mediator } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { CONFIDENCE } from "@/domain/diffs/confidence";
 import { StepLink } from "../StepLink";
 import { AtomTable } from "./AtomTable";
-import { Cheapest } from "./CheapestExperiment";
+import { CheapestExperimentPanel } from "./CheapestExperiment";
 import { ProbeTable } from "./ProbeTable";
-import { chance, price, together, verdictOf } from "./wording";
+import { chanceSentence, costSentence, interactionWords, verdictOf } from "./wording";
 import classes from "./FindingsView.module.css";
 
 /** What the replays say, from the conclusion down to every single one of them. */
-export function FindingsView({ findings, soFar }: { findings: Findings | Evidence; soFar?: boolean }): ReactElement {
+export function FindingsView({
+  findings,
+  isPartial,
+}: {
+  findings: Findings | Evidence;
+  isPartial?: boolean;
+}): ReactElement {
   const features = findings.features.filter((feature) => feature !== findings.question.text);
   return (
     <div className={classes.findings}>
-      <Conclusion findings={findings} soFar={soFar ?? false} />
+      <Conclusion findings={findings} isPartial={isPartial ?? false} />
       <AtomTable findings={findings} />
       {findings.interactions.length > 0 && <Interactions findings={findings} />}
       {findings.mediators.length > 0 && <Mediators mediators={findings.mediators} />}
       <dl className={classes.grounds}>
         <dt>Chance</dt>
-        <dd>{chance(findings.noise)}</dd>
+        <dd>{chanceSentence(findings.noise)}</dd>
         <dt>Compared</dt>
         <dd>
           {findings.question.text}
           {features.length > 0 && <span className="muted"> ({features.join(", ")})</span>}
         </dd>
         <dt>Taken</dt>
-        <dd className="num">{price(findings)}</dd>
+        <dd className="num">{costSentence(findings)}</dd>
         {findings.cheapest_experiment && (
           <>
             <dt>What would settle it</dt>
             <dd>
-              {soFar ? (
+              {isPartial ? (
                 findings.cheapest_experiment.text
               ) : (
-                <Cheapest findings={findings} cheapest={findings.cheapest_experiment} />
+                <CheapestExperimentPanel findings={findings} cheapest={findings.cheapest_experiment} />
               )}
             </dd>
           </>
@@ -49,7 +55,7 @@ export function FindingsView({ findings, soFar }: { findings: Findings | Evidenc
       </details>
       {findings.assumptions.length > 0 && (
         <details className={classes.more}>
-          <summary>{counted(findings.assumptions.length, "assumption")} behind it</summary>
+          <summary>{pluralize(findings.assumptions.length, "assumption")} behind it</summary>
           <ul>
             {findings.assumptions.map((line) => (
               <li key={line}>{line}</li>
@@ -61,13 +67,13 @@ export function FindingsView({ findings, soFar }: { findings: Findings | Evidenc
   );
 }
 
-function Conclusion({ findings, soFar }: { findings: Findings; soFar: boolean }): ReactElement {
+function Conclusion({ findings, isPartial }: { findings: Findings; isPartial: boolean }): ReactElement {
   const confidence = CONFIDENCE[findings.confidence];
-  const scope = findings.scope === "over repeats" ? `over ${counted(findings.repeats, "repeat")}` : "in this run";
+  const scope = findings.scope === "over repeats" ? `over ${pluralize(findings.repeats, "repeat")}` : "in this run";
   return (
     <div className={classes.conclusion}>
       <div className="bar">
-        <h3>{soFar ? `So far: ${verdictOf(findings).toLowerCase()}` : verdictOf(findings)}</h3>
+        <h3>{isPartial ? `So far: ${verdictOf(findings).toLowerCase()}` : verdictOf(findings)}</h3>
         <Tooltip label={findings.rule}>
           <span className={`chip ${confidence.mark}`} tabIndex={0}>
             <LabelGlyph mark={confidence.mark} silent />
@@ -94,7 +100,7 @@ function Interactions({ findings }: { findings: Findings }): ReactElement {
       <h3 className={classes.title}>How the changes act together</h3>
       <ul className={classes.interactions}>
         {findings.interactions.map((pair) => {
-          const { sentence, figure } = together(pair, titles);
+          const { sentence, figure } = interactionWords(pair, titles);
           return (
             <li key={sentence}>
               <span className="grow">{sentence}</span>

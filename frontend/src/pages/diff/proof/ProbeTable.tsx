@@ -1,17 +1,19 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Findings, ProbeEvidence } from "@/api/schema";
-import { counted, money } from "@/ui/format/numbers";
+import { pluralize, money } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { paths } from "@/app/paths";
 import { useReport } from "../reportContext";
-import { OUTCOMES, PURPOSES, replayed } from "./wording";
+import { OUTCOMES, PURPOSES, probeWords } from "./wording";
 import classes from "./AtomTable.module.css";
 
 /** Every replay of a proof: what it ran, what came out, what it took. */
 export function ProbeTable({ findings }: { findings: Findings }): ReactElement {
   const titles = new Map(findings.atoms.map(({ id, title }) => [id, title]));
-  const whole = new Set(findings.atoms.filter((atom) => atom.testable && atom.parent === null).map(({ id }) => id));
+  const allChanges = new Set(
+    findings.atoms.filter((atom) => atom.testable && atom.parent === null).map(({ id }) => id),
+  );
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Replays of the proof">
       <table className={classes.table}>
@@ -28,14 +30,14 @@ export function ProbeTable({ findings }: { findings: Findings }): ReactElement {
             <tr key={probe.number}>
               <td className="num">{probe.number}</td>
               <th scope="row">
-                {replayed(probe, titles, whole)}
+                {probeWords(probe, titles, allChanges)}
                 <span className={classes.note}>{PURPOSES[probe.purpose]}</span>
               </th>
               <td>
                 <Outcome probe={probe} />
               </td>
               <td className="num">
-                <Took probe={probe} />
+                <ProbeSource probe={probe} />
               </td>
             </tr>
           ))}
@@ -66,13 +68,13 @@ function Outcome({ probe }: { probe: ProbeEvidence }): ReactElement {
   );
 }
 
-function Took({ probe }: { probe: ProbeEvidence }): ReactElement {
+function ProbeSource({ probe }: { probe: ProbeEvidence }): ReactElement {
   const { linked } = useReport();
   const cost = probe.cost_usd === null ? "cost unknown" : money(probe.cost_usd);
-  const live = probe.live_calls === 0 ? "free" : `${counted(probe.live_calls, "live call")}, ${cost}`;
+  const live = probe.live_calls === 0 ? "free" : `${pluralize(probe.live_calls, "live call")}, ${cost}`;
   return (
     <>
-      {counted(probe.executed_steps, "step")}, {live}
+      {pluralize(probe.executed_steps, "step")}, {live}
       {linked && probe.run && (
         <>
           {" "}

@@ -12,7 +12,7 @@ import { useReport } from "../reportContext";
 import { FindingsView } from "./FindingsView";
 import { ProofProgress } from "./ProofProgress";
 import { ProveDialog } from "./ProveDialog";
-import { strongest } from "./wording";
+import { strongestEvidence } from "./wording";
 import classes from "./ProofPanel.module.css";
 
 /** What replays showed about the cause. Who got a share link sees it, its owner can ask for more. */
@@ -22,32 +22,32 @@ export function ProofPanel(): ReactElement | null {
   return report.evidence.length > 0 ? (
     <Frame>
       <Answers evidence={report.evidence} />
-      <Observed />
+      <ObservedRuns />
     </Frame>
   ) : null;
 }
 
 function OwnProof(): ReactElement {
   const { report } = useReport();
-  const [asking, ask] = useDisclosure(false);
+  const [isDialogOpen, ask] = useDisclosure(false);
   const client = useQueryClient();
   const { data } = useQuery(proofsQuery(report.id));
   useLive({ diff: report.id }, () => void client.invalidateQueries({ queryKey: proofsQuery(report.id).queryKey }));
   const latest = data?.proofs[0];
   const running = latest && isUnderWay(latest) ? latest : null;
   useFreshReport(report.id, data?.proofs ?? []);
-  useShortcuts("Report", [{ keys: "p", does: "Prove the cause by replaying", run: ask.open }]);
-  const none = report.evidence.length === 0 && !running;
+  useShortcuts("Report", [{ keys: "p", action: "Prove the cause by replaying", run: ask.open }]);
+  const hasNone = report.evidence.length === 0 && !running;
   return (
     <Frame
       action={
         !running && (
           <Button
-            variant={none ? "filled" : "default"}
+            variant={hasNone ? "filled" : "default"}
             leftSection={<IconFlask size={14} stroke={2} />}
             onClick={ask.open}
           >
-            {none ? "Prove it…" : "Ask again…"}
+            {hasNone ? "Prove it…" : "Ask again…"}
           </Button>
         )
       }
@@ -58,10 +58,10 @@ function OwnProof(): ReactElement {
           The last proof failed: {latest.error}
         </p>
       )}
-      {none && <Invitation />}
+      {hasNone && <ProofIntro />}
       {report.evidence.length > 0 && !running && <Answers evidence={report.evidence} />}
-      <Observed />
-      {asking && <ProveDialog diff={report.id} onClose={ask.close} />}
+      <ObservedRuns />
+      {isDialogOpen && <ProveDialog diff={report.id} onClose={ask.close} />}
     </Frame>
   );
 }
@@ -70,10 +70,10 @@ function OwnProof(): ReactElement {
 function useFreshReport(diff: string, proofs: readonly ProofView[]): void {
   const client = useQueryClient();
   const attached = proofs.filter(({ evidence }) => evidence !== null).length;
-  const known = useReport().report.evidence.length;
+  const evidenceCount = useReport().report.evidence.length;
   useEffect(() => {
-    if (attached > known) void client.invalidateQueries({ queryKey: diffQuery(diff).queryKey, exact: true });
-  }, [client, diff, attached, known]);
+    if (attached > evidenceCount) void client.invalidateQueries({ queryKey: diffQuery(diff).queryKey, exact: true });
+  }, [client, diff, attached, evidenceCount]);
 }
 
 function Frame(props: { action?: ReactElement | false; children: React.ReactNode }): ReactElement {
@@ -88,7 +88,7 @@ function Frame(props: { action?: ReactElement | false; children: React.ReactNode
   );
 }
 
-function Invitation(): ReactElement {
+function ProofIntro(): ReactElement {
   return (
     <p className="muted">
       So far the cause is read from the recordings. Replays can test it: each change alone in the base, and the
@@ -99,7 +99,7 @@ function Invitation(): ReactElement {
 }
 
 /** Where an experiment decided: what the recordings alone had suggested. */
-function Observed(): ReactElement | null {
+function ObservedRuns(): ReactElement | null {
   const { observed } = useReport().report;
   return (
     observed && (
@@ -112,10 +112,10 @@ function Observed(): ReactElement | null {
 
 /** One answer for each question that was asked; the strongest first. */
 function Answers({ evidence }: { evidence: readonly Evidence[] }): ReactElement | null {
-  const best = strongest(evidence);
-  const [chosen, choose] = useState<string | null>(null);
-  const shown = evidence.find(({ id }) => id === chosen) ?? best;
-  if (!shown) return null;
+  const best = strongestEvidence(evidence);
+  const [selectedId, choose] = useState<string | null>(null);
+  const selected = evidence.find(({ id }) => id === selectedId) ?? best;
+  if (!selected) return null;
   return (
     <>
       {evidence.length > 1 && (
@@ -123,13 +123,13 @@ function Answers({ evidence }: { evidence: readonly Evidence[] }): ReactElement 
           <SegmentedControl
             className={classes.questions ?? ""}
             aria-label="Question"
-            value={shown.id}
+            value={selected.id}
             onChange={choose}
             data={evidence.map(({ id, question }) => ({ value: id, label: question.text }))}
           />
         </Tooltip>
       )}
-      <FindingsView findings={shown} />
+      <FindingsView findings={selected} />
     </>
   );
 }

@@ -3,10 +3,10 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { cancelProof, proofsQuery } from "@/api/diffs/proofs";
 import type { ProofView } from "@/api/schema";
-import { count, counted, money } from "@/ui/format/numbers";
+import { count, pluralize, money } from "@/ui/format/numbers";
 import { StopButton } from "@/ui/StopButton";
 import { FindingsView } from "./FindingsView";
-import { stageInWords } from "./wording";
+import { stageWords } from "./wording";
 import classes from "./ProofPanel.module.css";
 
 /** A proof under way: how far it is, and what it has found out so far. */
@@ -18,10 +18,10 @@ export function ProofProgress({ proof }: { proof: ProofView }): ReactElement {
       <div className={classes.progress} role="status">
         <Loader size={16} aria-hidden />
         <div className="grow">
-          <b>{proof.status === "pending" ? "Waiting for a worker" : sentence(stageInWords(progress))}</b>
+          <b>{proof.status === "pending" ? "Waiting for a worker" : sentence(stageWords(progress))}</b>
           <span className="muted num">
-            {count(progress.probes)} of at most {counted(progress.expected, "replay")}
-            {progress.live_calls > 0 && `, ${counted(progress.live_calls, "live call")}`}
+            {count(progress.probes)} of at most {pluralize(progress.expected, "replay")}
+            {progress.live_calls > 0 && `, ${pluralize(progress.live_calls, "live call")}`}
             {progress.cost_usd !== null && progress.cost_usd > 0 && `, ${money(progress.cost_usd)}`}
           </span>
           <div
@@ -37,7 +37,7 @@ export function ProofProgress({ proof }: { proof: ProofView }): ReactElement {
         </div>
         <Stop proof={proof} />
       </div>
-      {findings && findings.probes.length > 0 && <FindingsView findings={findings} soFar />}
+      {findings && findings.probes.length > 0 && <FindingsView findings={findings} isPartial />}
     </>
   );
 }
@@ -48,7 +48,7 @@ function Stop({ proof }: { proof: ProofView }): ReactElement {
     <StopButton
       stop={() => cancelProof(proof.id)}
       onStopped={() => client.invalidateQueries({ queryKey: proofsQuery(proof.diff).queryKey })}
-      goesOn="The proof goes on"
+      failureTitle="The proof goes on"
     >
       Stop
     </StopButton>

@@ -6,8 +6,8 @@ import { useState, type ReactElement } from "react";
 import { proofPlanQuery } from "@/api/diffs/proofs";
 import type { ProofPlan } from "@/api/schema";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
-import { count, counted, money } from "@/ui/format/numbers";
-import { asksForChecks, FIRST_DRAFT, toProof, unfinished, type ProofDraft } from "./draft";
+import { count, pluralize, money } from "@/ui/format/numbers";
+import { needsChecks, FIRST_DRAFT, toProof, draftProblem, type ProofDraft } from "./draft";
 import { useProof } from "./useProof";
 import { QUESTIONS, type QuestionKind } from "./wording";
 import classes from "./ProveDialog.module.css";
@@ -20,12 +20,12 @@ interface Props {
 /** Which difference to explain, with which means, and what that would take, before anything runs. */
 export function ProveDialog({ diff, onClose }: Props): ReactElement {
   const [draft, setDraft] = useState<ProofDraft>(FIRST_DRAFT);
-  const problem = unfinished(draft);
-  const [settled] = useDebouncedValue(toProof(draft), 300);
-  const plan = useQuery({ ...proofPlanQuery(diff, settled), enabled: problem === null });
-  const stale = plan.isFetching || JSON.stringify(settled) !== JSON.stringify(toProof(draft));
-  const planned = plan.data?.live_calls ?? 0;
-  const start = useProof(diff, toProof(draft, planned), onClose);
+  const problem = draftProblem(draft);
+  const [debounced] = useDebouncedValue(toProof(draft), 300);
+  const plan = useQuery({ ...proofPlanQuery(diff, debounced), enabled: problem === null });
+  const stale = plan.isFetching || JSON.stringify(debounced) !== JSON.stringify(toProof(draft));
+  const plannedCalls = plan.data?.live_calls ?? 0;
+  const start = useProof(diff, toProof(draft, plannedCalls), onClose);
   const blocked = problem !== null || !plan.data || plan.error !== null || plan.data.refusals.length > 0;
   return (
     <Modal opened onClose={onClose} title="Prove it" size="xl" closeButtonProps={{ "aria-label": "Close" }}>
@@ -47,7 +47,9 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
               {plan.error.message}
             </p>
           )}
-          {!problem && plan.data && !plan.error && <Outlook plan={plan.data} allowed={draft.liveCalls ?? planned} />}
+          {!problem && plan.data && !plan.error && (
+            <PlanSummary plan={plan.data} allowedCalls={draft.liveCalls ?? plannedCalls} />
+          )}
         </div>
         <div className={classes.actions}>
           <Button variant="default" onClick={onClose}>
@@ -80,7 +82,7 @@ function Question({ draft, onChange }: { draft: ProofDraft; onChange: Edit }): R
         allowDeselect={false}
         onChange={(question) => question && onChange({ ...draft, question: question as QuestionKind })}
       />
-      {asksForChecks(draft.question) && (
+      {needsChecks(draft.question) && (
         <ChecksEditor checks={draft.checks} onChange={(checks) => onChange({ ...draft, checks })} />
       )}
     </div>
@@ -89,12 +91,12 @@ function Question({ draft, onChange }: { draft: ProofDraft; onChange: Edit }): R
 
 function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | undefined }): ReactElement {
   const { draft, onChange, plan } = props;
-  const whole = { allowDecimal: false, allowNegative: false } as const;
+  const wholeNumber = { allowDecimal: false, allowNegative: false } as const;
   return (
     <div className={classes.limits}>
       <NumberInput
         label="Replays, at most"
-        {...whole}
+        {...wholeNumber}
         min={1}
         max={5000}
         value={draft.probes}
@@ -102,7 +104,7 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
       />
       <NumberInput
         label="Live model calls, at most"
-        {...whole}
+        {...wholeNumber}
         min={0}
         value={draft.liveCalls ?? plan?.live_calls ?? ""}
         onChange={(value) => onChange({ ...draft, liveCalls: value === "" ? null : Number(value) })}
@@ -120,7 +122,7 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
       {plan?.sampled && (
         <NumberInput
           label="Repeats of each side"
-          {...whole}
+          {...wholeNumber}
           min={0}
           max={50}
           value={draft.repeats}
@@ -132,7 +134,7 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
 }
 
 /** The numbers first; then what no replay can find out, and why. */
-function Outlook({ plan, allowed }: { plan: ProofPlan; allowed: number }): ReactElement {
+function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: number }): ReactElement {
   const tests = plan.atoms.filter(({ testable, certificate }) => testable && !certificate).length;
   const certified = plan.atoms.filter(({ certificate }) => certificate).length;
   return (
@@ -155,7 +157,9 @@ function Outlook({ plan, allowed }: { plan: ProofPlan; allowed: number }): React
         <dt>Replays, about</dt>
         <dd>
           {count(plan.probes)}
-          {plan.repeats > 0 && <span className="muted"> and {counted(plan.repeats, "repeat")} to rule out chance</span>}
+          {plan.repeats > 0 && (
+            <span className="muted"> and {pluralize(plan.repeats, "repeat")} to rule out chance</span>
+          )}
         </dd>
         <dt>Live calls, at most</dt>
         <dd>{count(plan.live_calls)}</dd>
@@ -164,10 +168,10 @@ function Outlook({ plan, allowed }: { plan: ProofPlan; allowed: number }): React
           <b>{plan.live_calls === 0 ? "free" : plan.cost_usd === null ? "unknown" : `≤ ${money(plan.cost_usd)}`}</b>
         </dd>
       </dl>
-      {plan.live_calls > allowed && (
+      {plan.live_calls > allowedCalls && (
         <p className="simulated">
-          {allowed === 0 ? "No live call is allowed" : `Only ${counted(allowed, "live call")} are allowed`}: what cannot
-          be answered from the recordings stays open, and the result says so.
+          {allowedCalls === 0 ? "No live call is allowed" : `Only ${pluralize(allowedCalls, "live call")} are allowed`}:
+          what cannot be answered from the recordings stays open, and the result says so.
         </p>
       )}
       {plan.refusals.map((refusal) => (

@@ -22,24 +22,24 @@ export const FIRST_DRAFT: ProofDraft = {
   repeats: 10,
 };
 
-export function asksForChecks(question: QuestionKind): boolean {
+export function needsChecks(question: QuestionKind): boolean {
   return question === "check" || question === "score";
 }
 
 /** What cannot be sent yet, in one sentence; null when all of it can. */
-export function unfinished(draft: ProofDraft): string | null {
-  if (!asksForChecks(draft.question)) return null;
+export function draftProblem(draft: ProofDraft): string | null {
+  if (!needsChecks(draft.question)) return null;
   return checksOf(draft.checks).length === 0 ? "Say what to check." : checksProblem(draft.checks);
 }
 
 /** `planned`: the live calls of the plan, which whoever saw its price agrees to by starting. */
-export function toProof(draft: ProofDraft, planned: number | null = null): SparseProof {
+export function toProof(draft: ProofDraft, plannedCalls: number | null = null): SparseProof {
   return {
     question: draft.question,
-    ...(asksForChecks(draft.question) && { checks: checksOf(draft.checks) }),
+    ...(needsChecks(draft.question) && { checks: checksOf(draft.checks) }),
     budget: {
       probes: draft.probes,
-      live_calls: draft.liveCalls ?? planned,
+      live_calls: draft.liveCalls ?? plannedCalls,
       cost_usd: draft.maxCost,
       repeats: draft.repeats,
     },
@@ -47,7 +47,7 @@ export function toProof(draft: ProofDraft, planned: number | null = null): Spars
 }
 
 /** The same question again, with the live calls that would settle it; what was found so far is not made again. */
-export function toSettle({ question }: Findings, { live_calls: calls }: CheapestExperiment): SparseProof {
+export function toDecidingProof({ question }: Findings, { live_calls: calls }: CheapestExperiment): SparseProof {
   return {
     ...toProof(FIRST_DRAFT, calls),
     question: question.kind,

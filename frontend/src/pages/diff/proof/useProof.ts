@@ -6,13 +6,13 @@ import { proofsQuery, prove, type SparseProof } from "@/api/diffs/proofs";
 /** Starts a proof of a report, and reads its proofs again. */
 export function useProof(diff: string, request: SparseProof, onStarted?: () => void) {
   const client = useQueryClient();
-  const sent = useRef({ text: "", key: "" });
+  const lastRequest = useRef({ text: "", key: "" });
   return useMutation({
     mutationFn: () => {
       // One key for one content: a second click, or a retry after a lost answer, gives the same proof.
       const text = JSON.stringify(request);
-      if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
-      return prove(diff, request, sent.current.key);
+      if (lastRequest.current.text !== text) lastRequest.current = { text, key: crypto.randomUUID() };
+      return prove(diff, request, lastRequest.current.key);
     },
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: proofsQuery(diff).queryKey });

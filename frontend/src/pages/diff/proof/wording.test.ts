@@ -1,24 +1,35 @@
 import { describe, expect, it } from "vitest";
 import type { AtomEvidence, Evidence, Findings, NoiseGate, ProbeEvidence } from "@/api/schema";
-import { chance, enough, inOrder, needed, price, priceOf, replayed, strongest, together, verdictOf } from "./wording";
-import { toSettle } from "./draft";
+import {
+  chanceSentence,
+  sufficientAnswer,
+  atomTree,
+  necessaryAnswer,
+  costSentence,
+  experimentCost,
+  probeWords,
+  strongestEvidence,
+  interactionWords,
+  verdictOf,
+} from "./wording";
+import { toDecidingProof } from "./draft";
 
 const atom = (given: Partial<AtomEvidence>) =>
   ({ id: "a", parent: null, certificate: null, sufficient: null, necessary: null, ...given }) as AtomEvidence;
 
 describe("what was tested of a change", () => {
   it("is yes or no where a replay answered", () => {
-    expect(enough(atom({ sufficient: true }))).toEqual({ words: "yes", sign: "yes" });
-    expect(needed(atom({ necessary: false }))).toEqual({ words: "no", sign: "no" });
+    expect(sufficientAnswer(atom({ sufficient: true }))).toEqual({ words: "yes", sign: "yes" });
+    expect(necessaryAnswer(atom({ necessary: false }))).toEqual({ words: "no", sign: "no" });
   });
 
   it("is not needed where the recordings certify that it cannot matter, which says nothing of it alone", () => {
     const certified = atom({ certificate: { kind: "inert", reason: "the same output" } });
-    expect([needed(certified).sign, enough(certified).sign]).toEqual(["no", "unknown"]);
+    expect([necessaryAnswer(certified).sign, sufficientAnswer(certified).sign]).toEqual(["no", "unknown"]);
   });
 
   it("stays open where nothing tested it", () => {
-    expect(enough(atom({}))).toEqual({ words: "not tested", sign: "unknown" });
+    expect(sufficientAnswer(atom({}))).toEqual({ words: "not tested", sign: "unknown" });
   });
 });
 
@@ -33,7 +44,7 @@ describe("what was replayed", () => {
       ...given,
     }) as ProbeEvidence;
   const said = (given: Partial<ProbeEvidence>) =>
-    replayed(probe(given), new Map([["a", "Change a"]]), new Set(["a", "b"]));
+    probeWords(probe(given), new Map([["a", "Change a"]]), new Set(["a", "b"]));
 
   it("is a side itself, a side with only some changes, or with a step as it was", () => {
     expect(said({ purpose: "repeat", repeats: 5 })).toBe("The candidate again, unchanged, 5 times");
@@ -54,11 +65,11 @@ describe("two changes", () => {
     ["b", "Adding a sentence"],
   ]);
   it("do more or less together than both alone", () => {
-    expect(together({ one: "a", other: "b", value: 1 }, titles)).toEqual({
+    expect(interactionWords({ one: "a", other: "b", value: 1 }, titles)).toEqual({
       sentence: "Changing the model and adding a sentence: together they do more than both alone, added up.",
       figure: "+1",
     });
-    expect(together({ one: "a", other: "?", value: -1 / 6 }, titles)).toEqual({
+    expect(interactionWords({ one: "a", other: "?", value: -1 / 6 }, titles)).toEqual({
       sentence: "Changing the model and ?: together they do less than both alone, added up.",
       figure: "−0.17",
     });
@@ -73,7 +84,7 @@ describe("changes", () => {
       atom({ id: "a.1", parent: "a" }),
       atom({ id: "x", parent: "?" }),
     ];
-    expect(inOrder(atoms).map(({ atom: one, depth }) => `${one.id} ${depth}`)).toEqual(["a 0", "a.1 1", "b 0", "x 0"]);
+    expect(atomTree(atoms).map(({ atom: one, depth }) => `${one.id} ${depth}`)).toEqual(["a 0", "a.1 1", "b 0", "x 0"]);
   });
 });
 
@@ -82,10 +93,10 @@ describe("evidence", () => {
     ({ id, confidence, verdict }) as Evidence;
 
   it("of the highest confidence leads, the newest of equal ones, one that settles nothing last", () => {
-    expect(strongest([found("1", "low"), found("2", "high"), found("3", "medium")])?.id).toBe("2");
-    expect(strongest([found("1", "high"), found("2", "high")])?.id).toBe("2");
-    expect(strongest([found("1", "medium"), found("2", "medium", "inconclusive")])?.id).toBe("1");
-    expect(strongest([])).toBeNull();
+    expect(strongestEvidence([found("1", "low"), found("2", "high"), found("3", "medium")])?.id).toBe("2");
+    expect(strongestEvidence([found("1", "high"), found("2", "high")])?.id).toBe("2");
+    expect(strongestEvidence([found("1", "medium"), found("2", "medium", "inconclusive")])?.id).toBe("1");
+    expect(strongestEvidence([])).toBeNull();
   });
 
   it("of low confidence is no surer in its title", () => {
@@ -97,29 +108,29 @@ describe("evidence", () => {
   it("says what it took", () => {
     const probes = [{ repeats: 5 }, { repeats: 2 }];
     const findings = { probes, replays_cached: 7, replays_live: 0, steps_executed: 12, live_calls: 0, cost_usd: null };
-    expect(price(findings as Findings)).toBe(
+    expect(costSentence(findings as Findings)).toBe(
       "7 replays (7 from the recordings, 0 live), 12 steps run again, 0 live calls, free",
     );
-    expect(price({ ...findings, live_calls: 2 } as Findings)).toContain("cost unknown");
-    expect(price({ ...findings, replays_cached: 5 } as Findings)).toContain(
+    expect(costSentence({ ...findings, live_calls: 2 } as Findings)).toContain("cost unknown");
+    expect(costSentence({ ...findings, replays_cached: 5 } as Findings)).toContain(
       "5 replays (5 from the recordings, 0 live)",
     );
-    expect(price({ ...findings, replays_cached: 5 } as Findings)).toContain("; 2 more could not run");
+    expect(costSentence({ ...findings, replays_cached: 5 } as Findings)).toContain("; 2 more could not run");
   });
 
   it("says what would settle it, and asks the same question for it", () => {
     const cheapest = { text: "Repeat.", replays: 10, live_calls: 30, cost_usd: 0.5 };
-    expect(priceOf(cheapest)).toBe("10 replays, 30 live calls, about $0.5.");
-    expect(priceOf({ ...cheapest, live_calls: 0 })).toBe("10 replays, 0 live calls, free.");
+    expect(experimentCost(cheapest)).toBe("10 replays, 30 live calls, about $0.5.");
+    expect(experimentCost({ ...cheapest, live_calls: 0 })).toBe("10 replays, 0 live calls, free.");
     const asked = { question: { kind: "score", text: "", checks: [{ kind: "status" }] } } as unknown as Findings;
-    const request = toSettle(asked, cheapest);
+    const request = toDecidingProof(asked, cheapest);
     expect([request.question, request.checks]).toEqual(["score", [{ kind: "status" }]]);
     expect(request.budget).toMatchObject({ live_calls: 30, repeats: 10 });
   });
 
   it("gives the counts behind a word about chance only where something was repeated", () => {
     const gate = { reason: "not needed", base_n: 0, candidate_n: 0, p: null } as NoiseGate;
-    expect(chance(gate)).toBe("Not needed.");
+    expect(chanceSentence(gate)).toBe("Not needed.");
     const repeated = {
       ...gate,
       reason: "ruled out",
@@ -129,7 +140,7 @@ describe("evidence", () => {
       candidate_flips: 5,
       p: 0.0079,
     };
-    expect(chance(repeated)).toBe(
+    expect(chanceSentence(repeated)).toBe(
       "Ruled out. Repeated with nothing changed, the base came out as recorded 5 of 5 times, " +
         "the candidate 0 of 5 times, p = 0.0079.",
     );

@@ -10,7 +10,7 @@ import type {
   ProofProgress,
   ProofRequest,
 } from "@/api/schema";
-import { counted, money } from "@/ui/format/numbers";
+import { pluralize, money } from "@/ui/format/numbers";
 import type { Mark } from "@/domain/steps/labels";
 
 export type QuestionKind = ProofRequest["question"];
@@ -66,7 +66,7 @@ const STAGES: Record<ProofProgress["stage"], string> = {
   "": "starting",
 };
 
-export function stageInWords(progress: ProofProgress): string {
+export function stageWords(progress: ProofProgress): string {
   return progress.doing || STAGES[progress.stage];
 }
 
@@ -84,97 +84,97 @@ export interface Answer {
 }
 
 /** Whether the change alone is enough, in a word. */
-export function enough(atom: AtomEvidence): Answer {
+export function sufficientAnswer(atom: AtomEvidence): Answer {
   return answerOf(atom.sufficient);
 }
 
 /** Whether the candidate's outcome needs the change, in a word; a certificate says that it does not. */
-export function needed(atom: AtomEvidence): Answer {
+export function necessaryAnswer(atom: AtomEvidence): Answer {
   return answerOf(atom.necessary ?? (atom.certificate ? false : null));
 }
 
-function answerOf(tested: boolean | null): Answer {
-  if (tested === null) return { words: "not tested", sign: "unknown" };
-  return tested ? { words: "yes", sign: "yes" } : { words: "no", sign: "no" };
+function answerOf(result: boolean | null): Answer {
+  if (result === null) return { words: "not tested", sign: "unknown" };
+  return result ? { words: "yes", sign: "yes" } : { words: "no", sign: "no" };
 }
 
 /** What a probe replayed, as one sentence; `whole` are all changes that can be made, which is the candidate itself. */
-export function replayed(
+export function probeWords(
   probe: ProbeEvidence,
   titles: ReadonlyMap<string, string>,
-  whole: ReadonlySet<string>,
+  allChanges: ReadonlySet<string>,
 ): string {
-  return runOf(probe, titles, whole) + (probe.repeats > 1 ? `, ${probe.repeats} times` : "");
+  return runOf(probe, titles, allChanges) + (probe.repeats > 1 ? `, ${probe.repeats} times` : "");
 }
 
-function runOf(probe: ProbeEvidence, titles: ReadonlyMap<string, string>, whole: ReadonlySet<string>): string {
+function runOf(probe: ProbeEvidence, titles: ReadonlyMap<string, string>, allChanges: ReadonlySet<string>): string {
   const side = probe.side === "base" ? "The base" : "The candidate";
   if (probe.clamped !== null) return `${side}, with step ${probe.clamped} answering as in the base`;
-  const itself = probe.side === "base" ? 0 : whole.size;
-  const own = probe.applied.length === itself && probe.applied.every((id) => whole.has(id));
-  if (probe.purpose === "repeat" && own) return `${side} again, unchanged`;
+  const unchangedCount = probe.side === "base" ? 0 : allChanges.size;
+  const isOwnRun = probe.applied.length === unchangedCount && probe.applied.every((id) => allChanges.has(id));
+  if (probe.purpose === "repeat" && isOwnRun) return `${side} again, unchanged`;
   if (probe.applied.length === 0) return `${side} with none of the changes`;
   return `${side} with only: ${probe.applied.map((id) => titles.get(id) ?? id).join(", ")}`;
 }
 
 /** What two changes do together beyond each alone, as a sentence and as the figure behind it. */
-export function together(
+export function interactionWords(
   { one, other, value }: Interaction,
   titles: ReadonlyMap<string, string>,
 ): { sentence: string; figure: string } {
   const second = titles.get(other) ?? other;
-  const both = `${titles.get(one) ?? one} and ${second.charAt(0).toLowerCase()}${second.slice(1)}`;
-  const more = value > 0 ? "more" : "less";
+  const pair = `${titles.get(one) ?? one} and ${second.charAt(0).toLowerCase()}${second.slice(1)}`;
+  const comparison = value > 0 ? "more" : "less";
   return {
-    sentence: `${both}: together they do ${more} than both alone, added up.`,
+    sentence: `${pair}: together they do ${comparison} than both alone, added up.`,
     figure: `${value > 0 ? "+" : "−"}${Number(Math.abs(value).toPrecision(2))}`,
   };
 }
 
 /** Every change followed by its parts, with its depth. */
-export function inOrder(atoms: readonly AtomEvidence[]): { atom: AtomEvidence; depth: number }[] {
-  const known = new Set(atoms.map(({ id }) => id));
-  const below = (parent: string | null, depth: number): { atom: AtomEvidence; depth: number }[] =>
+export function atomTree(atoms: readonly AtomEvidence[]): { atom: AtomEvidence; depth: number }[] {
+  const ids = new Set(atoms.map(({ id }) => id));
+  const childrenOf = (parent: string | null, depth: number): { atom: AtomEvidence; depth: number }[] =>
     atoms
-      .filter((atom) => (atom.parent !== null && known.has(atom.parent) ? atom.parent : null) === parent)
-      .flatMap((atom) => [{ atom, depth }, ...below(atom.id, depth + 1)]);
-  return below(null, 0);
+      .filter((atom) => (atom.parent !== null && ids.has(atom.parent) ? atom.parent : null) === parent)
+      .flatMap((atom) => [{ atom, depth }, ...childrenOf(atom.id, depth + 1)]);
+  return childrenOf(null, 0);
 }
 
 /** Whether a change belongs to a smallest set that is enough. */
 export function isPrimary(findings: Findings, atom: AtomEvidence): boolean {
-  return findings.primary.some((set) => set.includes(atom.id));
+  return findings.primary.some((causes) => causes.includes(atom.id));
 }
 
 const STRENGTH: Record<Findings["confidence"], number> = { high: 3, medium: 2, noise: 2, low: 1 };
 
 /** The evidence that the report's verdict rests on: the strongest, of equal ones the newest. */
-export function strongest(evidence: readonly Evidence[]): Evidence | null {
-  const order = (one: Evidence) => STRENGTH[one.confidence] - (one.verdict === "inconclusive" ? 1 : 0);
-  return evidence.reduce<Evidence | null>((best, one) => (!best || order(one) >= order(best) ? one : best), null);
+export function strongestEvidence(evidence: readonly Evidence[]): Evidence | null {
+  const order = (item: Evidence) => STRENGTH[item.confidence] - (item.verdict === "inconclusive" ? 1 : 0);
+  return evidence.reduce<Evidence | null>((best, item) => (!best || order(item) >= order(best) ? item : best), null);
 }
 
 /** What the whole took, as one line. */
-export function price(findings: Findings): string {
-  const made = findings.replays_cached + findings.replays_live;
-  const unmade = findings.probes.reduce((sum, { repeats }) => sum + repeats, 0) - made;
+export function costSentence(findings: Findings): string {
+  const replays = findings.replays_cached + findings.replays_live;
+  const skippedReplays = findings.probes.reduce((sum, { repeats }) => sum + repeats, 0) - replays;
   const split = `${findings.replays_cached} from the recordings, ${findings.replays_live} live`;
-  const steps = counted(findings.steps_executed, "step");
-  const calls = counted(findings.live_calls, "live call");
+  const steps = pluralize(findings.steps_executed, "step");
+  const calls = pluralize(findings.live_calls, "live call");
   const cost =
     findings.live_calls === 0 ? "free" : findings.cost_usd === null ? "cost unknown" : money(findings.cost_usd);
-  const more = unmade > 0 ? `; ${unmade} more could not run` : "";
-  return `${counted(made, "replay")} (${split}), ${steps} run again, ${calls}, ${cost}${more}`;
+  const skippedNote = skippedReplays > 0 ? `; ${skippedReplays} more could not run` : "";
+  return `${pluralize(replays, "replay")} (${split}), ${steps} run again, ${calls}, ${cost}${skippedNote}`;
 }
 
 /** What an experiment would take, as one sentence. */
-export function priceOf({ replays, live_calls: calls, cost_usd: cost }: CheapestExperiment): string {
+export function experimentCost({ replays, live_calls: calls, cost_usd: cost }: CheapestExperiment): string {
   const price = calls === 0 ? "free" : cost === null ? "cost unknown" : `about ${money(cost)}`;
-  return `${counted(replays, "replay")}, ${counted(calls, "live call")}, ${price}.`;
+  return `${pluralize(replays, "replay")}, ${pluralize(calls, "live call")}, ${price}.`;
 }
 
 /** Whether chance was ruled out, as one line. */
-export function chance(noise: NoiseGate): string {
+export function chanceSentence(noise: NoiseGate): string {
   const runs = noise.base_n + noise.candidate_n;
   const reason = `${noise.reason.charAt(0).toUpperCase()}${noise.reason.slice(1).replace(/\.$/, "")}.`;
   if (runs === 0) return reason;

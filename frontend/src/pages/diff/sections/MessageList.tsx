@@ -1,7 +1,7 @@
 import { UnstyledButton } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 import type { MessageChange } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { TextDiffView } from "./TextDiffView";
 import classes from "./MessageList.module.css";
 
@@ -17,17 +17,17 @@ const SIGN: Record<MessageChange["op"], { sign: string; words: string }> = {
 
 /** What changed in a list of messages, message by message. */
 export function MessageList(props: { changes: readonly MessageChange[]; unified: boolean }): ReactElement {
-  const [all, setAll] = useState(false);
-  const shown = all ? props.changes : props.changes.slice(0, FIRST);
+  const [showAll, setShowAll] = useState(false);
+  const visible = showAll ? props.changes : props.changes.slice(0, FIRST);
   return (
     <ol className={classes.list}>
-      {shown.map((change, index) => (
+      {visible.map((change, index) => (
         <Message key={index} change={change} unified={props.unified} startOpen={index < OPEN} />
       ))}
-      {shown.length < props.changes.length && (
+      {visible.length < props.changes.length && (
         <li>
-          <UnstyledButton className={classes.more} onClick={() => setAll(true)}>
-            Show {counted(props.changes.length - shown.length, "more changed message")}
+          <UnstyledButton className={classes.more} onClick={() => setShowAll(true)}>
+            Show {pluralize(props.changes.length - visible.length, "more changed message")}
           </UnstyledButton>
         </li>
       )}

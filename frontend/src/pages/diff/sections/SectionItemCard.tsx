@@ -9,9 +9,9 @@ import { RawDialog } from "./RawDialog";
 import { useReport } from "../reportContext";
 import { BothSteps } from "../StepLink";
 import { TextDiffView } from "./TextDiffView";
-import { alsoWithout } from "./controlSteps";
+import { stepsChangedByReplay } from "./controlSteps";
 import { ValueTable } from "./ValueTable";
-import { RELATION, withoutKind } from "../wording";
+import { RELATION, titleWithoutKind } from "../wording";
 import classes from "./SectionItemCard.module.css";
 
 /** One thing that changed, with every comparison that applies to it. */
@@ -28,9 +28,9 @@ export function SectionItemCard({ item, unified }: { item: SectionItem; unified:
         </span>
         <h3 className={classes.kind}>{item.kind}</h3>
         <span className={classes.title} title={item.title}>
-          {withoutKind(item.title, item.kind)}
+          {titleWithoutKind(item.title, item.kind)}
         </span>
-        {item.base && alsoWithout(report).has(item.base.id) && (
+        {item.base && stepsChangedByReplay(report).has(item.base.id) && (
           <span className="chip simulated" title="The base replayed without the changes differs at this step, too.">
             also without the changes
           </span>

@@ -3,7 +3,7 @@ import { useMediaQuery } from "@mantine/hooks";
 import { IconX } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { Section } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { useReport } from "../reportContext";
 import { openSection, SECTION_NAMES, SECTION_TITLES, visibleItems, type DiffSearch, type SectionName } from "../search";
 import { SectionItemCard } from "./SectionItemCard";
@@ -18,7 +18,7 @@ interface Props {
 /** The six sections of the report; the selected pair of steps narrows all of them. */
 export function SectionTabs({ search, onSearch }: Props): ReactElement {
   const { sections } = useReport().report;
-  const narrow = useMediaQuery("(max-width: 720px)");
+  const isNarrow = useMediaQuery("(max-width: 720px)");
   const current = openSection(sections, search);
   return (
     <section className="panel" aria-label="Differences by section">
@@ -37,7 +37,7 @@ export function SectionTabs({ search, onSearch }: Props): ReactElement {
               </Tabs.Tab>
             ))}
           </Tabs.List>
-          {!narrow && (
+          {!isNarrow && (
             <SegmentedControl
               aria-label="How texts are compared"
               value={search.unified ? "unified" : "split"}
@@ -55,7 +55,7 @@ export function SectionTabs({ search, onSearch }: Props): ReactElement {
             key={`${current} ${search.pair ?? ""}`}
             section={sections[current]}
             pair={search.pair}
-            unified={search.unified ?? narrow}
+            unified={search.unified ?? isNarrow}
           />
         </Tabs.Panel>
       </Tabs>
@@ -78,19 +78,19 @@ const FIRST = 12;
 
 function SectionBody(props: { section: Section; pair: string | undefined; unified: boolean }): ReactElement {
   const { section, pair, unified } = props;
-  const [shown, setShown] = useState(FIRST);
+  const [limit, setLimit] = useState(FIRST);
   const items = visibleItems(section.items, pair);
-  const rest = items.length - shown;
+  const remaining = items.length - limit;
   return (
     <>
       {pair === undefined && section.summary && <p className={classes.summary}>{section.summary}</p>}
-      {items.length === 0 && <p className={classes.nothing}>{nothing(section, pair)}</p>}
-      {items.slice(0, shown).map((item, index) => (
+      {items.length === 0 && <p className={classes.nothing}>{emptyMessage(section, pair)}</p>}
+      {items.slice(0, limit).map((item, index) => (
         <SectionItemCard key={index} item={item} unified={unified} />
       ))}
-      {rest > 0 && (
-        <Button variant="default" className={classes.more} onClick={() => setShown(items.length)}>
-          Show {counted(rest, "more difference")}
+      {remaining > 0 && (
+        <Button variant="default" className={classes.more} onClick={() => setLimit(items.length)}>
+          Show {pluralize(remaining, "more difference")}
         </Button>
       )}
       {pair === undefined && section.unavailable.length > 0 && <UnavailableList section={section} />}
@@ -98,7 +98,7 @@ function SectionBody(props: { section: Section; pair: string | undefined; unifie
   );
 }
 
-function nothing(section: Section, pair: string | undefined): string {
+function emptyMessage(section: Section, pair: string | undefined): string {
   if (pair !== undefined) return "These steps do not differ in content here.";
   return section.unavailable.length > 0 ? "Nothing that could be compared differs." : "Nothing differs here.";
 }

@@ -1,7 +1,7 @@
 import { UnstyledButton } from "@mantine/core";
 import { useMemo, useState, type ReactElement } from "react";
 import type { TextDiff } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { elide, foldRows, textRows, wordCount, type Segment, type TextBlock, type TextRow } from "./textDiff";
 import classes from "./TextDiffView.module.css";
 
@@ -11,16 +11,16 @@ const FIRST = 200;
 /** A word-level diff: lines that both sides share stand beside each other, unchanged stretches are folded. */
 export function TextDiffView({ diff, unified }: { diff: TextDiff; unified: boolean }): ReactElement {
   const blocks = useMemo(() => foldRows(textRows(diff.spans)), [diff.spans]);
-  const [shown, setShown] = useState(FIRST);
-  const rest = blocks.length - shown;
+  const [limit, setLimit] = useState(FIRST);
+  const remaining = blocks.length - limit;
   return (
     <div className={unified ? classes.unified : classes.split} tabIndex={0} role="group" aria-label="Text difference">
-      {blocks.slice(0, shown).map((block, index) => (
+      {blocks.slice(0, limit).map((block, index) => (
         <Block key={index} block={block} unified={unified} />
       ))}
-      {rest > 0 && (
-        <UnstyledButton className={classes.fold} onClick={() => setShown(blocks.length)}>
-          Show {counted(rest, "more passage")}
+      {remaining > 0 && (
+        <UnstyledButton className={classes.fold} onClick={() => setLimit(blocks.length)}>
+          Show {pluralize(remaining, "more passage")}
         </UnstyledButton>
       )}
       {diff.truncated && <p className={classes.note}>The texts are longer than what was compared word by word.</p>}
@@ -42,7 +42,7 @@ function Block({ block, unified }: { block: TextBlock; unified: boolean }): Reac
   }
   return (
     <UnstyledButton className={classes.fold} onClick={() => setOpen(true)}>
-      {counted(block.rows.length, "unchanged line")}
+      {pluralize(block.rows.length, "unchanged line")}
     </UnstyledButton>
   );
 }
@@ -59,12 +59,12 @@ function Row({ row, unified }: { row: TextRow; unified: boolean }): ReactElement
 
 function Cell(props: { segments: readonly Segment[]; changed: boolean; right?: boolean }): ReactElement {
   const { segments, changed, right } = props;
-  const [whole, setWhole] = useState(false);
-  const parts = changed && !whole ? elide(segments) : segments;
+  const [expanded, setExpanded] = useState(false);
+  const parts = changed && !expanded ? elide(segments) : segments;
   return (
     <div className={changed ? classes.changed : classes.line} data-right={right}>
       {parts.map((part, index) => (
-        <Piece key={index} part={part} onOpen={() => setWhole(true)} />
+        <Piece key={index} part={part} onOpen={() => setExpanded(true)} />
       ))}
     </div>
   );
@@ -81,7 +81,7 @@ function Piece({ part, onOpen }: { part: Segment; onOpen: () => void }): ReactEl
     case "gap":
       return (
         <UnstyledButton className={classes.gap} onClick={onOpen}>
-          … {counted(wordCount(part.text), "word")} …
+          … {pluralize(wordCount(part.text), "word")} …
         </UnstyledButton>
       );
     default:

@@ -1,7 +1,7 @@
 import { UnstyledButton } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 import type { JsonValue, ValueChange } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { LongText } from "@/ui/TextView";
 import { readablePath, readableValue, typeMatters, typeName } from "./values";
 import classes from "./ValueTable.module.css";
@@ -11,8 +11,8 @@ const FIRST = 100;
 
 /** Differences between two JSON values, one path a row. */
 export function ValueTable({ changes }: { changes: readonly ValueChange[] }): ReactElement {
-  const [shown, setShown] = useState(FIRST);
-  const rest = changes.length - shown;
+  const [limit, setLimit] = useState(FIRST);
+  const remaining = changes.length - limit;
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Changed values">
       <table className={classes.table}>
@@ -24,27 +24,27 @@ export function ValueTable({ changes }: { changes: readonly ValueChange[] }): Re
           </tr>
         </thead>
         <tbody>
-          {changes.slice(0, shown).map((change) => (
+          {changes.slice(0, limit).map((change) => (
             <tr key={`${change.op} ${change.path}`}>
               <th scope="row" title={change.path}>
                 {readablePath(change.path)}
               </th>
-              <td>{change.op === "added" ? <Absent /> : <Value change={change} side="base" />}</td>
-              <td>{change.op === "removed" ? <Absent /> : <Value change={change} side="candidate" />}</td>
+              <td>{change.op === "added" ? <AbsentValue /> : <Value change={change} side="base" />}</td>
+              <td>{change.op === "removed" ? <AbsentValue /> : <Value change={change} side="candidate" />}</td>
             </tr>
           ))}
         </tbody>
       </table>
-      {rest > 0 && (
-        <UnstyledButton className={classes.more} onClick={() => setShown(changes.length)}>
-          Show {counted(rest, "more path")}
+      {remaining > 0 && (
+        <UnstyledButton className={classes.more} onClick={() => setLimit(changes.length)}>
+          Show {pluralize(remaining, "more path")}
         </UnstyledButton>
       )}
     </div>
   );
 }
 
-function Absent(): ReactElement {
+function AbsentValue(): ReactElement {
   return <span className={classes.absent}>not there</span>;
 }
 

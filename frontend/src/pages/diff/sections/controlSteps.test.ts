@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { DiffReport } from "@/api/schema";
-import { alsoWithout } from "./controlSteps";
+import { stepsChangedByReplay } from "./controlSteps";
 
 test("only steps that differ without the changes are marked", () => {
   const steps = [
@@ -9,6 +9,6 @@ test("only steps that differ without the changes are marked", () => {
     { base: { id: "c" }, without_changes: "removed", with_changes: "same" },
   ];
   const report = { unchanged: { steps } } as unknown as DiffReport;
-  expect([...alsoWithout(report)]).toEqual(["b", "c"]);
-  expect(alsoWithout({ unchanged: null }).size).toBe(0);
+  expect([...stepsChangedByReplay(report)]).toEqual(["b", "c"]);
+  expect(stepsChangedByReplay({ unchanged: null }).size).toBe(0);
 });

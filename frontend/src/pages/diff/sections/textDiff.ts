@@ -51,17 +51,17 @@ function push(row: TextRow, segment: Segment): void {
 
 /** Rows far from any change, taken together; `context` rows stay in sight on either side of a change. */
 export function foldRows(rows: readonly TextRow[], context = 2): TextBlock[] {
-  const near = nearChange(rows, context);
+  const nearby = nearChange(rows, context);
   const blocks: TextBlock[] = [];
-  let hidden: TextRow[] = [];
+  let hiddenRows: TextRow[] = [];
   const flush = () => {
     // A fold of one row would take as much room as the row.
-    if (hidden.length > 1) blocks.push({ kind: "fold", rows: hidden });
-    else blocks.push(...hidden.map((row) => ({ kind: "row" as const, row })));
-    hidden = [];
+    if (hiddenRows.length > 1) blocks.push({ kind: "fold", rows: hiddenRows });
+    else blocks.push(...hiddenRows.map((row) => ({ kind: "row" as const, row })));
+    hiddenRows = [];
   };
   rows.forEach((row, index) => {
-    if (!near[index]) return hidden.push(row);
+    if (!nearby[index]) return hiddenRows.push(row);
     flush();
     return blocks.push({ kind: "row", row });
   });
@@ -70,11 +70,11 @@ export function foldRows(rows: readonly TextRow[], context = 2): TextBlock[] {
 }
 
 function nearChange(rows: readonly TextRow[], context: number): boolean[] {
-  const near = rows.map(() => false);
+  const nearby = rows.map(() => false);
   rows.forEach((row, index) => {
-    if (row.changed) near.fill(true, Math.max(0, index - context), index + context + 1);
+    if (row.changed) nearby.fill(true, Math.max(0, index - context), index + context + 1);
   });
-  return near;
+  return nearby;
 }
 
 /** How much of an unbroken equal passage stays in sight beside a change. */
@@ -98,9 +98,9 @@ export function elide(segments: readonly Segment[]): Segment[] {
 
 /** One side of the diff as it reads. */
 export function sideText(spans: readonly TextSpan[], side: "base" | "candidate"): string {
-  const left = side === "base" ? "insert" : "delete";
+  const excluded = side === "base" ? "insert" : "delete";
   return spans
-    .filter((span) => span.op !== left)
+    .filter((span) => span.op !== excluded)
     .map((span) => span.text)
     .join("");
 }

@@ -5,8 +5,8 @@ import { useState, type ReactElement } from "react";
 import type { ShareView } from "@/api/schema";
 import { revoke, share, sharesQuery } from "@/api/diffs/diffs";
 import { ErrorState } from "@/ui/ErrorState";
-import { ago, moment } from "@/ui/format/numbers";
-import { ShownOnce } from "@/ui/SecretField";
+import { timeAgo, fullTime } from "@/ui/format/numbers";
+import { SecretField } from "@/ui/SecretField";
 import { AUDIENCES, EXPIRIES, linkState, linkTerms } from "./shareLinks";
 import classes from "./ShareDialog.module.css";
 
@@ -50,7 +50,7 @@ function NewLink({ diff }: { diff: string }): ReactElement {
     onSuccess: () => client.invalidateQueries({ queryKey: sharesQuery(diff).queryKey }),
     onError: (error) => notifications.show({ color: "red", title: "No link was made", message: error.message }),
   });
-  const nobody = audience === "people" && people.length === 0;
+  const hasNoPeople = audience === "people" && people.length === 0;
   return (
     <>
       <div className={classes.form}>
@@ -88,11 +88,11 @@ function NewLink({ diff }: { diff: string }): ReactElement {
             onChange={setPeople}
           />
         )}
-        <Button onClick={() => create.mutate()} loading={create.isPending} disabled={nobody}>
+        <Button onClick={() => create.mutate()} loading={create.isPending} disabled={hasNoPeople}>
           Create link
         </Button>
       </div>
-      {create.data?.url && <ShownOnce value={new URL(create.data.url, window.location.origin).href} />}
+      {create.data?.url && <SecretField value={new URL(create.data.url, window.location.origin).href} />}
     </>
   );
 }
@@ -116,7 +116,7 @@ function Links({ diff }: { diff: string }): ReactElement | null {
 
 function LinkRow({ link, diff, now }: { link: ShareView; diff: string; now: number }): ReactElement {
   const client = useQueryClient();
-  const take = useMutation({
+  const revocation = useMutation({
     mutationFn: () => revoke(link.id),
     onSuccess: () => client.invalidateQueries({ queryKey: sharesQuery(diff).queryKey }),
     onError: (error) => notifications.show({ color: "red", title: "The link still works", message: error.message }),
@@ -125,17 +125,17 @@ function LinkRow({ link, diff, now }: { link: ShareView; diff: string; now: numb
   return (
     <li>
       <span className="grow">
-        <span title={moment(link.created_at)}>made {ago(link.created_at)}</span>
+        <span title={fullTime(link.created_at)}>made {timeAgo(link.created_at)}</span>
         <span className="muted"> · {linkTerms(link)} · </span>
         <span
           className={state.alive ? undefined : "muted"}
-          title={link.expires_at ? moment(link.expires_at) : undefined}
+          title={link.expires_at ? fullTime(link.expires_at) : undefined}
         >
           {state.words}
         </span>
       </span>
       {state.alive && (
-        <Button variant="subtle" color="red" onClick={() => take.mutate()} loading={take.isPending}>
+        <Button variant="subtle" color="red" onClick={() => revocation.mutate()} loading={revocation.isPending}>
           Revoke
         </Button>
       )}

@@ -9,7 +9,7 @@ import { sharedDiffQuery } from "@/api/diffs/diffs";
 import { ProblemError } from "@/api/problem";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorPage } from "@/app/ErrorPage";
-import { moment } from "@/ui/format/numbers";
+import { fullTime } from "@/ui/format/numbers";
 import { DiffView } from "../DiffView";
 import type { DiffSearch } from "../search";
 import { candidateName } from "@/domain/diffs/candidateName";
@@ -27,10 +27,10 @@ export function SharePage(): ReactElement {
   const { data: report, error, refetch } = useQuery(sharedDiffQuery(token));
   useDocumentTitle(report ? `${report.base.name}: what changed and why` : "Shared report");
   useNoIndex();
-  if (error) return isGone(error) ? <Gone /> : <ErrorPage error={error} onRetry={() => void refetch()} />;
-  if (!report) return <Loading />;
+  if (error) return isGone(error) ? <LinkUnavailable /> : <ErrorPage error={error} onRetry={() => void refetch()} />;
+  if (!report) return <ReportSkeleton />;
   const onSearch = (change: Partial<DiffSearch>) =>
-    void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false });
+    void navigate({ search: (previous) => ({ ...previous, ...change }), replace: true, resetScroll: false });
   return (
     <div className={classes.page}>
       <Header report={report} />
@@ -50,7 +50,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
           <span className="muted">{candidateName(report)}</span>
         </h1>
         <p className={classes.note}>
-          Report of {moment(report.created_at)}, shared for reading. Base is the run on the left, candidate the one on
+          Report of {fullTime(report.created_at)}, shared for reading. Base is the run on the left, candidate the one on
           the right.
         </p>
       </div>
@@ -63,7 +63,7 @@ function isGone(error: Error): boolean {
   return error instanceof ProblemError && [401, 403, 404, 410].includes(error.problem.status);
 }
 
-function Gone(): ReactElement {
+function LinkUnavailable(): ReactElement {
   return (
     <EmptyState isPage icon={<IconLinkOff size={28} stroke={1.5} />} title="This link does not open a report">
       It may have ended, been revoked, been opened as often as it may, been copied only in part, or be meant for people
@@ -73,7 +73,7 @@ function Gone(): ReactElement {
   );
 }
 
-function Loading(): ReactElement {
+function ReportSkeleton(): ReactElement {
   return (
     <div className={classes.page} aria-busy="true" aria-label="The report is being read">
       <Skeleton height={38} width={420} radius="md" />

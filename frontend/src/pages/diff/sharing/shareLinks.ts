@@ -1,6 +1,6 @@
 /** What can be said of a share link. */
 import type { ShareView } from "@/api/schema";
-import { ago, counted } from "@/ui/format/numbers";
+import { timeAgo, pluralize } from "@/ui/format/numbers";
 
 const DAY = 86_400;
 
@@ -20,16 +20,19 @@ export const AUDIENCES: { value: ShareView["audience"]; label: string }[] = [
 /** Who a link is for, and how often it opens, in a few words. */
 export function linkTerms(link: Pick<ShareView, "audience" | "people" | "views" | "max_views">): string {
   const views =
-    link.max_views === null ? counted(link.views, "view") : `${link.views} of ${counted(link.max_views, "view")}`;
-  const who =
+    link.max_views === null ? pluralize(link.views, "view") : `${link.views} of ${pluralize(link.max_views, "view")}`;
+  const audience =
     link.audience === "people" ? link.people.join(", ") : AUDIENCES.find(({ value }) => value === link.audience)?.label;
-  return `for ${who} · ${views}`;
+  return `for ${audience} · ${views}`;
 }
 
 export function linkState(link: ShareView, now: number): { alive: boolean; words: string } {
-  if (link.revoked_at !== null) return { alive: false, words: `revoked ${ago(link.revoked_at, now)}` };
+  if (link.revoked_at !== null) return { alive: false, words: `revoked ${timeAgo(link.revoked_at, now)}` };
   if (link.max_views !== null && link.views >= link.max_views) return { alive: false, words: "used up" };
   if (link.expires_at === null) return { alive: true, words: "until revoked" };
-  const over = Date.parse(link.expires_at) <= now;
-  return { alive: !over, words: over ? `ended ${ago(link.expires_at, now)}` : `ends ${ago(link.expires_at, now)}` };
+  const isExpired = Date.parse(link.expires_at) <= now;
+  return {
+    alive: !isExpired,
+    words: isExpired ? `ended ${timeAgo(link.expires_at, now)}` : `ends ${timeAgo(link.expires_at, now)}`,
+  };
 }

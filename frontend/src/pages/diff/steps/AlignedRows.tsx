@@ -1,7 +1,7 @@
 import { VisuallyHidden } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useId, useMemo, useRef, type KeyboardEvent, type ReactElement } from "react";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { connectors, FOUND_BY, pairKey, rowKey, type PairRow } from "./pairs";
 import { PairCell } from "./PairCell";
 import { useReport } from "../reportContext";
@@ -33,7 +33,7 @@ export function AlignedRows({ rows, selected, onSelect, onOpen }: Props): ReactE
     if (active >= 0) virtual.scrollToIndex(active, { align: "auto" });
   }, [active, virtual]);
 
-  const act = (row: PairRow | undefined) => {
+  const openRow = (row: PairRow | undefined) => {
     if (!row) return;
     if (row.kind === "fold") onOpen(row);
     else onSelect(pairKey(row.pair));
@@ -73,7 +73,7 @@ export function AlignedRows({ rows, selected, onSelect, onOpen }: Props): ReactE
                 className={classes.row}
                 data-relation={row.kind === "fold" ? "fold" : row.pair.relation}
                 style={{ transform: `translateY(${start}px)` }}
-                onClick={() => act(row)}
+                onClick={() => openRow(row)}
               >
                 <RowContent row={row} />
               </div>
@@ -95,7 +95,7 @@ function nextPairRow(rows: readonly PairRow[], from: number, step: number) {
 }
 
 function RowContent({ row }: { row: PairRow }): ReactElement {
-  if (row.kind === "fold") return <span className={classes.fold}>{counted(row.count, "unchanged pair")}</span>;
+  if (row.kind === "fold") return <span className={classes.fold}>{pluralize(row.count, "unchanged pair")}</span>;
   const { sign } = RELATION[row.pair.relation];
   return (
     <>
@@ -115,10 +115,10 @@ function RowContent({ row }: { row: PairRow }): ReactElement {
 
 function hover(row: Exclude<PairRow, { kind: "fold" }>): string {
   const { pair } = row;
-  const what = [RELATION[pair.relation].words, ...pair.changes].join(", ");
+  const description = [RELATION[pair.relation].words, ...pair.changes].join(", ");
   return pair.base && pair.candidate
-    ? `${what}; paired by ${FOUND_BY[pair.found_by]}, confidence ${pair.confidence.toFixed(2)}`
-    : what;
+    ? `${description}; paired by ${FOUND_BY[pair.found_by]}, confidence ${pair.confidence.toFixed(2)}`
+    : description;
 }
 
 /** Curves from where moved steps were to where they are. */

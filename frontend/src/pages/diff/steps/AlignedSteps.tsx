@@ -2,7 +2,7 @@ import { ActionIcon, Group, SegmentedControl, Tooltip } from "@mantine/core";
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { useMemo, useState, type ReactElement } from "react";
 import type { AlignedPair } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { AlignedRows } from "./AlignedRows";
 import { differences, FOUND_BY, nextDifference, pairKey, pairRows, relationCounts, rowKey } from "./pairs";
@@ -20,27 +20,28 @@ interface Props {
 /** Both runs beside each other, step by step; selecting a pair narrows the sections to it. */
 export function AlignedSteps({ search, onSearch }: Props): ReactElement {
   const { report } = useReport();
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => pairRows(report.pairs, !search.all, opened), [report.pairs, search.all, opened]);
+  const [openFolds, setOpenFolds] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => pairRows(report.pairs, !search.all, openFolds), [report.pairs, search.all, openFolds]);
   const keys = useMemo(() => differences(rows), [rows]);
   const selected = report.pairs.find((pair) => pairKey(pair) === search.pair);
-  const go = (step: 1 | -1) => onSearch({ pair: nextDifference(keys, search.pair ?? null, step) ?? undefined });
+  const goToDifference = (step: 1 | -1) =>
+    onSearch({ pair: nextDifference(keys, search.pair ?? null, step) ?? undefined });
   const walk = (step: 1 | -1) => {
     const walkable = [...new Set(rows.flatMap((row) => (row.kind === "fold" ? [] : [pairKey(row.pair)])))];
     onSearch({ pair: nextDifference(walkable, search.pair ?? null, step) ?? undefined });
   };
   useShortcuts("Diff", [
-    { keys: "d", does: "Next difference", run: () => go(1) },
-    { keys: "D", does: "Previous difference", run: () => go(-1) },
-    { keys: "j", does: "Next pair of steps", run: () => walk(1) },
-    { keys: "k", does: "Previous pair of steps", run: () => walk(-1) },
-    { keys: "c", does: "Changed only, or all steps", run: () => onSearch({ all: search.all ? undefined : true }) },
+    { keys: "d", action: "Next difference", run: () => goToDifference(1) },
+    { keys: "D", action: "Previous difference", run: () => goToDifference(-1) },
+    { keys: "j", action: "Next pair of steps", run: () => walk(1) },
+    { keys: "k", action: "Previous pair of steps", run: () => walk(-1) },
+    { keys: "c", action: "Changed only, or all steps", run: () => onSearch({ all: search.all ? undefined : true }) },
     {
       keys: "u",
-      does: "Texts unified, or side by side",
+      action: "Texts unified, or side by side",
       run: () => onSearch({ unified: search.unified ? undefined : true }),
     },
-    { keys: "Escape", does: "Differences of all steps", run: () => onSearch({ pair: undefined }) },
+    { keys: "Escape", action: "Differences of all steps", run: () => onSearch({ pair: undefined }) },
   ]);
 
   return (
@@ -60,12 +61,16 @@ export function AlignedSteps({ search, onSearch }: Props): ReactElement {
         />
         <Group gap={4} wrap="nowrap">
           <Tooltip label="Previous difference (D)">
-            <ActionIcon aria-label="Previous difference" disabled={keys.length === 0} onClick={() => go(-1)}>
+            <ActionIcon
+              aria-label="Previous difference"
+              disabled={keys.length === 0}
+              onClick={() => goToDifference(-1)}
+            >
               <IconArrowUp size={16} stroke={1.8} />
             </ActionIcon>
           </Tooltip>
           <Tooltip label="Next difference (d)">
-            <ActionIcon aria-label="Next difference" disabled={keys.length === 0} onClick={() => go(1)}>
+            <ActionIcon aria-label="Next difference" disabled={keys.length === 0} onClick={() => goToDifference(1)}>
               <IconArrowDown size={16} stroke={1.8} />
             </ActionIcon>
           </Tooltip>
@@ -75,7 +80,7 @@ export function AlignedSteps({ search, onSearch }: Props): ReactElement {
         rows={rows}
         selected={search.pair ?? null}
         onSelect={(pair) => onSearch({ pair: pair === search.pair ? undefined : pair })}
-        onOpen={(row) => setOpened(new Set([...opened, rowKey(row).replace("fold ", "")]))}
+        onOpen={(row) => setOpenFolds(new Set([...openFolds, rowKey(row).replace("fold ", "")]))}
       />
       <footer className={classes.foot}>{selected ? <Selected pair={selected} /> : <Hint count={keys.length} />}</footer>
     </section>
@@ -104,20 +109,20 @@ function Hint({ count }: { count: number }): ReactElement {
     <span className="muted">
       {count === 0
         ? "The runs do not differ in any step."
-        : `${counted(count, "difference")}. Select one to see only what is about it.`}
+        : `${pluralize(count, "difference")}. Select one to see only what is about it.`}
     </span>
   );
 }
 
 function Selected({ pair }: { pair: AlignedPair }): ReactElement {
   const changes = pair.changes.length > 0 ? `: ${pair.changes.join(", ")}` : "";
-  const alone = pair.base === null || pair.candidate === null;
+  const isUnpaired = pair.base === null || pair.candidate === null;
   return (
     <>
       <span className={classes.found}>
         <b>{RELATION[pair.relation].words}</b>
         {changes}
-        {!alone && (
+        {!isUnpaired && (
           <span className="muted">
             {" "}
             · paired by {FOUND_BY[pair.found_by]}, confidence {pair.confidence.toFixed(2)}

@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import type { AlignedPair, StepRef } from "@/api/schema";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
-import { markOf, markWord, reasonInWords } from "@/domain/steps/labels";
+import { markOf, markWord, reasonSentence } from "@/domain/steps/labels";
 import type { Side } from "../reportContext";
 import classes from "./PairCell.module.css";
 
@@ -17,7 +17,7 @@ export function PairCell(props: { step: StepRef | null; side: Side; relation: Al
       <span className={classes.type}>{step.type}</span>
       <span className={classes.summary}>{step.summary || step.name}</span>
       {side === "candidate" && step.label !== "live" && relation !== "same" && (
-        <span className={`chip ${mark} ${classes.label}`} title={step.reason ? reasonInWords(step.reason) : undefined}>
+        <span className={`chip ${mark} ${classes.label}`} title={step.reason ? reasonSentence(step.reason) : undefined}>
           {markWord[mark]}
         </span>
       )}

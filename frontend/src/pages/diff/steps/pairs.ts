@@ -17,28 +17,32 @@ function isDifference(pair: AlignedPair): boolean {
 }
 
 /** Rows in the order of both runs. A moved pair has a row at either end, joined by a connector. */
-export function pairRows(pairs: readonly AlignedPair[], changedOnly: boolean, opened: ReadonlySet<string>): PairRow[] {
+export function pairRows(
+  pairs: readonly AlignedPair[],
+  changedOnly: boolean,
+  openFolds: ReadonlySet<string>,
+): PairRow[] {
   const rows = withMoves(pairs);
-  return changedOnly ? foldSame(rows, opened) : rows;
+  return changedOnly ? foldSame(rows, openFolds) : rows;
 }
 
 function withMoves(pairs: readonly AlignedPair[]): PairRow[] {
-  const moved = pairs.filter(isMove);
-  const sources = [...moved].sort((a, b) => number(a.base) - number(b.base));
-  const targets = [...moved].sort((a, b) => number(a.candidate) - number(b.candidate));
+  const moves = pairs.filter(isMove);
+  const sources = [...moves].sort((a, b) => number(a.base) - number(b.base));
+  const targets = [...moves].sort((a, b) => number(a.candidate) - number(b.candidate));
   const rows: PairRow[] = [];
-  const put = (before: StepRef | null, queue: AlignedPair[], side: "base" | "candidate") => {
-    while (queue[0] && (!before || number(queue[0][side]) < before.sequence_no))
+  const addMoves = (until: StepRef | null, queue: AlignedPair[], side: "base" | "candidate") => {
+    while (queue[0] && (!until || number(queue[0][side]) < until.sequence_no))
       rows.push(end(queue.shift() as AlignedPair, side));
   };
   for (const pair of pairs) {
     if (isMove(pair)) continue;
-    if (pair.base) put(pair.base, sources, "base");
-    if (pair.candidate) put(pair.candidate, targets, "candidate");
+    if (pair.base) addMoves(pair.base, sources, "base");
+    if (pair.candidate) addMoves(pair.candidate, targets, "candidate");
     rows.push({ kind: "pair", pair, base: pair.base, candidate: pair.candidate });
   }
-  put(null, sources, "base");
-  put(null, targets, "candidate");
+  addMoves(null, sources, "base");
+  addMoves(null, targets, "candidate");
   return rows;
 }
 
@@ -59,23 +63,23 @@ function number(step: StepRef | null): number {
 /** Same pairs kept in sight on either side of a difference. */
 const CONTEXT = 1;
 
-function foldSame(rows: readonly PairRow[], opened: ReadonlySet<string>): PairRow[] {
-  const near = rows.map(() => false);
+function foldSame(rows: readonly PairRow[], openFolds: ReadonlySet<string>): PairRow[] {
+  const nearby = rows.map(() => false);
   rows.forEach((row, index) => {
     if (row.kind !== "pair" || isDifference(row.pair))
-      near.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
+      nearby.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
   });
   const folded: PairRow[] = [];
-  let hidden: PairRow[] = [];
+  let hiddenRows: PairRow[] = [];
   const flush = () => {
-    const pairs = hidden.flatMap((row) => (row.kind === "fold" ? [] : [row.pair]));
+    const pairs = hiddenRows.flatMap((row) => (row.kind === "fold" ? [] : [row.pair]));
     const first = pairs[0];
-    if (hidden.length < 2 || (first && opened.has(pairKey(first)))) folded.push(...hidden);
+    if (hiddenRows.length < 2 || (first && openFolds.has(pairKey(first)))) folded.push(...hiddenRows);
     else folded.push({ kind: "fold", count: pairs.length, pairs });
-    hidden = [];
+    hiddenRows = [];
   };
   rows.forEach((row, index) => {
-    if (!near[index]) return hidden.push(row);
+    if (!nearby[index]) return hiddenRows.push(row);
     flush();
     return folded.push(row);
   });
@@ -115,8 +119,8 @@ export function connectors(rows: readonly PairRow[]): Connector[] {
   return rows.flatMap((row, index) => {
     if (row.kind !== "moved-to") return [];
     const key = pairKey(row.pair);
-    const from = starts.get(key);
-    return from === undefined ? [] : [{ key, from, to: index }];
+    const start = starts.get(key);
+    return start === undefined ? [] : [{ key, from: start, to: index }];
   });
 }
 

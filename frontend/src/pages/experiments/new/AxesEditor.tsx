@@ -1,7 +1,7 @@
 import { ActionIcon, Button, CloseButton, TagsInput, Textarea, TextInput, Tooltip } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import { axisKinds, axisTitle, plain, RECORDED, type AxisDraft, type MatrixDraft } from "./matrixDraft";
+import { axisKinds, axisTitle, valueDraft, RECORDED, type AxisDraft, type MatrixDraft } from "./matrixDraft";
 import classes from "../Experiments.module.css";
 
 interface Props {
@@ -21,9 +21,9 @@ const hints: Record<AxisDraft["kind"], string> = {
 
 /** The axes of the matrix: every combination of their values becomes a row. */
 export function AxesEditor({ draft, onChange, models, system }: Props): ReactElement {
-  const set = (at: number, axis: AxisDraft | null) =>
-    onChange({ ...draft, axes: draft.axes.flatMap((each, index) => (index === at ? (axis ? [axis] : []) : [each])) });
-  const missing = axisKinds.filter((kind) =>
+  const replaceAxis = (at: number, axis: AxisDraft | null) =>
+    onChange({ ...draft, axes: draft.axes.flatMap((other, index) => (index === at ? (axis ? [axis] : []) : [other])) });
+  const unusedKinds = axisKinds.filter((kind) =>
     kind === "overrides"
       ? draft.axes.every((axis) => axis.kind !== kind)
       : !draft.axes.some((axis) => axis.kind === kind),
@@ -35,29 +35,33 @@ export function AxesEditor({ draft, onChange, models, system }: Props): ReactEle
           <div className={classes.cardHead}>
             <h2>{axisTitle[axis.kind]}</h2>
             <span className="muted grow ellipsis">{hints[axis.kind]}</span>
-            <CloseButton size="sm" aria-label={`Leave out: ${axisTitle[axis.kind]}`} onClick={() => set(at, null)} />
+            <CloseButton
+              size="sm"
+              aria-label={`Leave out: ${axisTitle[axis.kind]}`}
+              onClick={() => replaceAxis(at, null)}
+            />
           </div>
           {axis.kind === "model" || axis.kind === "temperature" ? (
             <TagsInput
               aria-label={axisTitle[axis.kind]}
               data={axis.kind === "model" ? [...models] : ["0", "0.5", "1", RECORDED]}
               value={axis.values.map(({ name }) => name)}
-              onChange={(names) => set(at, { ...axis, values: names.map(plain) })}
+              onChange={(names) => replaceAxis(at, { ...axis, values: names.map(valueDraft) })}
               placeholder={axis.values.length === 0 ? "As recorded" : undefined}
             />
           ) : (
-            <Texts axis={axis} system={system} onChange={(values) => set(at, { ...axis, values })} />
+            <Texts axis={axis} system={system} onChange={(values) => replaceAxis(at, { ...axis, values })} />
           )}
         </section>
       ))}
-      {missing.length > 0 && (
+      {unusedKinds.length > 0 && (
         <div className={classes.row}>
-          {missing.map((kind) => (
+          {unusedKinds.map((kind) => (
             <Button
               key={kind}
               variant="default"
               leftSection={<IconPlus size={14} />}
-              onClick={() => onChange({ ...draft, axes: [...draft.axes, { kind, values: [plain(RECORDED)] }] })}
+              onClick={() => onChange({ ...draft, axes: [...draft.axes, { kind, values: [valueDraft(RECORDED)] }] })}
             >
               {axisTitle[kind]}
             </Button>
@@ -76,10 +80,10 @@ function Texts(props: {
 }): ReactElement {
   const { axis, system, onChange } = props;
   const isPrompt = axis.kind === "prompt";
-  const what = isPrompt ? "prompt" : "variant";
-  const set = (at: number, change: Partial<AxisDraft["values"][number]>) =>
+  const valueNoun = isPrompt ? "prompt" : "variant";
+  const changeValue = (at: number, change: Partial<AxisDraft["values"][number]>) =>
     onChange(axis.values.map((value, index) => (index === at ? { ...value, ...change } : value)));
-  const next = () => `${what} ${axis.values.length + 1}`;
+  const nextName = () => `${valueNoun} ${axis.values.length + 1}`;
   const hasRecorded = axis.values.some(({ text }) => text === null);
   return (
     <>
@@ -91,9 +95,9 @@ function Texts(props: {
             </span>
           ) : (
             <TextInput
-              aria-label={`Name of ${what} ${at + 1}`}
+              aria-label={`Name of ${valueNoun} ${at + 1}`}
               value={value.name}
-              onChange={(event) => set(at, { name: event.currentTarget.value })}
+              onChange={(event) => changeValue(at, { name: event.currentTarget.value })}
             />
           )}
           <Tooltip label="Leave out">
@@ -107,14 +111,14 @@ function Texts(props: {
           </Tooltip>
           {value.text !== null && (
             <Textarea
-              aria-label={`Text of ${value.name || `${what} ${at + 1}`}`}
+              aria-label={`Text of ${value.name || `${valueNoun} ${at + 1}`}`}
               autosize
               minRows={3}
               maxRows={14}
               className={isPrompt ? undefined : classes.code}
               spellCheck={isPrompt}
               value={value.text}
-              onChange={(event) => set(at, { text: event.currentTarget.value })}
+              onChange={(event) => changeValue(at, { text: event.currentTarget.value })}
             />
           )}
         </div>
@@ -123,9 +127,9 @@ function Texts(props: {
         <Button
           variant="default"
           leftSection={<IconPlus size={14} />}
-          onClick={() => onChange([...axis.values, { name: next(), text: isPrompt ? system : EXAMPLE }])}
+          onClick={() => onChange([...axis.values, { name: nextName(), text: isPrompt ? system : EXAMPLE }])}
         >
-          Add a {what}
+          Add a {valueNoun}
         </Button>
         {!hasRecorded && (
           <Button variant="subtle" onClick={() => onChange([{ name: RECORDED, text: null }, ...axis.values])}>

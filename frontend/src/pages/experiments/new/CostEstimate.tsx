@@ -7,13 +7,13 @@ import { IconPlayerPlay } from "@tabler/icons-react";
 import { useRef, type ReactElement } from "react";
 import { experimentPlanQuery, startExperiment } from "@/api/replays/experiments";
 import type { ExperimentPlan } from "@/api/schema";
-import { count, counted, money, tokens } from "@/ui/format/numbers";
+import { count, pluralize, money, tokens } from "@/ui/format/numbers";
 import { Keys } from "@/ui/keyboard/Kbd";
 import type { Draft } from "@/domain/overrides/draft";
 import { sentence } from "@/ui/format/text";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { rowCount, toExperiment, unfinished, type MatrixDraft } from "./matrixDraft";
+import { rowCount, toExperiment, draftProblem, type MatrixDraft } from "./matrixDraft";
 import { cellName } from "../measures";
 import classes from "../Experiments.module.css";
 
@@ -26,20 +26,20 @@ interface Props {
 }
 
 /** How often, with which limits, and the price of the whole before anything runs. */
-export function Price({ run, fork, base, draft, onChange }: Props): ReactElement {
+export function CostEstimate({ run, fork, base, draft, onChange }: Props): ReactElement {
   const navigate = useNavigate();
-  const problem = unfinished(draft);
+  const problem = draftProblem(draft);
   const request = toExperiment(run, fork, base, draft);
-  const [settled] = useDebouncedValue(request, 300);
-  const plan = useQuery({ ...experimentPlanQuery(settled), enabled: problem === null });
-  const stale = JSON.stringify(settled) !== JSON.stringify(request) || plan.isFetching;
-  const sent = useRef({ text: "", key: "" });
+  const [debounced] = useDebouncedValue(request, 300);
+  const plan = useQuery({ ...experimentPlanQuery(debounced), enabled: problem === null });
+  const stale = JSON.stringify(debounced) !== JSON.stringify(request) || plan.isFetching;
+  const lastRequest = useRef({ text: "", key: "" });
   const start = useMutation({
     mutationFn: () => {
       // One key for one content: a second click, or a retry after a lost answer, gives the same experiment.
       const text = JSON.stringify(request);
-      if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
-      return startExperiment(request, sent.current.key);
+      if (lastRequest.current.text !== text) lastRequest.current = { text, key: crypto.randomUUID() };
+      return startExperiment(request, lastRequest.current.key);
     },
     onSuccess: (view) => void navigate(paths.experiment(view.id)),
     onError: (error) =>
@@ -49,7 +49,9 @@ export function Price({ run, fork, base, draft, onChange }: Props): ReactElement
   const launch = () => {
     if (!blocked && !start.isPending) start.mutate();
   };
-  useShortcuts("New experiment", [{ keys: "mod+Enter", does: "Start the experiment", run: launch, whileTyping: true }]);
+  useShortcuts("New experiment", [
+    { keys: "mod+Enter", action: "Start the experiment", run: launch, whileTyping: true },
+  ]);
   return (
     <section className={`panel ${classes.card} ${classes.price}`} aria-label="Price" aria-busy={stale}>
       <TextInput
@@ -75,7 +77,7 @@ export function Price({ run, fork, base, draft, onChange }: Props): ReactElement
               {plan.error.message}
             </p>
           )}
-          {plan.data && !plan.error && <Outlook plan={plan.data} />}
+          {plan.data && !plan.error && <PlanSummary plan={plan.data} />}
         </>
       )}
       <Button
@@ -87,7 +89,7 @@ export function Price({ run, fork, base, draft, onChange }: Props): ReactElement
         loading={start.isPending}
         onClick={launch}
       >
-        Start {counted(rowCount(draft), "replay")}
+        Start {pluralize(rowCount(draft), "replay")}
       </Button>
     </section>
   );
@@ -128,7 +130,7 @@ function Limits({ draft, onChange }: Pick<Props, "draft" | "onChange">): ReactEl
   );
 }
 
-function Outlook({ plan }: { plan: ExperimentPlan }): ReactElement {
+function PlanSummary({ plan }: { plan: ExperimentPlan }): ReactElement {
   return (
     <>
       <dl className={classes.facts}>
@@ -150,12 +152,12 @@ function Outlook({ plan }: { plan: ExperimentPlan }): ReactElement {
       ))}
       {plan.cells.length > 1 && (
         <details>
-          <summary>{counted(plan.cells.length, "combination")}</summary>
+          <summary>{pluralize(plan.cells.length, "combination")}</summary>
           <ul className={classes.cells}>
             {plan.cells.map((cell) => (
               <li key={cell.cell}>
                 <span className="grow">{cellName(cell.settings)}</span>
-                <span className="muted num">{counted(cell.live_calls, "call")}</span>
+                <span className="muted num">{pluralize(cell.live_calls, "call")}</span>
               </li>
             ))}
           </ul>

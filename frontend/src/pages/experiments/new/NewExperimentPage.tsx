@@ -16,7 +16,7 @@ import { AxesEditor } from "./AxesEditor";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { firstDraft, RECORDED, type MatrixDraft } from "./matrixDraft";
-import { Price } from "./CostEstimate";
+import { CostEstimate } from "./CostEstimate";
 import classes from "../Experiments.module.css";
 
 const route = getRouteApi("/experiments/new");
@@ -106,7 +106,7 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
             <ChecksEditor checks={draft.checks} onChange={(checks) => change({ ...draft, checks })} />
           </section>
         </div>
-        <Price run={run.id} fork={fork} base={base} draft={draft} onChange={change} />
+        <CostEstimate run={run.id} fork={fork} base={base} draft={draft} onChange={change} />
       </div>
     </Page>
   );
@@ -114,10 +114,10 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
 
 /** Every configured model with its provider, and the recording. */
 function modelNames(model: StepDetail | null, providers: readonly ProviderView[]): string[] {
-  const all = providers.flatMap(({ name, models }) => models.map((each) => `${name}: ${each}`));
+  const models = providers.flatMap(({ name, models }) => models.map((model) => `${name}: ${model}`));
   const recorded = model && `${model.provider}: ${model.model}`;
-  const first = all.filter((name) => name === recorded);
-  return [...first, ...all.filter((name) => name !== recorded), RECORDED];
+  const first = models.filter((name) => name === recorded);
+  return [...first, ...models.filter((name) => name !== recorded), RECORDED];
 }
 
 /** The first model call from the fork on: what the matrix varies. */
@@ -126,8 +126,8 @@ function useFirstModel(
   fork: number,
 ): { step: StepDetail | null; pending: boolean; error: Error | null } {
   const steps = useQuery({ ...stepsFromQuery(run ?? "", fork), enabled: run !== undefined });
-  const found = steps.data?.steps.find(({ type }) => type === "model");
-  const step = useQuery({ ...stepQuery(found?.id ?? ""), enabled: found !== undefined });
-  const pending = steps.isPending || (found !== undefined && step.isPending);
+  const firstModelStep = steps.data?.steps.find(({ type }) => type === "model");
+  const step = useQuery({ ...stepQuery(firstModelStep?.id ?? ""), enabled: firstModelStep !== undefined });
+  const pending = steps.isPending || (firstModelStep !== undefined && step.isPending);
   return { step: step.data ?? null, pending, error: steps.error ?? step.error };
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { firstDraft, plain, rowCount, toExperiment, unfinished, type MatrixDraft } from "./matrixDraft";
+import { firstDraft, valueDraft, rowCount, toExperiment, draftProblem, type MatrixDraft } from "./matrixDraft";
 
 const base = { overrides: [], policy: {} };
 const draft: MatrixDraft = {
   ...firstDraft(["local: small", "local: large"]),
   axes: [
-    { kind: "model", values: [plain("local: small"), plain("as recorded")] },
-    { kind: "temperature", values: [plain("0")] },
-    { kind: "prompt", values: [plain("as recorded"), { name: "told", text: "Be brief." }] },
+    { kind: "model", values: [valueDraft("local: small"), valueDraft("as recorded")] },
+    { kind: "temperature", values: [valueDraft("0")] },
+    { kind: "prompt", values: [valueDraft("as recorded"), { name: "told", text: "Be brief." }] },
   ],
   samples: 3,
 };
@@ -40,9 +40,9 @@ describe("the matrix of an experiment", () => {
   });
 
   it.each([
-    [{ axes: [{ kind: "temperature" as const, values: [plain("hot")] }] }, /temperature/],
+    [{ axes: [{ kind: "temperature" as const, values: [valueDraft("hot")] }] }, /temperature/],
     [{ axes: [{ kind: "prompt" as const, values: [{ name: " ", text: "x" }] }] }, /name/],
     [{ axes: [{ kind: "overrides" as const, values: [{ name: "v", text: "[{}]" }] }] }, /match/],
     [{ checks: [{ kind: "json_schema" as const, text: "[" }] }, /JSON object/],
-  ])("says what is not finished", (change, words) => expect(unfinished({ ...draft, ...change })).toMatch(words));
+  ])("says what is not finished", (change, words) => expect(draftProblem({ ...draft, ...change })).toMatch(words));
 });

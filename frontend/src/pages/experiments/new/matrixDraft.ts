@@ -2,7 +2,7 @@
 import type { SparseExperiment } from "@/api/replays/experiments";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
 import { parseOverrides, type Draft, type SparseOverride } from "@/domain/overrides/draft";
-import { modelOf } from "@/domain/overrides/modelName";
+import { parseModelName } from "@/domain/overrides/modelName";
 
 export const RECORDED = "as recorded";
 type AxisKind = "model" | "temperature" | "prompt" | "overrides";
@@ -41,7 +41,7 @@ export const axisKinds: readonly AxisKind[] = ["model", "temperature", "prompt",
 
 /** The models to begin with: the recorded one, and what else its provider has. */
 export function firstDraft(models: readonly string[]): MatrixDraft {
-  const values = models.length > 0 ? models.slice(0, 4).map(plain) : [{ name: RECORDED, text: null }];
+  const values = models.length > 0 ? models.slice(0, 4).map(valueDraft) : [{ name: RECORDED, text: null }];
   return {
     name: "",
     axes: [
@@ -55,7 +55,7 @@ export function firstDraft(models: readonly string[]): MatrixDraft {
   };
 }
 
-export function plain(text: string): ValueDraft {
+export function valueDraft(text: string): ValueDraft {
   return text === RECORDED ? { name: RECORDED, text: null } : { name: text, text };
 }
 
@@ -65,7 +65,7 @@ export function rowCount(draft: MatrixDraft): number {
 }
 
 /** What cannot be sent yet, in one sentence; null when all of it can. */
-export function unfinished(draft: MatrixDraft): string | null {
+export function draftProblem(draft: MatrixDraft): string | null {
   for (const { kind, values } of draft.axes) {
     for (const { name, text } of values) {
       if (!name.trim()) return `Give each of the ${axisTitle[kind].toLowerCase()} a name.`;
@@ -110,7 +110,7 @@ function overridesOf(kind: AxisKind, text: string | null): SparseOverride[] {
   const match = { type: "model" as const };
   switch (kind) {
     case "model": {
-      const { provider, model } = modelOf(text);
+      const { provider, model } = parseModelName(text);
       return [{ match, model: { ...(provider && { provider }), model } }];
     }
     case "temperature":

@@ -54,11 +54,11 @@ export function CellsTable({ cells, checked }: { cells: readonly CellView[]; che
                   {cell.pass_rate === null ? "–" : `${Math.round(cell.pass_rate * 100)} %`}
                 </td>
               )}
-              <Figure of={cell.ars} say={score} />
-              <Figure of={cell.output_similarity} say={score} />
-              <Figure of={cell.tokens} say={(value) => tokens(Math.round(value))} />
-              <Figure of={cell.cost_usd} say={money} />
-              <Figure of={cell.latency_ms} say={duration} />
+              <Figure spread={cell.ars} format={score} />
+              <Figure spread={cell.output_similarity} format={score} />
+              <Figure spread={cell.tokens} format={(value) => tokens(Math.round(value))} />
+              <Figure spread={cell.cost_usd} format={money} />
+              <Figure spread={cell.latency_ms} format={duration} />
             </tr>
           ))}
         </tbody>
@@ -67,15 +67,15 @@ export function CellsTable({ cells, checked }: { cells: readonly CellView[]; che
   );
 }
 
-function Figure({ of, say }: { of: Spread; say: (value: number) => string }): ReactElement {
-  if (of === null) return <td className={list.figure}>–</td>;
-  const [least, most] = [say(of.min), say(of.max)];
+function Figure({ spread, format }: { spread: Spread; format: (value: number) => string }): ReactElement {
+  if (spread === null) return <td className={list.figure}>–</td>;
+  const [least, greatest] = [format(spread.min), format(spread.max)];
   return (
     <td className={list.figure}>
-      {say(of.mean)}
-      {least !== most && (
+      {format(spread.mean)}
+      {least !== greatest && (
         <span className={list.sub}>
-          {least} to {most}
+          {least} to {greatest}
         </span>
       )}
     </td>

@@ -7,7 +7,7 @@ import { lazy, Suspense, useState, type ReactElement } from "react";
 import { cancelExperiment, experimentQuery } from "@/api/replays/experiments";
 import type { ExperimentView } from "@/api/schema";
 import { ErrorPage } from "@/app/ErrorPage";
-import { count, counted, money } from "@/ui/format/numbers";
+import { count, pluralize, money } from "@/ui/format/numbers";
 import { StopButton } from "@/ui/StopButton";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { paths } from "@/app/paths";
@@ -25,13 +25,13 @@ const route = getRouteApi("/experiments/$experiment");
 export function ExperimentPage(): ReactElement {
   const { experiment: id } = route.useParams();
   const { view, error, retry } = useExperiment(id);
-  const [chosen, setChosen] = useState<number[]>([]);
+  const [selection, setSelection] = useState<number[]>([]);
   useDocumentTitle(view ? view.name : "Experiment");
   if (error && !view) return <ErrorPage error={error} onRetry={retry} />;
   if (!view) return <PageLoading what="The experiment" panels={[230, 320]} />;
   return (
     <Page>
-      <Header view={view} chosen={chosen} />
+      <Header view={view} selection={selection} />
       <div className={classes.overview}>
         <section className="panel" aria-label="Combinations">
           <CellsTable cells={view.aggregates} checked={view.request.checks.length > 0} />
@@ -46,15 +46,15 @@ export function ExperimentPage(): ReactElement {
         <ResultsTable
           rows={view.results}
           checked={view.request.checks.length > 0}
-          chosen={chosen}
-          onChoose={(row) => setChosen((now) => choose(now, row))}
+          selection={selection}
+          onChoose={(row) => setSelection((current) => choose(current, row))}
         />
       </section>
     </Page>
   );
 }
 
-function Header({ view, chosen }: { view: ExperimentView; chosen: readonly number[] }): ReactElement {
+function Header({ view, selection }: { view: ExperimentView; selection: readonly number[] }): ReactElement {
   const limit = view.request.budget.max_live_calls;
   return (
     <PageHeader
@@ -70,7 +70,7 @@ function Header({ view, chosen }: { view: ExperimentView; chosen: readonly numbe
         <>
           <ExperimentState experiment={view} />
           <span className="muted num">
-            {counted(view.cells, "cell")} × {counted(view.samples, "sample")} · {count(view.live_calls)}
+            {pluralize(view.cells, "cell")} × {pluralize(view.samples, "sample")} · {count(view.live_calls)}
             {limit === null ? "" : ` of ${count(limit)}`} live calls ·{" "}
             {view.cost_usd === null ? "cost unknown" : money(view.cost_usd)}
           </span>
@@ -82,27 +82,27 @@ function Header({ view, chosen }: { view: ExperimentView; chosen: readonly numbe
         )
       }
     >
-      <Actions view={view} chosen={chosen} />
+      <Actions view={view} selection={selection} />
     </PageHeader>
   );
 }
 
-function Actions({ view, chosen }: { view: ExperimentView; chosen: readonly number[] }): ReactElement {
+function Actions({ view, selection }: { view: ExperimentView; selection: readonly number[] }): ReactElement {
   const navigate = useNavigate();
-  const runs = chosen.map((number) => view.results.find((row) => row.number === number)?.run);
+  const runs = selection.map((number) => view.results.find((row) => row.number === number)?.run);
   const [base, candidate] = runs;
   const comparison = base && candidate ? paths.compare({ base, candidate }) : null;
   useShortcuts("Experiment", [
-    ...(comparison ? [{ keys: "d", does: "Diff the two chosen rows", run: () => void navigate(comparison) }] : []),
+    ...(comparison ? [{ keys: "d", action: "Diff the two chosen rows", run: () => void navigate(comparison) }] : []),
   ]);
-  const again = paths.newExperiment({ run: view.source_run, step: view.fork_sequence_no });
+  const newExperiment = paths.newExperiment({ run: view.source_run, step: view.fork_sequence_no });
   return (
     <>
       {view.status === "running" && <Cancel id={view.id} />}
       <Button
         variant="default"
         leftSection={<IconFlask size={15} />}
-        renderRoot={(props) => <Link {...again} {...props} />}
+        renderRoot={(props) => <Link {...newExperiment} {...props} />}
       >
         Another experiment
       </Button>
@@ -111,7 +111,9 @@ function Actions({ view, chosen }: { view: ExperimentView; chosen: readonly numb
           Diff the two
         </Button>
       ) : (
-        <span className="muted">{chosen.length === 1 ? "Choose one more row to diff" : "Choose two rows to diff"}</span>
+        <span className="muted">
+          {selection.length === 1 ? "Choose one more row to diff" : "Choose two rows to diff"}
+        </span>
       )}
     </>
   );
@@ -123,7 +125,7 @@ function Cancel({ id }: { id: string }): ReactElement {
     <StopButton
       stop={() => cancelExperiment(id)}
       onStopped={(view) => client.setQueryData(experimentQuery(id).queryKey, view)}
-      goesOn="The experiment goes on"
+      failureTitle="The experiment goes on"
     >
       Cancel
     </StopButton>

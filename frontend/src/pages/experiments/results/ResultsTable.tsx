@@ -14,11 +14,11 @@ import type { ExperimentRowView } from "@/api/schema";
 import { duration, money, tokens } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { StateChip } from "@/features/labels/StateChip";
-import { useRows } from "@/ui/keyboard/useRowSelection";
+import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { score } from "@/domain/diffs/score";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { cellName, measured, passShare, tokensOf } from "../measures";
+import { cellName, measureOf, passShare, tokensOf } from "../measures";
 import { rowWords } from "./rowStatus";
 import classes from "../Experiments.module.css";
 import list from "@/ui/ListPage.module.css";
@@ -26,7 +26,7 @@ import list from "@/ui/ListPage.module.css";
 interface Props {
   rows: readonly ExperimentRowView[];
   checked: boolean;
-  chosen: readonly number[];
+  selection: readonly number[];
   onChoose: (row: number) => void;
 }
 
@@ -36,13 +36,13 @@ const features = tableFeatures({
   sortFns: { basic: sortFn_basic },
 });
 const helper = createColumnHelper<typeof features, ExperimentRowView>();
-type Draw = (row: ExperimentRowView) => ReactNode;
+type CellRenderer = (row: ExperimentRowView) => ReactNode;
 type Value = string | number | undefined;
 
 /** The cells need to know what is chosen; the columns themselves never change, so that a focused cell stays mounted. */
-const Choice = createContext<Pick<Props, "chosen" | "onChoose">>({ chosen: [], onChoose: () => undefined });
+const Choice = createContext<Pick<Props, "selection" | "onChoose">>({ selection: [], onChoose: () => undefined });
 
-const column = (id: string, title: string, value: (row: ExperimentRowView) => Value, draw: Draw) =>
+const column = (id: string, title: string, value: (row: ExperimentRowView) => Value, draw: CellRenderer) =>
   helper.accessor(value, {
     id,
     header: title,
@@ -54,20 +54,20 @@ const column = (id: string, title: string, value: (row: ExperimentRowView) => Va
 const figure = (
   id: string,
   title: string,
-  of: (row: ExperimentRowView) => number | null,
-  say: (value: number) => string,
+  valueOf: (row: ExperimentRowView) => number | null,
+  format: (value: number) => string,
 ) =>
   column(
     id,
     title,
-    (row) => of(row) ?? undefined,
+    (row) => valueOf(row) ?? undefined,
     (row) => {
-      const value = of(row);
-      return value === null ? "–" : say(value);
+      const value = valueOf(row);
+      return value === null ? "–" : format(value);
     },
   );
 
-const all = [
+const columns = [
   helper.display({
     id: "choose",
     header: () => <VisuallyHidden>Choose</VisuallyHidden>,
@@ -94,7 +94,7 @@ const all = [
   figure("ars", "ARS", (row) => row.ars, score),
   figure("similarity", "Similarity", (row) => row.output_similarity, score),
   figure("tokens", "Tokens", tokensOf, tokens),
-  figure("cost", "Cost", (row) => measured(row, "cost"), money),
+  figure("cost", "Cost", (row) => measureOf(row, "cost"), money),
   figure("latency", "Latency", (row) => row.latency_ms, duration),
   column(
     "tools",
@@ -105,25 +105,25 @@ const all = [
   helper.display({ id: "labels", header: "Labels", cell: ({ row }) => <LabelBar counts={row.original.labels} /> }),
   helper.display({ id: "links", header: "Open", cell: ({ row }) => <Links row={row.original} /> }),
 ];
-const withChecks = helper.columns(all);
-const withoutChecks = helper.columns(all.filter(({ id }) => id !== "checks"));
+const withChecks = helper.columns(columns);
+const withoutChecks = helper.columns(columns.filter(({ id }) => id !== "checks"));
 const FIGURES = new Set(["ars", "similarity", "tokens", "cost", "latency", "checks"]);
 
 /** One line for each row as it finishes; any two can be chosen for a diff. */
-export function ResultsTable({ rows, checked, chosen, onChoose }: Props): ReactElement {
+export function ResultsTable({ rows, checked, selection, onChoose }: Props): ReactElement {
   const navigate = useNavigate();
   const data = useMemo(() => [...rows], [rows]);
   const table = useTable({ features, columns: checked ? withChecks : withoutChecks, data });
-  const shown = table.getRowModel().rows;
-  const { selected, body } = useRows("Results", shown.length, (index) => {
-    const row = shown[index]?.original;
+  const visible = table.getRowModel().rows;
+  const { selected, body } = useRowSelection("Results", visible.length, (index) => {
+    const row = visible[index]?.original;
     if (row) void navigate(row.diff ? paths.diff(row.diff) : paths.replay(row.session));
   });
-  const at = shown[selected]?.original;
+  const at = visible[selected]?.original;
   useShortcuts("Results", [
-    ...(at?.run ? [{ keys: "x", does: "Choose the row for a diff", run: () => onChoose(at.number) }] : []),
+    ...(at?.run ? [{ keys: "x", action: "Choose the row for a diff", run: () => onChoose(at.number) }] : []),
   ]);
-  const context = useMemo(() => ({ chosen, onChoose }), [chosen, onChoose]);
+  const context = useMemo(() => ({ selection, onChoose }), [selection, onChoose]);
   return (
     <Choice value={context}>
       <div className={list.scroll} tabIndex={0} role="group" aria-label="Results, scrollable">
@@ -132,13 +132,13 @@ export function ResultsTable({ rows, checked, chosen, onChoose }: Props): ReactE
             {table.getHeaderGroups().map((group) => (
               <tr key={group.id}>
                 {group.headers.map((header) => {
-                  const sorted = header.column.getIsSorted();
+                  const direction = header.column.getIsSorted();
                   return (
                     <th
                       key={header.id}
                       scope="col"
                       className={FIGURES.has(header.column.id) ? list.figure : undefined}
-                      aria-sort={sorted ? (sorted === "asc" ? "ascending" : "descending") : undefined}
+                      aria-sort={direction ? (direction === "asc" ? "ascending" : "descending") : undefined}
                     >
                       {header.column.getCanSort() ? (
                         <button
@@ -147,8 +147,8 @@ export function ResultsTable({ rows, checked, chosen, onChoose }: Props): ReactE
                           onClick={header.column.getToggleSortingHandler()}
                         >
                           <table.FlexRender header={header} />
-                          {sorted === "asc" && <IconArrowUp size={12} aria-hidden />}
-                          {sorted === "desc" && <IconArrowDown size={12} aria-hidden />}
+                          {direction === "asc" && <IconArrowUp size={12} aria-hidden />}
+                          {direction === "desc" && <IconArrowDown size={12} aria-hidden />}
                         </button>
                       ) : (
                         <table.FlexRender header={header} />
@@ -160,7 +160,7 @@ export function ResultsTable({ rows, checked, chosen, onChoose }: Props): ReactE
             ))}
           </thead>
           <tbody ref={body}>
-            {shown.map((row, index) => (
+            {visible.map((row, index) => (
               <tr key={row.original.number} data-selected={index === selected}>
                 {row.getAllCells().map((cell) => (
                   <td key={cell.id} className={FIGURES.has(cell.column.id) ? list.figure : undefined}>
@@ -181,10 +181,10 @@ function nameOf(row: ExperimentRowView): string {
 }
 
 function Choose({ row }: { row: ExperimentRowView }): ReactElement {
-  const { chosen, onChoose } = useContext(Choice);
+  const { selection, onChoose } = useContext(Choice);
   return (
     <Checkbox
-      checked={chosen.includes(row.number)}
+      checked={selection.includes(row.number)}
       disabled={row.run === null || !row.status.startsWith("completed")}
       onChange={() => onChoose(row.number)}
       aria-label={`Choose ${nameOf(row)} for a diff`}

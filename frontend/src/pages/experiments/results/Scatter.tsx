@@ -15,13 +15,13 @@ import type { ExperimentRowView } from "@/api/schema";
 import { duration, money, tokens } from "@/ui/format/numbers";
 import { score } from "@/domain/diffs/score";
 import { paths } from "@/app/paths";
-import { bestMeasure, cellName, measured, measureTitle, type Measure } from "../measures";
+import { bestMeasure, cellName, measureOf, measureTitle, type Measure } from "../measures";
 import classes from "../Experiments.module.css";
 
 // Shape and colour together: never colour alone.
 const SHAPES = ["circle", "square", "triangle", "diamond", "star", "cross", "wye"] as const;
 const COLOURS = ["--accent", "--exact", "--simulated", "--cached", "--failed", "--live"] as const;
-const say: Record<Measure, (value: number) => string> = { cost: money, tokens, latency: duration };
+const format: Record<Measure, (value: number) => string> = { cost: money, tokens, latency: duration };
 const measures = (Object.keys(measureTitle) as Measure[]).map((value) => ({ value, label: measureTitle[value] }));
 
 interface Point {
@@ -32,8 +32,8 @@ interface Point {
 
 /** What each row cost against how like the source its answers are. The table holds the same figures. */
 export default function Scatter({ rows }: { rows: readonly ExperimentRowView[] }): ReactElement {
-  const [picked, setMeasure] = useState<Measure | null>(null);
-  const measure = picked ?? bestMeasure(rows);
+  const [pickedMeasure, setPickedMeasure] = useState<Measure | null>(null);
+  const measure = pickedMeasure ?? bestMeasure(rows);
   const navigate = useNavigate();
   const cells = byCell(rows, measure);
   return (
@@ -43,7 +43,7 @@ export default function Scatter({ rows }: { rows: readonly ExperimentRowView[] }
         <SegmentedControl
           size="xs"
           value={measure}
-          onChange={setMeasure}
+          onChange={setPickedMeasure}
           data={measures}
           aria-label="Horizontal axis"
         />
@@ -58,7 +58,7 @@ export default function Scatter({ rows }: { rows: readonly ExperimentRowView[] }
               type="number"
               dataKey="x"
               name={measureTitle[measure]}
-              tickFormatter={say[measure]}
+              tickFormatter={format[measure]}
               stroke="var(--muted)"
               fontSize={11}
               domain={["auto", "auto"]}
@@ -100,7 +100,7 @@ function Hint({ point, measure }: { point: Point | undefined; measure: Measure }
     <div className={`panel ${classes.hint}`}>
       <b>{cellName(point.row.settings)}</b>, sample {point.row.sample}
       <div className="muted num">
-        similarity {score(point.y)} · {say[measure](point.x)}
+        similarity {score(point.y)} · {format[measure](point.x)}
       </div>
     </div>
   );
@@ -109,7 +109,7 @@ function Hint({ point, measure }: { point: Point | undefined; measure: Measure }
 function byCell(rows: readonly ExperimentRowView[], measure: Measure): { name: string; points: Point[] }[] {
   const cells = new Map<string, Point[]>();
   for (const row of rows) {
-    const x = measured(row, measure);
+    const x = measureOf(row, measure);
     if (x === null || row.output_similarity === null) continue;
     const name = cellName(row.settings);
     cells.set(name, [...(cells.get(name) ?? []), { x, y: row.output_similarity, row }]);

@@ -15,7 +15,7 @@ export function useExperiment(id: string): {
   const { data, error, refetch } = useQuery(query);
   useLive(
     data ? { experiment: id } : null,
-    (message) => client.setQueryData(query.queryKey, (now) => now && applyMessage(now, message)),
+    (message) => client.setQueryData(query.queryKey, (current) => current && applyMessage(current, message)),
     data?.seq,
   );
   return { view: data, error, retry: () => void refetch() };

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useDeferredValue, useState, type ReactElement } from "react";
 import { stepQuery } from "@/api/runs/runs";
 import type { StepSummary } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
@@ -15,25 +15,34 @@ import { OverrideChips } from "@/features/overrides/OverrideChips";
 import { PlanView } from "./plan/PlanView";
 import { PolicyEditor } from "./policy/PolicyEditor";
 import { StepEditor } from "./editors/StepEditor";
-import { StoredProfiles } from "./saved/SavedProfiles";
+import { SavedProfiles } from "./saved/SavedProfiles";
 import type { Fork } from "./useFork";
-import type { ForkOf } from "./useReplayChanges";
+import type { ReplayChanges } from "./useReplayChanges";
 
 const OverridesJson = lazy(() => import("./OverridesJson"));
 
 interface Props {
   run: string;
   fork: Fork;
-  from: number;
+  forkStep: number;
   step: StepSummary | null;
-  copied: ForkOf;
+  replayChanges: ReplayChanges;
   onMoveHere: () => void;
   onSelect: (sequenceNo: number) => void;
   onClose: () => void;
 }
 
 /** The right region: what to change from the fork on, and what a replay would then do. */
-export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect, onClose }: Props): ReactElement {
+export function ForkPanel({
+  run,
+  fork,
+  forkStep,
+  step,
+  replayChanges,
+  onMoveHere,
+  onSelect,
+  onClose,
+}: Props): ReactElement {
   const [asJson, setAsJson] = useState(false);
   // The key that opens the panel is answered by its frame; the form, with its many fields, follows in the next one.
   const hasFrame = useDeferredValue(true, false);
@@ -43,15 +52,15 @@ export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect,
   const launch = () => {
     if (!blocked) fork.launch();
   };
-  useShortcuts("Fork", [{ keys: "mod+Enter", does: "Start the replay", run: launch, whileTyping: true }]);
+  useShortcuts("Fork", [{ keys: "mod+Enter", action: "Start the replay", run: launch, whileTyping: true }]);
   return (
     <section className={classes.panel} aria-label="Fork">
       <div className={classes.head}>
         <IconGitFork size={16} aria-hidden />
-        <h2>Fork from step {from}</h2>
+        <h2>Fork from step {forkStep}</h2>
         <span className="grow" />
         {draft.overrides.length > 0 && (
-          <span className="chip accent">{counted(draft.overrides.length, "override")}</span>
+          <span className="chip accent">{pluralize(draft.overrides.length, "override")}</span>
         )}
         <Tooltip label={asJson ? "Edit in the form" : "Edit as JSON"}>
           <ActionIcon
@@ -72,13 +81,13 @@ export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect,
           onRemove={(index) => change(removeEntry(draft, index))}
           onSelect={onSelect}
         />
-        {hasFrame && <StoredProfiles draft={draft} onChange={change} />}
-        {copied.error && (
+        {hasFrame && <SavedProfiles draft={draft} onChange={change} />}
+        {replayChanges.error && (
           <p className="failed" role="alert">
-            The changes of the replay could not be read: {copied.error.message}
+            The changes of the replay could not be read: {replayChanges.error.message}
           </p>
         )}
-        {copied.pending ? (
+        {replayChanges.pending ? (
           <p className="muted" role="status">
             Reading the changes of the replay…
           </p>
@@ -87,7 +96,7 @@ export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect,
             <OverridesJson draft={draft} onChange={change} />
           </Suspense>
         ) : (
-          hasFrame && <Editor fork={fork} from={from} step={step} onMoveHere={onMoveHere} />
+          hasFrame && <Editor fork={fork} forkStep={forkStep} step={step} onMoveHere={onMoveHere} />
         )}
         {hasFrame && <PolicyEditor draft={draft} onChange={change} />}
       </div>
@@ -107,7 +116,7 @@ export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect,
         <Button
           variant="default"
           leftSection={<IconFlask size={14} />}
-          renderRoot={(props) => <Link {...paths.newExperiment({ run, step: from })} {...props} />}
+          renderRoot={(props) => <Link {...paths.newExperiment({ run, step: forkStep })} {...props} />}
         >
           Experiment…
         </Button>
@@ -128,10 +137,15 @@ export function ForkPanel({ run, fork, from, step, copied, onMoveHere, onSelect,
   );
 }
 
-function Editor({ fork, from, step, onMoveHere }: Pick<Props, "fork" | "from" | "step" | "onMoveHere">): ReactElement {
+function Editor({
+  fork,
+  forkStep,
+  step,
+  onMoveHere,
+}: Pick<Props, "fork" | "forkStep" | "step" | "onMoveHere">): ReactElement {
   const detail = useQuery({ ...stepQuery(step?.id ?? ""), enabled: step !== null });
   if (!step) return <p className="muted">Select a step to change it.</p>;
-  if (step.sequence_no < from) {
+  if (step.sequence_no < forkStep) {
     return (
       <div className={classes.note}>
         Step {step.sequence_no} lies before the fork and stays as recorded.

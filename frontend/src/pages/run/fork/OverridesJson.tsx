@@ -12,7 +12,7 @@ export default function OverridesJson({
   draft: Draft;
   onChange: (draft: Draft) => void;
 }): ReactElement {
-  const [opened] = useState(() => JSON.stringify({ overrides: draft.overrides }, null, 2));
+  const [initialText] = useState(() => JSON.stringify({ overrides: draft.overrides }, null, 2));
   const [error, setError] = useState("");
   const apply = (text: string) => {
     const parsed = parseOverrides(text);
@@ -21,7 +21,7 @@ export default function OverridesJson({
   };
   return (
     <div className={classes.field}>
-      <CodeView value={opened} label="Overrides as JSON" onChange={apply} />
+      <CodeView value={initialText} label="Overrides as JSON" onChange={apply} />
       {error && (
         <p className="failed" role="alert">
           Not applied: {error}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { emptyDraft, removeEntry } from "@/domain/overrides/draft";
-import { matchWords, setWords } from "@/domain/overrides/wording";
+import { describeMatch, describeSettings } from "@/domain/overrides/wording";
 import { matchFor, setField, setPart } from "./edits";
 
 const step = { sequence_no: 5, type: "model" } as const;
@@ -35,6 +35,6 @@ test("zero, empty and null are values, not absence", () => {
 
 test("edits of one step and of every step stand beside each other", () => {
   const draft = setField(setField(emptyDraft, one, "model", "model", "m1"), every, "model", "model", "m2");
-  expect(draft.overrides.map(matchWords)).toEqual(["step 5", "every model step"]);
-  expect(removeEntry(draft, 0).overrides.map(setWords)).toEqual(["m2"]);
+  expect(draft.overrides.map(describeMatch)).toEqual(["step 5", "every model step"]);
+  expect(removeEntry(draft, 0).overrides.map(describeSettings)).toEqual(["m2"]);
 });

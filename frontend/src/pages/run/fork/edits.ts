@@ -9,9 +9,9 @@ export function matchFor(scope: Scope, step: { sequence_no: number; type: StepTy
   return scope === "step" ? { step: step.sequence_no } : { type: step.type };
 }
 
-function sameMatch(one: Partial<Match>, other: Partial<Match>): boolean {
+function sameMatch(a: Partial<Match>, b: Partial<Match>): boolean {
   const names = ["step", "type", "name", "model", "since", "before"] as const;
-  return names.every((name) => (one[name] ?? null) === (other[name] ?? null));
+  return names.every((name) => (a[name] ?? null) === (b[name] ?? null));
 }
 
 export function entryFor(draft: Draft, match: Partial<Match>): SparseOverride | undefined {
@@ -20,16 +20,16 @@ export function entryFor(draft: Draft, match: Partial<Match>): SparseOverride | 
 
 /** The draft with one entry changed; an entry that sets nothing any more is dropped. */
 function changeEntry(draft: Draft, match: Partial<Match>, change: (entry: SparseOverride) => SparseOverride): Draft {
-  const before = entryFor(draft, match);
-  const after = change(before ?? { match });
-  const kept = setsSomething(after) ? [after] : [];
-  const overrides = before
-    ? draft.overrides.flatMap((entry) => (entry === before ? kept : [entry]))
-    : [...draft.overrides, ...kept];
+  const previous = entryFor(draft, match);
+  const changedEntry = change(previous ?? { match });
+  const replacement = hasSettings(changedEntry) ? [changedEntry] : [];
+  const overrides = previous
+    ? draft.overrides.flatMap((entry) => (entry === previous ? replacement : [entry]))
+    : [...draft.overrides, ...replacement];
   return { ...draft, overrides };
 }
 
-function setsSomething(entry: SparseOverride): boolean {
+function hasSettings(entry: SparseOverride): boolean {
   return Object.keys(entry).some((key) => key !== "match");
 }
 
@@ -44,8 +44,8 @@ export function setField<P extends Part, F extends keyof NonNullable<SparseOverr
   value: NonNullable<SparseOverride[P]>[F] | undefined,
 ): Draft {
   return changeEntry(draft, match, (entry) => {
-    const { [part]: before, ...rest } = entry;
-    const fields = Object.entries({ ...before, [field]: value }).filter(([, each]) => each !== undefined);
+    const { [part]: previous, ...rest } = entry;
+    const fields = Object.entries({ ...previous, [field]: value }).filter(([, fieldValue]) => fieldValue !== undefined);
     return (fields.length > 0 ? { ...rest, [part]: Object.fromEntries(fields) } : rest) as SparseOverride;
   });
 }

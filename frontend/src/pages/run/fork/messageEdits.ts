@@ -5,10 +5,10 @@ import { entryFor, setPart } from "./edits";
 
 /** Replaces the content of one recorded message; `undefined` takes the edit back. */
 export function editMessage(draft: Draft, match: Partial<Match>, index: number, content: JsonValue | undefined): Draft {
-  const before = entryFor(draft, match)?.messages ?? [];
-  const others = before.filter((edit) => edit.index !== index || edit.op === "insert");
+  const previous = entryFor(draft, match)?.messages ?? [];
+  const others = previous.filter((edit) => edit.index !== index || edit.op === "insert");
   const edits = content === undefined ? others : [...others, { op: "replace" as const, index, content }];
-  edits.sort((one, other) => one.index - other.index);
+  edits.sort((a, b) => a.index - b.index);
   return setPart(draft, match, "messages", edits.length > 0 ? edits : undefined);
 }
 
@@ -16,24 +16,28 @@ export function deleteMessage(draft: Draft, match: Partial<Match>, index: number
   const others = (entryFor(draft, match)?.messages ?? []).filter(
     (edit) => edit.index !== index || edit.op === "insert",
   );
-  const edits = [...others, { op: "delete" as const, index }].sort((one, other) => one.index - other.index);
+  const edits = [...others, { op: "delete" as const, index }].sort((a, b) => a.index - b.index);
   return setPart(draft, match, "messages", edits);
 }
 
 /** A message that is put in; `whole` has what else it says, as the calls that it makes. */
-export interface Inserted {
+export interface InsertedMessage {
   text: string;
   role: string;
-  whole?: JsonObject;
+  original?: JsonObject;
 }
 
 /** The messages that are put in before one recorded message, or after the last, in the order of the list. */
-export function insertedAt(edits: SparseOverride["messages"], index: number): Inserted[] {
-  const found = (edits ?? []).filter((edit) => edit.op === "insert" && edit.index === index);
-  return found.map(({ content, role, message }) => {
+export function insertedMessages(edits: SparseOverride["messages"], index: number): InsertedMessage[] {
+  const inserts = (edits ?? []).filter((edit) => edit.op === "insert" && edit.index === index);
+  return inserts.map(({ content, role, message }) => {
     const text = textOf(message ? message["content"] : content);
-    const said = message ? message["role"] : role;
-    return { text, role: typeof said === "string" ? said : "user", ...(message && { whole: message }) };
+    const recordedRole = message ? message["role"] : role;
+    return {
+      text,
+      role: typeof recordedRole === "string" ? recordedRole : "user",
+      ...(message && { original: message }),
+    };
   });
 }
 
@@ -46,20 +50,24 @@ export function insertMessages(
   draft: Draft,
   match: Partial<Match>,
   index: number,
-  messages: readonly Inserted[],
+  messages: readonly InsertedMessage[],
 ): Draft {
-  const before = entryFor(draft, match)?.messages ?? [];
-  const others = before.filter((edit) => edit.index !== index || edit.op !== "insert");
-  const added = messages.map(({ text, role, whole }) =>
-    whole
-      ? { op: "insert" as const, index, message: { ...whole, role, content: kept(whole["content"], text) } }
+  const previous = entryFor(draft, match)?.messages ?? [];
+  const others = previous.filter((edit) => edit.index !== index || edit.op !== "insert");
+  const inserts = messages.map(({ text, role, original }) =>
+    original
+      ? {
+          op: "insert" as const,
+          index,
+          message: { ...original, role, content: originalUnlessEdited(original["content"], text) },
+        }
       : { op: "insert" as const, index, role, content: text },
   );
-  const edits = [...others, ...added].sort((one, other) => one.index - other.index);
+  const edits = [...others, ...inserts].sort((a, b) => a.index - b.index);
   return setPart(draft, match, "messages", edits.length > 0 ? edits : undefined);
 }
 
 /** Content that is no text stays what it is as long as nobody changed how it is written. */
-function kept(content: JsonValue | undefined, text: string): JsonValue {
+function originalUnlessEdited(content: JsonValue | undefined, text: string): JsonValue {
   return content !== undefined && textOf(content) === text ? content : text;
 }

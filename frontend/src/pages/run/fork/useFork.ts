@@ -6,14 +6,14 @@ import { useMemo, useRef } from "react";
 import { launch, planQuery } from "@/api/replays/forks";
 import type { Plan } from "@/api/schema";
 import { paths } from "@/app/paths";
-import { plannedOf, type Planned } from "../stepPlans";
+import { stepPlansOf, type StepPlans } from "../stepPlans";
 import { emptyDraft, toRequest, type Draft } from "@/domain/overrides/draft";
 
 export interface Fork {
   draft: Draft;
   change: (draft: Draft) => void;
   plan: Plan | undefined;
-  planned: Planned | null;
+  stepPlans: StepPlans | null;
   /** The plan on screen belongs to an earlier edit. */
   stale: boolean;
   error: Error | null;
@@ -28,29 +28,29 @@ export function useFork(run: string, fork: number | null): Fork {
     defaultValue: emptyDraft,
     getInitialValueInEffect: false,
   });
-  const [settled] = useDebouncedValue(draft, 250);
+  const [debounced] = useDebouncedValue(draft, 250);
   const navigate = useNavigate();
-  const launched = useRef({ request: "", key: "" });
-  const query = useQuery({ ...planQuery(toRequest(run, fork ?? 1, settled)), enabled: fork !== null });
+  const lastLaunch = useRef({ request: "", key: "" });
+  const query = useQuery({ ...planQuery(toRequest(run, fork ?? 1, debounced)), enabled: fork !== null });
   const start = useMutation({
     mutationFn: () => {
       const request = toRequest(run, fork ?? 1, draft);
       // One key for one content: a second click, or a retry after a lost answer, gives the same session.
       const text = JSON.stringify(request);
-      if (launched.current.request !== text) launched.current = { request: text, key: crypto.randomUUID() };
-      return launch(request, launched.current.key);
+      if (lastLaunch.current.request !== text) lastLaunch.current = { request: text, key: crypto.randomUUID() };
+      return launch(request, lastLaunch.current.key);
     },
     onSuccess: (session) => void navigate(paths.replay(session.id)),
     onError: (error) => notifications.show({ title: "The replay did not start", message: error.message, color: "red" }),
   });
   const plan = fork === null ? undefined : query.data;
-  const planned = useMemo(() => plan && plannedOf(plan), [plan]);
+  const stepPlans = useMemo(() => plan && stepPlansOf(plan), [plan]);
   return {
     draft,
     change,
     plan,
-    planned: planned ?? null,
-    stale: draft !== settled || query.isPlaceholderData || query.isFetching,
+    stepPlans: stepPlans ?? null,
+    stale: draft !== debounced || query.isPlaceholderData || query.isFetching,
     error: query.error,
     launch: () => {
       if (!start.isPending) start.mutate();

@@ -3,7 +3,7 @@ import { IconCheck, IconCircleDashed, IconHash, IconNote, IconTrash, IconX, type
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { JudgementView } from "@/api/schema";
-import { ago, moment } from "@/ui/format/numbers";
+import { timeAgo, fullTime } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import classes from "./Judgements.module.css";
 import { authorWords, statedWords } from "./wording";
@@ -39,7 +39,7 @@ export function JudgementRow({ judgement, run, onDelete }: Props): ReactElement 
         </span>
         {judgement.text && <p className={classes.text}>{judgement.text}</p>}
         <span className={`muted ${classes.author}`}>
-          {authorWords(judgement)} · <span title={moment(judgement.at)}>{ago(judgement.at)}</span>
+          {authorWords(judgement)} · <span title={fullTime(judgement.at)}>{timeAgo(judgement.at)}</span>
         </span>
       </div>
       {judgement.mine && (

@@ -13,14 +13,14 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { JudgeForm } from "./JudgeForm";
 import { JudgementRow } from "./JudgementRow";
 import classes from "./Judgements.module.css";
-import { useJudging } from "./useJudgements";
+import { useJudgements } from "./useJudgements";
 
 /** The outcome of the run; it opens what decided it, and the form to judge it. */
 export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
   const [opened, { toggle, open, close }] = useDisclosure(false);
   const { data } = useQuery({ ...judgementsQuery(run.id), enabled: opened });
   const refusal = useRefusal(run.sealed);
-  const { add, remove } = useJudging(run.id);
+  const { add, remove } = useJudgements(run.id);
   const verdict = (kind: "pass" | "fail") => {
     if (refusal) return notifications.show({ title: "Not judged", message: refusal });
     return add.mutate(
@@ -29,9 +29,9 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
     );
   };
   useShortcuts("Run", [
-    { keys: "p", does: "Pass: the run did its task", run: () => verdict("pass") },
-    { keys: "x", does: "Fail: the run did not do its task", run: () => verdict("fail") },
-    { keys: "n", does: "Judge the run, or add a note", run: open },
+    { keys: "p", action: "Pass: the run did its task", run: () => verdict("pass") },
+    { keys: "x", action: "Fail: the run did not do its task", run: () => verdict("fail") },
+    { keys: "n", action: "Judge the run, or add a note", run: open },
   ]);
   return (
     <Popover

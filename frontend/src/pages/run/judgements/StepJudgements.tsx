@@ -8,18 +8,18 @@ import { JudgeForm } from "./JudgeForm";
 import { JudgementRow } from "./JudgementRow";
 import classes from "./Judgements.module.css";
 import { useRefusal } from "./RunJudgements";
-import { useJudging } from "./useJudgements";
+import { useJudgements } from "./useJudgements";
 import { ofStep } from "./wording";
 
 /** What was judged of one step, and the form to judge it. */
 export function StepJudgements({ run, step }: { run: string; step: number }): ReactElement {
-  const [judging, setJudging] = useState(false);
+  const [isFormOpen, setFormOpen] = useState(false);
   const { data } = useQuery(judgementsQuery(run));
-  const { data: whole } = useQuery(runQuery(run));
-  const refusal = useRefusal(whole?.sealed ?? true);
-  const { add, remove } = useJudging(run);
-  const own = ofStep(data?.judgements ?? [], step);
-  if (own.length === 0 && !judging) {
+  const { data: runDetail } = useQuery(runQuery(run));
+  const refusal = useRefusal(runDetail?.sealed ?? true);
+  const { add, remove } = useJudgements(run);
+  const stepJudgements = ofStep(data?.judgements ?? [], step);
+  if (stepJudgements.length === 0 && !isFormOpen) {
     return (
       <div>
         <Button
@@ -27,7 +27,7 @@ export function StepJudgements({ run, step }: { run: string; step: number }): Re
           color="gray"
           size="compact-sm"
           leftSection={<IconGavel size={14} />}
-          onClick={() => setJudging(true)}
+          onClick={() => setFormOpen(true)}
         >
           Judge this step
         </Button>
@@ -36,23 +36,23 @@ export function StepJudgements({ run, step }: { run: string; step: number }): Re
   }
   return (
     <section className={classes.step} aria-label="Judgements of the step">
-      {own.length > 0 && (
+      {stepJudgements.length > 0 && (
         <ul className={classes.list}>
-          {own.map((judgement) => (
+          {stepJudgements.map((judgement) => (
             <JudgementRow key={judgement.id} judgement={judgement} onDelete={remove.mutate} />
           ))}
         </ul>
       )}
-      {judging ? (
+      {isFormOpen ? (
         <JudgeForm
           step={step}
           refusal={refusal}
           pending={add.isPending}
-          onJudge={(body) => add.mutate(body, { onSuccess: () => setJudging(false) })}
+          onJudge={(body) => add.mutate(body, { onSuccess: () => setFormOpen(false) })}
         />
       ) : (
         <div>
-          <Button variant="subtle" color="gray" size="compact-sm" ml={-8} onClick={() => setJudging(true)}>
+          <Button variant="subtle" color="gray" size="compact-sm" ml={-8} onClick={() => setFormOpen(true)}>
             Judge this step
           </Button>
         </div>

@@ -4,7 +4,7 @@ import { judge, withdraw } from "@/api/runs/judgements";
 import type { JudgementRequest } from "@/api/schema";
 
 /** Makes and takes back judgements of a run; what shows its outcome is read again. */
-export function useJudging(run: string) {
+export function useJudgements(run: string) {
   const client = useQueryClient();
   const refresh = () =>
     Promise.all([

@@ -28,6 +28,6 @@ export function statedWords(judgement: Pick<JudgementView, "kind" | "value">): s
 }
 
 /** Judgements of one step, or of the run itself. */
-export function ofStep<T extends Pick<JudgementView, "step">>(all: readonly T[], step: number | null): T[] {
-  return all.filter((one) => one.step === step);
+export function ofStep<T extends Pick<JudgementView, "step">>(judgements: readonly T[], step: number | null): T[] {
+  return judgements.filter((judgement) => judgement.step === step);
 }

@@ -7,9 +7,9 @@ import { useState, type ReactElement } from "react";
 import { answer, api } from "@/api/client";
 import { placesQuery } from "@/api/runs/runs";
 import type { PlaceKindView, PlaceView, RunDetail, RunPlaces } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
-import { isWorthALook, kindChoices, measured, nearness, ofKind, precision } from "./wording";
+import { needsPlaces, kindChoices, measurementWords, nearness, ofKind, precision } from "./wording";
 import classes from "./PlacesPanel.module.css";
 
 interface Props {
@@ -19,19 +19,19 @@ interface Props {
 }
 
 /** Where to look in a run that failed. None of the places is a cause, and the panel says so. */
-export function Places(props: Props): ReactElement | null {
-  const isShown = isWorthALook(props.run);
+export function PlacesPanel(props: Props): ReactElement | null {
+  const isShown = needsPlaces(props.run);
   const { data } = useQuery({ ...placesQuery(props.run.id), enabled: isShown });
   if (!isShown || !data || (data.places.length === 0 && data.passing.length === 0)) return null;
-  return <Panel {...props} found={data} />;
+  return <Panel {...props} places={data} />;
 }
 
-function Panel({ found, phone, run, onSelect }: Props & { found: RunPlaces }): ReactElement {
+function Panel({ places, phone, run, onSelect }: Props & { places: RunPlaces }): ReactElement {
   const [opened, setOpened] = useState(!phone && run.outcome !== "unverified");
   const Chevron = opened ? IconChevronDown : IconChevronRight;
-  const [only, setOnly] = useState<string | null>(null);
-  const kinds = new Map(found.kinds.map((kind) => [kind.kind, kind]));
-  const shown = ofKind(found.places, only);
+  const [kind, setKind] = useState<string | null>(null);
+  const kinds = new Map(places.kinds.map((kind) => [kind.kind, kind]));
+  const shown = ofKind(places.places, kind);
   return (
     <section className={`panel ${classes.panel}`} aria-label="Places to look at">
       <div className={classes.head}>
@@ -39,10 +39,10 @@ function Panel({ found, phone, run, onSelect }: Props & { found: RunPlaces }): R
           <Chevron size={15} aria-hidden />
           <IconMapPinSearch size={16} aria-hidden />
           <b>Places to look at</b>
-          <span className="muted ellipsis">{opened ? "none is a proven cause" : summary(found.kinds)}</span>
+          <span className="muted ellipsis">{opened ? "none is a proven cause" : summary(places.kinds)}</span>
         </UnstyledButton>
-        {opened && found.kinds.length > 1 && <KindFilter kinds={found.kinds} only={only} onOnly={setOnly} />}
-        <Compare found={found} />
+        {opened && places.kinds.length > 1 && <KindFilter kinds={places.kinds} kind={kind} onOnly={setKind} />}
+        <Compare places={places} />
       </div>
       {opened && shown.length > 0 && (
         <ol className={classes.list} aria-label="Places">
@@ -53,24 +53,24 @@ function Panel({ found, phone, run, onSelect }: Props & { found: RunPlaces }): R
           ))}
         </ol>
       )}
-      {opened && <Remarks found={found} />}
+      {opened && <Remarks places={places} />}
     </section>
   );
 }
 
 function KindFilter(props: {
   kinds: PlaceKindView[];
-  only: string | null;
+  kind: string | null;
   onOnly: (kind: string | null) => void;
 }): ReactElement {
-  const { kinds, only, onOnly } = props;
+  const { kinds, kind, onOnly } = props;
   return (
     <Select
       className={classes.filter}
       size="xs"
       aria-label="Kind of place"
       data={kindChoices(kinds)}
-      value={only}
+      value={kind}
       onChange={onOnly}
       placeholder="All kinds"
       clearable
@@ -110,7 +110,12 @@ function Row({
         </UnstyledButton>
       )}
       {kind && precision(kind) && (
-        <Tooltip label={`${kind.title}. ${measured(kind)}`} multiline w={340} style={{ whiteSpace: "pre-line" }}>
+        <Tooltip
+          label={`${kind.title}. ${measurementWords(kind)}`}
+          multiline
+          w={340}
+          style={{ whiteSpace: "pre-line" }}
+        >
           <span className={`muted num ${classes.precision}`} tabIndex={0}>
             {precision(kind)}
           </span>
@@ -120,26 +125,26 @@ function Row({
   );
 }
 
-function Remarks({ found }: { found: RunPlaces }): ReactElement | null {
+function Remarks({ places }: { places: RunPlaces }): ReactElement | null {
   const remarks = [
-    ...(found.places.length === 0 ? ["Nothing in the recording stands out."] : []),
-    ...(found.left_out > 0 ? [`${counted(found.left_out, "more place")} of these kinds.`] : []),
-    ...(found.unread > 0 ? [`${counted(found.unread, "step")} not read: content is missing or damaged.`] : []),
+    ...(places.places.length === 0 ? ["Nothing in the recording stands out."] : []),
+    ...(places.left_out > 0 ? [`${pluralize(places.left_out, "more place")} of these kinds.`] : []),
+    ...(places.unread > 0 ? [`${pluralize(places.unread, "step")} not read: content is missing or damaged.`] : []),
   ];
   return remarks.length > 0 ? <p className={`muted ${classes.remarks}`}>{remarks.join(" ")}</p> : null;
 }
 
 /** One click to a diff with the nearest run that passed. */
-function Compare({ found }: { found: RunPlaces }): ReactElement | null {
+function Compare({ places }: { places: RunPlaces }): ReactElement | null {
   const navigate = useNavigate();
   const compare = useMutation({
     mutationFn: (base: string) =>
-      answer(api.POST("/api/v1/diffs", { body: { base, candidate: found.run, options: { similarity: "auto" } } })),
+      answer(api.POST("/api/v1/diffs", { body: { base, candidate: places.run, options: { similarity: "auto" } } })),
     onSuccess: (report) => void navigate(paths.diff(report.id)),
     onError: (error) =>
       notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
   });
-  const [nearest] = found.passing;
+  const [nearest] = places.passing;
   if (!nearest) return null;
   return (
     <Tooltip label={`${nearest.name} (${nearness(nearest)})`} multiline maw={360}>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PlaceKindView, PlaceView } from "@/api/schema";
-import { isWorthALook, kindChoices, measured, ofKind, precision } from "./wording";
+import { needsPlaces, kindChoices, measurementWords, ofKind, precision } from "./wording";
 
 const kind: PlaceKindView = { kind: "loop", title: "Loops", places: 2, measured: [], seen: [] };
 const figures = { source: "a benchmark", places: 4, exact: 2, near: 3, low: 0.301, high: 0.954 };
@@ -8,21 +8,21 @@ const figures = { source: "a benchmark", places: 4, exact: 2, near: 3, low: 0.30
 test("kinds without figures say so", () => {
   expect(precision(kind)).toBe("not measured");
   expect(precision({ ...kind, kind: "judgement" })).toBe("");
-  expect(measured(kind)).toBe("Not measured on labelled failures.");
+  expect(measurementWords(kind)).toBe("Not measured on labelled failures.");
 });
 
 test("figures come with count and interval", () => {
   const known = { ...kind, measured: [figures] };
   expect(precision(known)).toBe("right in 3 of 4");
-  expect(measured(known)).toContain("3 of 4 places");
-  expect(measured(known)).toContain("30 % to 95 %");
+  expect(measurementWords(known)).toContain("3 of 4 places");
+  expect(measurementWords(known)).toContain("30 % to 95 %");
 });
 
 test("only runs that did not pass get the panel", () => {
-  expect(isWorthALook({ outcome: "failed", status: "completed", sealed: true })).toBe(true);
-  expect(isWorthALook({ outcome: "unknown", status: "failed", sealed: true })).toBe(true);
-  expect(isWorthALook({ outcome: "passed", status: "completed", sealed: true })).toBe(false);
-  expect(isWorthALook({ outcome: "failed", status: "failed", sealed: false })).toBe(false);
+  expect(needsPlaces({ outcome: "failed", status: "completed", sealed: true })).toBe(true);
+  expect(needsPlaces({ outcome: "unknown", status: "failed", sealed: true })).toBe(true);
+  expect(needsPlaces({ outcome: "passed", status: "completed", sealed: true })).toBe(false);
+  expect(needsPlaces({ outcome: "failed", status: "failed", sealed: false })).toBe(false);
 });
 
 test("places are shown by kind", () => {

@@ -1,11 +1,11 @@
 // Places to look at, in words: what there is, and what is known of how much it helps.
 import type { PassingRun, PlaceKindView, PlaceView, RunSummary } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 
-type Listed = Pick<RunSummary, "outcome" | "status" | "sealed">;
+type RunOutcomeFields = Pick<RunSummary, "outcome" | "status" | "sealed">;
 
 /** Whether a run gets the panel: only one that failed, or whose checks did not run. */
-export function isWorthALook(run: Listed): boolean {
+export function needsPlaces(run: RunOutcomeFields): boolean {
   return run.sealed && (run.outcome === "failed" || run.outcome === "unverified" || run.status === "failed");
 }
 
@@ -20,18 +20,18 @@ export function kindChoices(kinds: readonly PlaceKindView[]): { value: string; l
 }
 
 /** How often a kind helped on labelled failures, or that nobody knows. */
-export function measured(kind: PlaceKindView): string {
+export function measurementWords(kind: PlaceKindView): string {
   const figures = kind.measured.map(
-    (each) =>
-      `On labelled failures (${each.source}), ${each.near} of ${counted(each.places, "place")} ` +
-      `were the step that people blamed or next to it (95 %: ${percent(each.low)} to ${percent(each.high)}).`,
+    (figure) =>
+      `On labelled failures (${figure.source}), ${figure.near} of ${pluralize(figure.places, "place")} ` +
+      `were the step that people blamed or next to it (95 %: ${percent(figure.low)} to ${percent(figure.high)}).`,
   );
-  const seen = kind.seen.map(
-    (each) =>
-      `${each.source}: in ${percent(each.failed / each.failed_runs)} of ${each.failed_runs} failed runs ` +
-      `and ${percent(each.passed / each.passed_runs)} of ${each.passed_runs} passed runs.`,
+  const occurrences = kind.seen.map(
+    (occurrence) =>
+      `${occurrence.source}: in ${percent(occurrence.failed / occurrence.failed_runs)} of ${occurrence.failed_runs} failed runs ` +
+      `and ${percent(occurrence.passed / occurrence.passed_runs)} of ${occurrence.passed_runs} passed runs.`,
   );
-  return [...(figures.length > 0 ? figures : ["Not measured on labelled failures."]), ...seen].join("\n");
+  return [...(figures.length > 0 ? figures : ["Not measured on labelled failures."]), ...occurrences].join("\n");
 }
 
 /** The share of a kind's places that were blamed, in short; a judgement is what people said themselves. */

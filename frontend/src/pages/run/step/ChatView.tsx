@@ -1,7 +1,7 @@
 import { IconChevronRight } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { StepDetail } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { isObject, preview } from "@/ui/format/json";
 import { JsonView } from "@/ui/JsonView";
 import { originOf, type ModelInput } from "@/domain/steps/content";
@@ -21,11 +21,11 @@ interface Props {
 export function ChatView({ step, request, onSelect }: Props): ReactElement {
   const inherited = Math.min(step.inherited_messages, request.messages.length);
   const [history, setHistory] = useState(0);
-  const from = inherited - Math.min(history, inherited);
+  const firstNew = inherited - Math.min(history, inherited);
   return (
     <section className={classes.part}>
       <h2>{inherited > 0 ? "New in this call" : "Messages"}</h2>
-      {from > 0 && (
+      {firstNew > 0 && (
         <button
           type="button"
           className={classes.fold}
@@ -33,22 +33,22 @@ export function ChatView({ step, request, onSelect }: Props): ReactElement {
           onClick={() => setHistory(history + BATCH)}
         >
           <IconChevronRight size={13} aria-hidden />
-          {counted(from, "earlier message")}, as in the previous call
+          {pluralize(firstNew, "earlier message")}, as in the previous call
         </button>
       )}
-      {history > 0 && from === 0 && (
+      {history > 0 && firstNew === 0 && (
         <button type="button" className={classes.fold} aria-expanded onClick={() => setHistory(0)}>
           <IconChevronRight size={13} aria-hidden className={classes.turned} />
-          Fold {counted(inherited, "earlier message")}
+          Fold {pluralize(inherited, "earlier message")}
         </button>
       )}
-      {request.messages.slice(from).map((message, index) => (
+      {request.messages.slice(firstNew).map((message, index) => (
         <MessageCard
-          key={from + index}
+          key={firstNew + index}
           message={message}
-          fresh={inherited > 0 && from + index >= inherited}
-          quiet={from + index < inherited}
-          origin={originOf(from + index, step.consumed)}
+          isNew={inherited > 0 && firstNew + index >= inherited}
+          isQuiet={firstNew + index < inherited}
+          origin={originOf(firstNew + index, step.consumed)}
           onSelect={onSelect}
         />
       ))}
@@ -78,7 +78,7 @@ function Parameters({ request }: { request: ModelInput }): ReactElement | null {
       {request.tools.length > 0 && (
         <details className={classes.details}>
           <summary>
-            {counted(request.tools.length, "tool")} offered <span className="muted">{names.join(", ")}</span>
+            {pluralize(request.tools.length, "tool")} offered <span className="muted">{names.join(", ")}</span>
           </summary>
           <JsonView value={request.tools} open={1} />
         </details>

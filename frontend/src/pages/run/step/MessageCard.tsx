@@ -13,8 +13,8 @@ import classes from "./Message.module.css";
 interface Props {
   message: Message;
   /** New since the previous call. */
-  fresh?: boolean;
-  quiet?: boolean;
+  isNew?: boolean;
+  isQuiet?: boolean;
   mark?: Label | undefined;
   origin?: Origin | null;
   onSelect?: (sequenceNo: number) => void;
@@ -22,12 +22,12 @@ interface Props {
 /** System prompts are long and rarely what one looks for: they open on demand. */
 const FOLDED_AT = 900;
 
-export function MessageCard({ message, fresh, quiet, mark, origin, onSelect }: Props): ReactElement {
+export function MessageCard({ message, isNew, isQuiet, mark, origin, onSelect }: Props): ReactElement {
   const json = message.role === "tool" ? jsonInText(message.text) : undefined;
   const long = message.role === "system" && message.text.length > FOLDED_AT;
-  const [whole, setWhole] = useState(!long);
+  const [expanded, setExpanded] = useState(!long);
   return (
-    <article className={classes.card} data-role={message.role} data-fresh={fresh} data-quiet={quiet}>
+    <article className={classes.card} data-role={message.role} data-fresh={isNew} data-quiet={isQuiet}>
       <header>
         <span className={classes.role}>{message.role}</span>
         {message.name && <span>{message.name}</span>}
@@ -51,11 +51,16 @@ export function MessageCard({ message, fresh, quiet, mark, origin, onSelect }: P
           {json !== undefined ? (
             <JsonView value={json} open={2} />
           ) : (
-            <TextView text={whole ? message.text : `${message.text.slice(0, 420).trimEnd()} …`} />
+            <TextView text={expanded ? message.text : `${message.text.slice(0, 420).trimEnd()} …`} />
           )}
           {long && (
-            <button type="button" className={classes.more} aria-expanded={whole} onClick={() => setWhole(!whole)}>
-              {whole ? "Show less" : "Show the whole prompt"}
+            <button
+              type="button"
+              className={classes.more}
+              aria-expanded={expanded}
+              onClick={() => setExpanded(!expanded)}
+            >
+              {expanded ? "Show less" : "Show the whole prompt"}
             </button>
           )}
         </div>

@@ -19,7 +19,7 @@ export function PromptView({ input, output }: { input: Record<string, JsonValue>
         <h2>
           Template{" "}
           <span className={classes.asIs}>
-            {[input["template_id"], input["version"]].filter((each) => typeof each === "string").join(" · ")}
+            {[input["template_id"], input["version"]].filter((part) => typeof part === "string").join(" · ")}
           </span>
         </h2>
         <div className={`${classes.box} ${classes.template}`}>

@@ -40,13 +40,13 @@ function Side(props: {
   icon: ReactElement;
   onSelect: (sequenceNo: number) => void;
 }): ReactElement {
-  const [all, setAll] = useState(false);
-  const shown = all ? props.edges : props.edges.slice(0, SHOWN);
+  const [showAll, setShowAll] = useState(false);
+  const visible = showAll ? props.edges : props.edges.slice(0, SHOWN);
   return (
     <section className={classes.part}>
       <h2>{props.title}</h2>
       {props.edges.length === 0 && <span className="muted">Nothing recorded.</span>}
-      {shown.map((edge, index) => (
+      {visible.map((edge, index) => (
         <button key={index} type="button" className={classes.edge} onClick={() => props.onSelect(edge.step)}>
           {props.icon}
           <StepIcon type={edge.type} size={13} />
@@ -57,9 +57,9 @@ function Side(props: {
           </span>
         </button>
       ))}
-      {props.edges.length > shown.length && (
-        <button type="button" className={classes.fold} onClick={() => setAll(true)}>
-          {props.edges.length - shown.length} more
+      {props.edges.length > visible.length && (
+        <button type="button" className={classes.fold} onClick={() => setShowAll(true)}>
+          {props.edges.length - visible.length} more
         </button>
       )}
     </section>

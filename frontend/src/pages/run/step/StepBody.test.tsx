@@ -1,7 +1,7 @@
 import { fireEvent, screen } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 import { aStepDetail } from "@/testing/factories";
-import { draw } from "@/testing/render";
+import { renderInApp } from "@/testing/render";
 import { StepBody } from "./StepBody";
 
 const history = [
@@ -16,7 +16,7 @@ test("only what is new since the previous call is unfolded", () => {
     output: { message: { role: "assistant", content: "It is on its way." } },
     inherited_messages: 2,
   });
-  draw(<StepBody step={step} onSelect={vi.fn()} />);
+  renderInApp(<StepBody step={step} onSelect={vi.fn()} />);
   expect(screen.queryByText("Where is my order?")).toBeNull();
   expect(screen.getByText("shipped")).toBeTruthy();
   fireEvent.click(screen.getByText(/2 earlier messages/));
@@ -41,14 +41,14 @@ test("a tool message leads to the step that answered", () => {
       },
     ],
   });
-  draw(<StepBody step={step} onSelect={select} />);
+  renderInApp(<StepBody step={step} onSelect={select} />);
   fireEvent.click(screen.getByText(/from step 6/));
   expect(select).toHaveBeenCalledWith(6);
 });
 
 test("a long text is folded behind a button, markup stays text", () => {
   const text = `<img src=x onerror=alert(1)> ${"word ".repeat(3000)}`;
-  draw(<StepBody step={aStepDetail({ sequence_no: 2, type: "output", output: text })} onSelect={vi.fn()} />);
+  renderInApp(<StepBody step={aStepDetail({ sequence_no: 2, type: "output", output: text })} onSelect={vi.fn()} />);
   expect(document.querySelector("img")).toBeNull();
   expect(screen.getByText(/more characters/)).toBeTruthy();
 });
@@ -58,7 +58,7 @@ test("documents come ranked with their scores", () => {
     { id: "d1", content: "Refunds within 30 days.", score: 0.91 },
     { id: "d2", content: "Shipping takes 3 days.", score: 0.5 },
   ];
-  draw(
+  renderInApp(
     <StepBody
       step={aStepDetail({ sequence_no: 2, type: "retrieval", input: { query: "refund" }, output: { documents } })}
       onSelect={vi.fn()}
@@ -72,7 +72,7 @@ test("documents come ranked with their scores", () => {
 });
 
 test("what was not recorded is said", () => {
-  draw(
+  renderInApp(
     <StepBody
       step={aStepDetail({ sequence_no: 2, type: "tool", input: { id: 1 }, output: null })}
       onSelect={vi.fn()}
@@ -87,7 +87,7 @@ test("a lost message is marked among the others", () => {
     role: "unavailable",
     content: "[unavailable: artifact ab12 is missing or damaged]",
   };
-  draw(
+  renderInApp(
     <StepBody
       step={aStepDetail({
         sequence_no: 2,

@@ -24,7 +24,7 @@ export function StepBody({ step, onSelect }: Props): ReactElement {
       <>
         <ChatView step={step} request={request} onSelect={onSelect} />
         <Part title="Answer">
-          <Payload value={step.output} mark={step.label} lost={isLost("output")} />
+          <Payload value={step.output} mark={step.label} isUnavailable={isLost("output")} />
         </Part>
       </>
     );
@@ -33,17 +33,17 @@ export function StepBody({ step, onSelect }: Props): ReactElement {
     return <PromptView input={step.input} output={step.output} />;
   }
   const documents = readDocuments(step.output);
-  const [asked, answered] = step.type === "tool" ? ["Arguments", "Result"] : ["Input", "Output"];
+  const [inputTitle, outputTitle] = step.type === "tool" ? ["Arguments", "Result"] : ["Input", "Output"];
   return (
     <>
-      <Part title={documents ? "Query" : asked}>
-        <Payload value={step.input} lost={isLost("input")} />
+      <Part title={documents ? "Query" : inputTitle}>
+        <Payload value={step.input} isUnavailable={isLost("input")} />
       </Part>
-      <Part title={documents ? `Documents (${documents.length})` : answered}>
+      <Part title={documents ? `Documents (${documents.length})` : outputTitle}>
         {documents ? (
           <DocumentsTable documents={documents} />
         ) : (
-          <Payload value={step.output} mark={step.label} lost={isLost("output")} />
+          <Payload value={step.output} mark={step.label} isUnavailable={isLost("output")} />
         )}
       </Part>
     </>
@@ -63,12 +63,12 @@ interface PayloadProps {
   value: JsonValue;
   mark?: StepDetail["label"];
   /** It was recorded, and cannot be read. */
-  lost?: boolean;
+  isUnavailable?: boolean;
 }
 
 /** A value as messages, text, or a JSON tree, whichever it is. */
-function Payload({ value, mark, lost }: PayloadProps): ReactElement {
-  if (value === null) return <p className="muted">{lost ? "Unavailable." : "Not recorded."}</p>;
+function Payload({ value, mark, isUnavailable }: PayloadProps): ReactElement {
+  if (value === null) return <p className="muted">{isUnavailable ? "Unavailable." : "Not recorded."}</p>;
   const answer = readAnswer(value);
   if (answer) {
     return (
@@ -89,8 +89,8 @@ function Payload({ value, mark, lost }: PayloadProps): ReactElement {
     );
   }
   const text = readText(value);
-  const inside = typeof value === "string" ? jsonInText(value) : undefined;
-  if (text !== null && inside === undefined && (typeof value === "string" || Object.keys(value).length === 1)) {
+  const parsed = typeof value === "string" ? jsonInText(value) : undefined;
+  if (text !== null && parsed === undefined && (typeof value === "string" || Object.keys(value).length === 1)) {
     return (
       <div className={classes.box}>
         <TextView text={text} />
@@ -99,7 +99,7 @@ function Payload({ value, mark, lost }: PayloadProps): ReactElement {
   }
   return (
     <div className={classes.box}>
-      <JsonView value={inside ?? value} open={3} />
+      <JsonView value={parsed ?? value} open={3} />
     </div>
   );
 }

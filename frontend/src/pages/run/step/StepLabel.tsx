@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import type { StepDetail, StepSummary } from "@/api/schema";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
-import { actionMark, markMeaning, markWord, reasonInWords } from "@/domain/steps/labels";
+import { actionMark, markMeaning, markWord, reasonSentence } from "@/domain/steps/labels";
 import { sentence } from "@/ui/format/text";
 import { actionWord, type StepPlan } from "../stepPlans";
 import { factName, factWords, hookFacts } from "./facts";
@@ -11,13 +11,13 @@ import classes from "./Step.module.css";
 export function StepLabel(props: {
   step: StepSummary;
   detail: StepDetail["detail"] | undefined;
-  planned: StepPlan | null;
+  plan: StepPlan | null;
 }): ReactElement | null {
-  const { step, detail, planned } = props;
+  const { step, detail, plan } = props;
   const facts = Object.entries(detail ?? {}).flatMap(
     ([name, value]): [string, string][] => hookFacts(name, value) ?? [[factName(name), factWords(value)]],
   );
-  if (step.label === "live" && !planned && facts.length === 0) return null;
+  if (step.label === "live" && !plan && facts.length === 0) return null;
   return (
     <div className={classes.label}>
       {step.label !== "live" && (
@@ -25,7 +25,7 @@ export function StepLabel(props: {
           <span className={`chip ${step.label}`}>
             <LabelGlyph mark={step.label} silent /> {markWord[step.label]}
           </span>{" "}
-          {step.reason ? reasonInWords(step.reason) : markMeaning[step.label]}
+          {step.reason ? reasonSentence(step.reason) : markMeaning[step.label]}
         </p>
       )}
       {facts.length > 0 && (
@@ -38,14 +38,14 @@ export function StepLabel(props: {
           ))}
         </dl>
       )}
-      {planned && (
+      {plan && (
         <p>
-          <span className={`chip ${actionMark[planned.action]}`}>
-            <LabelGlyph mark={actionMark[planned.action]} silent /> in the fork: {actionWord[planned.action]}
+          <span className={`chip ${actionMark[plan.action]}`}>
+            <LabelGlyph mark={actionMark[plan.action]} silent /> in the fork: {actionWord[plan.action]}
           </span>{" "}
-          {planned.note ? sentence(planned.note) : planned.reason && reasonInWords(planned.reason)}
-          {planned.differs.length > 0 && <span className="muted"> Differs: {planned.differs.join(", ")}.</span>}
-          {planned.because.length > 0 && <span className="muted"> Because of step {planned.because.join(", ")}.</span>}
+          {plan.note ? sentence(plan.note) : plan.reason && reasonSentence(plan.reason)}
+          {plan.differs.length > 0 && <span className="muted"> Differs: {plan.differs.join(", ")}.</span>}
+          {plan.because.length > 0 && <span className="muted"> Because of step {plan.because.join(", ")}.</span>}
         </p>
       )}
     </div>

@@ -6,7 +6,7 @@ import { lazy, Suspense, useState, type ReactElement } from "react";
 import { stepQuery } from "@/api/runs/runs";
 import type { StepDetail, StepSummary } from "@/api/schema";
 import { ErrorState } from "@/ui/ErrorState";
-import { counted, duration, money, tokens } from "@/ui/format/numbers";
+import { pluralize, duration, money, tokens } from "@/ui/format/numbers";
 import { isFailed } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { StepJudgements } from "../judgements/StepJudgements";
@@ -20,13 +20,13 @@ const RawJson = lazy(() => import("@/ui/CodeView"));
 
 interface Props {
   step: StepSummary;
-  planned: StepPlan | null;
+  plan: StepPlan | null;
   onSelect: (sequenceNo: number) => void;
   onFork: () => void;
 }
 
 /** The middle region: one step, whole. */
-export function StepPanel({ step, planned, onSelect, onFork }: Props): ReactElement {
+export function StepPanel({ step, plan, onSelect, onFork }: Props): ReactElement {
   const [raw, setRaw] = useState(false);
   const link = useClipboard();
   const detail = useQuery(stepQuery(step.id));
@@ -61,7 +61,7 @@ export function StepPanel({ step, planned, onSelect, onFork }: Props): ReactElem
       </div>
       <div className={classes.scroll} key={step.id} tabIndex={0} role="region" aria-label="Content of the step">
         <Facts step={step} detail={detail.data} />
-        <StepLabel step={step} detail={detail.data?.detail} planned={planned} />
+        <StepLabel step={step} detail={detail.data?.detail} plan={plan} />
         {detail.data && <StepJudgements key={step.id} run={detail.data.run} step={step.sequence_no} />}
         {detail.isError && <ErrorState error={detail.error} onRetry={() => void detail.refetch()} />}
         {detail.data && raw && (
@@ -108,7 +108,7 @@ function Facts({ step, detail }: { step: StepSummary; detail: StepDetail | undef
       {detail?.tokens_cached != null && <span className="chip">{tokens(detail.tokens_cached)} cached</span>}
       {step.cost_usd !== null && <span className="chip">{money(step.cost_usd)}</span>}
       {step.duration_ms !== null && <span className="chip">{duration(step.duration_ms)}</span>}
-      {step.retries > 0 && <span className="chip simulated">{counted(step.retries, "retry", "retries")}</span>}
+      {step.retries > 0 && <span className="chip simulated">{pluralize(step.retries, "retry", "retries")}</span>}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // What a label rests on, as the server records it with the step, in words.
 import type { JsonValue } from "@/api/schema";
 import { isBranch, preview } from "@/ui/format/json";
-import { reasonInWords } from "@/domain/steps/labels";
+import { reasonSentence } from "@/domain/steps/labels";
 
 const names: Record<string, string> = {
   why: "why not exact",
@@ -16,17 +16,20 @@ export function factName(name: string): string {
 
 /** What a hook did about a call, or put into a request: `[name, in words]`. */
 export function hookFacts(name: string, value: JsonValue): [string, string][] | null {
-  const said = name === "hook" ? [value] : name === "hooks" && Array.isArray(value) ? value : null;
-  if (!said) return null;
-  return said.filter(isRecord).flatMap((one): [string, string][] => {
-    const hook: [string, string] = ["hook", `${text(one.name)} ${DID[text(one.action)] ?? text(one.action)}`];
-    if (one.asked !== undefined) return [hook, ["asked with", preview(one.asked, 400)]];
-    const words = text(one.text ?? one.message);
+  const decisions = name === "hook" ? [value] : name === "hooks" && Array.isArray(value) ? value : null;
+  if (!decisions) return null;
+  return decisions.filter(isRecord).flatMap((decision): [string, string][] => {
+    const hook: [string, string] = [
+      "hook",
+      `${text(decision.name)} ${HOOK_ACTIONS[text(decision.action)] ?? text(decision.action)}`,
+    ];
+    if (decision.asked !== undefined) return [hook, ["asked with", preview(decision.asked, 400)]];
+    const words = text(decision.text ?? decision.message);
     return words ? [hook, ["it said", words]] : [hook];
   });
 }
 
-const DID: Record<string, string> = {
+const HOOK_ACTIONS: Record<string, string> = {
   deny: "denied the call",
   modify_args: "changed the arguments",
   system_message: "added a system message",
@@ -44,6 +47,6 @@ function text(value: JsonValue | undefined): string {
 /** Lists of plain values in full, a known code as its sentence, everything else in short. */
 export function factWords(value: JsonValue): string {
   if (Array.isArray(value) && value.length > 0 && !value.some(isBranch)) return value.map(String).join(", ");
-  if (typeof value === "string") return /^[a-z]+(_[a-z]+)+$/.test(value) ? reasonInWords(value) : value;
+  if (typeof value === "string") return /^[a-z]+(_[a-z]+)+$/.test(value) ? reasonSentence(value) : value;
   return preview(value, 160);
 }

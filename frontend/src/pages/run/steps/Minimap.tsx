@@ -2,7 +2,7 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef, type PointerEvent, type ReactElement } from "react";
 import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
-import type { Planned } from "../stepPlans";
+import type { StepPlans } from "../stepPlans";
 import classes from "./Steps.module.css";
 import type { Node } from "./tree";
 
@@ -10,7 +10,7 @@ interface Props {
   rows: Node[];
   selected: number | null;
   fork: number | null;
-  planned: Planned | null;
+  plans: StepPlans | null;
   first: number;
   last: number;
   onJump: (index: number) => void;
@@ -20,14 +20,14 @@ const BAND = 8;
 
 /** The whole run beside the list: errors and the fork stand out, press or drag to go there. The keys `e` and `g` do the same. */
 export function Minimap(props: Props): ReactElement {
-  const { rows, selected, fork, planned, first, last } = props;
+  const { rows, selected, fork, plans, first, last } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const { ref, height } = useElementSize();
   const scheme = useComputedColorScheme("light");
 
   useEffect(() => {
-    if (canvas.current && height > 0) draw(canvas.current, { rows, fork, planned }, height);
-  }, [rows, fork, planned, height, scheme]);
+    if (canvas.current && height > 0) draw(canvas.current, { rows, fork, plans }, height);
+  }, [rows, fork, plans, height, scheme]);
 
   const jump = (event: PointerEvent<HTMLDivElement>) => {
     if (event.type === "pointermove" && event.buttons === 0) return;
@@ -36,22 +36,22 @@ export function Minimap(props: Props): ReactElement {
     props.onJump(Math.round(share * (rows.length - 1)));
   };
   // A short run fills only the top: its bands do not grow beyond a readable height.
-  const filled = Math.min(height, rows.length * BAND);
+  const usedHeight = Math.min(height, rows.length * BAND);
   // The selection is no part of the drawing: to move it costs nothing.
-  const chosen = rows.findIndex((row) => row.step.sequence_no === selected);
-  const place = (index: number) => (filled * index) / Math.max(1, rows.length);
+  const selectedIndex = rows.findIndex((row) => row.step.sequence_no === selected);
+  const place = (index: number) => (usedHeight * index) / Math.max(1, rows.length);
   return (
     <div ref={ref} className={classes.minimap} aria-hidden onPointerDown={jump} onPointerMove={jump}>
       <canvas ref={canvas} />
-      {chosen >= 0 && <i className={classes.chosen} style={{ top: place(chosen) }} />}
+      {selectedIndex >= 0 && <i className={classes.chosen} style={{ top: place(selectedIndex) }} />}
       <i className={classes.window} style={{ top: place(first), height: place(last - first + 1) }} />
     </div>
   );
 }
 
 /** One band a row, or one a pixel where there are more rows than pixels; what matters is drawn last. */
-function draw(canvas: HTMLCanvasElement, world: Pick<Props, "rows" | "fork" | "planned">, height: number): void {
-  const { rows, planned } = world;
+function draw(canvas: HTMLCanvasElement, world: Pick<Props, "rows" | "fork" | "plans">, height: number): void {
+  const { rows, plans } = world;
   const scale = window.devicePixelRatio || 1;
   canvas.width = WIDTH * scale;
   canvas.height = height * scale;
@@ -60,14 +60,14 @@ function draw(canvas: HTMLCanvasElement, world: Pick<Props, "rows" | "fork" | "p
   context.scale(scale, scale);
   const style = getComputedStyle(canvas);
   const colors = new Map<string, string>();
-  const color = (name: string): string => {
-    const known = colors.get(name) ?? (style.getPropertyValue(`--map-${name}`).trim() || style.color);
-    colors.set(name, known);
-    return known;
+  const colorOf = (name: string): string => {
+    const color = colors.get(name) ?? (style.getPropertyValue(`--map-${name}`).trim() || style.color);
+    colors.set(name, color);
+    return color;
   };
   const band = Math.min(BAND, height / rows.length);
-  const thick = Math.max(1, band - (band > 3 ? 1 : 0));
-  const paint = (index: number, fill: string, left: number, width: number, tall = thick) => {
+  const thickness = Math.max(1, band - (band > 3 ? 1 : 0));
+  const fillBand = (index: number, fill: string, left: number, width: number, tall = thickness) => {
     context.fillStyle = fill;
     context.fillRect(left, Math.min(height - tall, index * band), width, tall);
   };
@@ -75,18 +75,18 @@ function draw(canvas: HTMLCanvasElement, world: Pick<Props, "rows" | "fork" | "p
   for (let index = 0; index < rows.length; index += stride) {
     const row = rows[index];
     if (!row) continue;
-    const plan = planned?.get(row.step.sequence_no);
-    const takenOver = planned !== null && world.fork !== null && row.step.sequence_no < world.fork;
+    const plan = plans?.get(row.step.sequence_no);
+    const isInherited = plans !== null && world.fork !== null && row.step.sequence_no < world.fork;
     const left = 3 + Math.min(row.depth, 4) * 2;
-    paint(
+    fillBand(
       index,
-      color(plan ? actionMark[plan.action] : takenOver ? "exact" : markOf(row.step)),
+      colorOf(plan ? actionMark[plan.action] : isInherited ? "exact" : markOf(row.step)),
       left,
       WIDTH - left - 3,
     );
   }
   rows.forEach((row, index) => {
-    if (isFailed(row.step.status)) paint(index, color("failed"), 1, WIDTH - 2, Math.max(2, thick));
-    if (row.step.sequence_no === world.fork) paint(index, color("accent"), 0, WIDTH, 2);
+    if (isFailed(row.step.status)) fillBand(index, colorOf("failed"), 1, WIDTH - 2, Math.max(2, thickness));
+    if (row.step.sequence_no === world.fork) fillBand(index, colorOf("accent"), 0, WIDTH, 2);
   });
 }

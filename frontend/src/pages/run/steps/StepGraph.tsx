@@ -23,9 +23,9 @@ import { count } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
-import type { Planned, StepPlan } from "../stepPlans";
+import type { StepPlans, StepPlan } from "../stepPlans";
 import { edgeWords } from "../edgeKinds";
-import { firstShown, layout, NODE_LIMIT, provenance, spanOf, STRENGTH, type GraphNode } from "./graph";
+import { firstVisible, layout, NODE_LIMIT, provenance, spanOf, STRENGTH, type GraphNode } from "./graph";
 import classes from "./StepGraph.module.css";
 import type { Node } from "./tree";
 
@@ -34,14 +34,14 @@ interface Props {
   rows: Node[];
   selected: number | null;
   fork: number | null;
-  planned: Planned | null;
+  plans: StepPlans | null;
   onSelect: (sequenceNo: number) => void;
 }
-type StepFlowNode = FlowNode<{ row: Node; planned: StepPlan | null; fork: boolean }, "step">;
+type StepFlowNode = FlowNode<{ row: Node; plan: StepPlan | null; fork: boolean }, "step">;
 
 const WIDTH = 220;
 const HEIGHT = 42;
-const IN_SIGHT = 12;
+const VISIBLE_LIMIT = 12;
 
 /** How each kind of provenance is drawn: the surer, the more of a line. */
 const dashes: Record<RunEdge["kind"], string | undefined> = {
@@ -54,9 +54,9 @@ const dashes: Record<RunEdge["kind"], string | undefined> = {
 };
 
 /** The steps as a graph: what is inside what, what follows what, and at the right what fed what. */
-export default function StepGraph({ run, rows, selected, fork, planned, onSelect }: Props): ReactElement {
+export default function StepGraph({ run, rows, selected, fork, plans, onSelect }: Props): ReactElement {
   const scheme = useComputedColorScheme("light");
-  const start = firstShown(rows, selected);
+  const start = firstVisible(rows, selected);
   const graph = useMemo(() => layout(rows, start), [rows, start]);
   const nodes = useMemo<StepFlowNode[]>(
     () =>
@@ -68,12 +68,15 @@ export default function StepGraph({ run, rows, selected, fork, planned, onSelect
         height: HEIGHT,
         selected: sequenceNo === selected,
         ariaLabel: `${sequenceNo} ${row.step.type} ${row.step.name}`,
-        data: { row, planned: planned?.get(sequenceNo) ?? null, fork: sequenceNo === fork },
+        data: { row, plan: plans?.get(sequenceNo) ?? null, fork: sequenceNo === fork },
       })),
-    [graph, selected, fork, planned],
+    [graph, selected, fork, plans],
   );
-  const known = useQuery({ ...edgesQuery(run, spanOf(graph.nodes)), enabled: graph.nodes.length > 0 });
-  const fed = useMemo(() => provenance(known.data ?? [], graph.nodes), [known.data, graph]);
+  const provenanceEdges = useQuery({ ...edgesQuery(run, spanOf(graph.nodes)), enabled: graph.nodes.length > 0 });
+  const visibleEdges = useMemo(
+    () => provenance(provenanceEdges.data ?? [], graph.nodes),
+    [provenanceEdges.data, graph],
+  );
   const edges = useMemo<Edge[]>(
     () => [
       ...graph.edges.map(({ from, to, kind }) => ({
@@ -85,9 +88,9 @@ export default function StepGraph({ run, rows, selected, fork, planned, onSelect
         targetHandle: kind,
         focusable: false,
       })),
-      ...fed.map((edge) => fedEdge(edge, selected)),
+      ...visibleEdges.map((edge) => fedEdge(edge, selected)),
     ],
-    [graph, fed, selected],
+    [graph, visibleEdges, selected],
   );
   return (
     <div className={classes.graph}>
@@ -97,8 +100,10 @@ export default function StepGraph({ run, rows, selected, fork, planned, onSelect
           readable nor quick. Fold or filter steps to bring others in.
         </p>
       )}
-      <Legend kinds={STRENGTH.filter((kind) => fed.some((edge) => edge.kind === kind))} />
-      {known.error && <p className={classes.note}>What fed what could not be read: {known.error.message}</p>}
+      <Legend kinds={STRENGTH.filter((kind) => visibleEdges.some((edge) => edge.kind === kind))} />
+      {provenanceEdges.error && (
+        <p className={classes.note}>What fed what could not be read: {provenanceEdges.error.message}</p>
+      )}
       <div className={classes.flow}>
         <ReactFlow
           key={start}
@@ -118,7 +123,7 @@ export default function StepGraph({ run, rows, selected, fork, planned, onSelect
           fitView
           fitViewOptions={{ maxZoom: 1, nodes: around(graph.nodes, selected) }}
         >
-          <Follow node={graph.nodes.find(({ sequenceNo }) => sequenceNo === selected)} />
+          <FollowSelection node={graph.nodes.find(({ sequenceNo }) => sequenceNo === selected)} />
           <Background gap={18} size={1} />
           <Controls showInteractive={false} />
         </ReactFlow>
@@ -130,15 +135,15 @@ export default function StepGraph({ run, rows, selected, fork, planned, onSelect
 /** What is in sight at first: a readable number of steps, the selected one in the middle. */
 function around(nodes: readonly GraphNode[], selected: number | null): { id: string }[] {
   const at = nodes.findIndex(({ sequenceNo }) => sequenceNo === selected);
-  const first = Math.max(0, Math.min(at - IN_SIGHT / 2, nodes.length - IN_SIGHT));
-  return nodes.slice(first, first + IN_SIGHT).map(({ sequenceNo }) => ({ id: String(sequenceNo) }));
+  const first = Math.max(0, Math.min(at - VISIBLE_LIMIT / 2, nodes.length - VISIBLE_LIMIT));
+  return nodes.slice(first, first + VISIBLE_LIMIT).map(({ sequenceNo }) => ({ id: String(sequenceNo) }));
 }
 
 /** Moves the drawing when a key has selected a step that is out of sight. */
-function Follow({ node }: { node: GraphNode | undefined }): null {
+function FollowSelection({ node }: { node: GraphNode | undefined }): null {
   const flow = useReactFlow();
   const store = useStoreApi();
-  const follow = useEffectEvent(() => {
+  const centerSelection = useEffectEvent(() => {
     const { width, height } = store.getState();
     if (!node || height === 0) return;
     const { x, y, zoom } = flow.getViewport();
@@ -146,12 +151,12 @@ function Follow({ node }: { node: GraphNode | undefined }): null {
     const isSeen = left >= 0 && top >= 0 && left + WIDTH * zoom <= width && top + HEIGHT * zoom <= height;
     if (!isSeen) void flow.setCenter(node.x + WIDTH / 2, node.y + HEIGHT / 2, { zoom });
   });
-  useEffect(() => follow(), [node?.sequenceNo]);
+  useEffect(() => centerSelection(), [node?.sequenceNo]);
   return null;
 }
 
 function fedEdge({ producer, consumer, kind }: RunEdge, selected: number | null): Edge {
-  const near = producer === selected || consumer === selected;
+  const isNearSelection = producer === selected || consumer === selected;
   return {
     id: `fed-${producer}-${consumer}`,
     source: String(producer),
@@ -160,12 +165,17 @@ function fedEdge({ producer, consumer, kind }: RunEdge, selected: number | null)
     targetHandle: "takes",
     type: "fed",
     focusable: false,
-    zIndex: near ? 2 : 1,
-    markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: near ? "var(--accent)" : "var(--live)" },
+    zIndex: isNearSelection ? 2 : 1,
+    markerEnd: {
+      type: MarkerType.ArrowClosed,
+      width: 14,
+      height: 14,
+      color: isNearSelection ? "var(--accent)" : "var(--live)",
+    },
     ariaLabel: `Step ${producer} fed step ${consumer}: ${edgeWords[kind]}`,
     style: {
-      stroke: near ? "var(--accent)" : "var(--live)",
-      strokeWidth: near ? 2 : 1.25,
+      stroke: isNearSelection ? "var(--accent)" : "var(--live)",
+      strokeWidth: isNearSelection ? 2 : 1.25,
       ...(dashes[kind] !== undefined && { strokeDasharray: dashes[kind] }),
     },
   };
@@ -189,7 +199,7 @@ function Legend({ kinds }: { kinds: readonly RunEdge["kind"][] }): ReactElement 
 
 function StepNode({ data, selected }: NodeProps<StepFlowNode>): ReactElement {
   const { step } = data.row;
-  const mark = data.planned ? actionMark[data.planned.action] : markOf(step);
+  const mark = data.plan ? actionMark[data.plan.action] : markOf(step);
   return (
     <div className={classes.node} data-selected={selected} data-fork={data.fork} data-failed={isFailed(step.status)}>
       <Handle

@@ -13,20 +13,20 @@ interface Props {
   top: number;
   depth: number;
   spanMs: number;
-  folded: boolean;
+  isFolded: boolean;
   selected: boolean;
   forkHere: boolean;
   /** Lies before the fork that is being prepared. */
-  takenOver: boolean;
-  planned: StepPlan | null;
+  isInherited: boolean;
+  plan: StepPlan | null;
   onSelect: (sequenceNo: number) => void;
   onToggle: (sequenceNo: number) => void;
 }
 
 export const StepRow = memo(function StepRow(props: Props): ReactElement {
-  const { node, planned, selected } = props;
+  const { node, plan, selected } = props;
   const { step } = node;
-  const action = planned?.action ?? (props.takenOver ? "inherited" : null);
+  const action = plan?.action ?? (props.isInherited ? "inherited" : null);
   const mark = action ? actionMark[action] : markOf(step);
   const bar = waterfall(step, props.spanMs);
   const failed = isFailed(step.status);
@@ -39,13 +39,13 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
       role="treeitem"
       aria-level={node.depth + 1}
       aria-selected={selected}
-      aria-expanded={node.children.length > 0 ? !props.folded : undefined}
+      aria-expanded={node.children.length > 0 ? !props.isFolded : undefined}
       className={classes.row}
       data-selected={selected}
       data-timed={props.spanMs > 0}
       data-failed={failed}
       data-fork={props.forkHere}
-      data-gone={planned?.action === "unreached"}
+      data-gone={plan?.action === "unreached"}
       style={{ transform: `translateY(${props.top}px)` }}
       onClick={() => props.onSelect(step.sequence_no)}
     >
@@ -55,7 +55,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
         {node.children.length > 0 ? (
           <span
             className={classes.twist}
-            data-open={!props.folded}
+            data-open={!props.isFolded}
             onClick={(event) => {
               event.stopPropagation();
               props.onToggle(step.sequence_no);
@@ -70,7 +70,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
         <span className={classes.name}>{title}</span>
         <small>{summary}</small>
       </span>
-      {props.folded && node.size > 0 ? (
+      {props.isFolded && node.size > 0 ? (
         <span className={`${classes.rolled} num`}>
           {count(node.size)} inside
           {node.failed > 0 && <b className="failed"> · {count(node.failed)} ✕</b>}

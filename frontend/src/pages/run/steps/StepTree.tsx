@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useRef, type ReactElement } from "react";
-import type { Planned } from "../stepPlans";
+import type { StepPlans } from "../stepPlans";
 import { Minimap } from "./Minimap";
 import { scrollTo } from "./reveal";
 import { StepRow } from "./StepRow";
@@ -16,11 +16,11 @@ interface Props {
   flat: boolean;
   selected: number | null;
   fork: number | null;
-  planned: Planned | null;
+  plans: StepPlans | null;
   onSelect: (sequenceNo: number) => void;
   onToggle: (sequenceNo: number) => void;
   /** By so many rows, up or down. */
-  onMove: (by: number) => void;
+  onMove: (offset: number) => void;
 }
 /** What the arrows do while the tree has the focus; elsewhere they scroll. */
 const moves: Record<string, number> = {
@@ -67,10 +67,10 @@ export function StepTree(props: Props): ReactElement {
         aria-label="Steps of the run"
         tabIndex={0}
         onKeyDown={(event) => {
-          const by = moves[event.key];
-          if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+          const offset = moves[event.key];
+          if (offset === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
           event.preventDefault();
-          props.onMove(by);
+          props.onMove(offset);
         }}
         aria-activedescendant={selected === null ? undefined : `step-row-${selected}`}
       >
@@ -86,11 +86,11 @@ export function StepTree(props: Props): ReactElement {
                 top={item.start}
                 depth={props.flat ? 0 : node.depth}
                 spanMs={props.spanMs}
-                folded={props.folded.has(number)}
+                isFolded={props.folded.has(number)}
                 selected={number === selected}
                 forkHere={number === props.fork}
-                planned={props.planned?.get(number) ?? null}
-                takenOver={props.planned !== null && props.fork !== null && number < props.fork}
+                plan={props.plans?.get(number) ?? null}
+                isInherited={props.plans !== null && props.fork !== null && number < props.fork}
                 onSelect={props.onSelect}
                 onToggle={props.onToggle}
               />
@@ -102,7 +102,7 @@ export function StepTree(props: Props): ReactElement {
         rows={rows}
         selected={selected}
         fork={props.fork}
-        planned={props.planned}
+        plans={props.plans}
         first={virtual.range?.startIndex ?? 0}
         last={virtual.range?.endIndex ?? rows.length - 1}
         onJump={(index) => virtual.scrollToIndex(index, { align: "center" })}

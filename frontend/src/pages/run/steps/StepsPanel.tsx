@@ -9,7 +9,7 @@ import { count } from "@/ui/format/numbers";
 import { Kbd } from "@/ui/keyboard/Kbd";
 import { isFailed } from "@/domain/steps/labels";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import type { Planned } from "../stepPlans";
+import type { StepPlans } from "../stepPlans";
 import type { LeftView } from "../search";
 import { StepFilterMenu } from "./StepFilterMenu";
 import classes from "./Steps.module.css";
@@ -20,7 +20,7 @@ import {
   isFilterOn,
   nextFailed,
   noFilter,
-  toggled,
+  toggleFold,
   unfoldTo,
   visibleRows,
   type StepFilter,
@@ -36,7 +36,7 @@ interface Props {
   selected: number | null;
   fork: number | null;
   /** What the plan of the fork would do, by step. */
-  planned: Planned | null;
+  plans: StepPlans | null;
   view: LeftView;
   onView: (view: LeftView) => void;
   onSelect: (sequenceNo: number) => void;
@@ -48,43 +48,43 @@ export function StepsPanel(props: Props): ReactElement {
   const [folded, setFolded] = useState<ReadonlySet<number>>(new Set());
   const [filter, setFilter] = useState<StepFilter>(noFilter);
   const search = useRef<HTMLInputElement>(null);
-  const quiet = useDeferredValue(filter);
+  const deferredFilter = useDeferredValue(filter);
   const index = useMemo(() => indexSteps(steps), [steps]);
-  const [words] = useDebouncedValue(quiet.text.trim(), 250);
-  const inside = useQuery({ ...stepsWithQuery(props.run, words), enabled: words.length > 1 });
-  const holding = words.length > 1 && words === quiet.text.trim() ? inside.data : undefined;
+  const [words] = useDebouncedValue(deferredFilter.text.trim(), 250);
+  const textMatches = useQuery({ ...stepsWithQuery(props.run, words), enabled: words.length > 1 });
+  const matchingSteps = words.length > 1 && words === deferredFilter.text.trim() ? textMatches.data : undefined;
   const rows = useMemo(
-    () => visibleRows(index, folded, holding ? { ...quiet, holding } : quiet),
-    [index, folded, quiet, holding],
+    () => visibleRows(index, folded, matchingSteps ? { ...deferredFilter, matchingSteps } : deferredFilter),
+    [index, folded, deferredFilter, matchingSteps],
   );
   const errors = useMemo(() => steps.filter((step) => isFailed(step.status)).length, [steps]);
 
-  const go = (sequenceNo: number | null | undefined) => {
+  const goToStep = (sequenceNo: number | null | undefined) => {
     if (sequenceNo == null) return;
-    setFolded((now) => unfoldTo(index, now, sequenceNo));
+    setFolded((current) => unfoldTo(index, current, sequenceNo));
     onSelect(sequenceNo);
   };
-  const move = (by: number) => {
+  const move = (offset: number) => {
     const at = rows.findIndex((row) => row.step.sequence_no === selected);
-    go(rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + by))]?.step.sequence_no);
+    goToStep(rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + offset))]?.step.sequence_no);
   };
   const fold = (open: boolean) => {
     const node = selected === null ? undefined : index.bySequence.get(selected);
     if (!node) return;
     const isOpen = node.children.length > 0 && !folded.has(node.step.sequence_no);
-    if (node.children.length > 0 && open !== isOpen) setFolded(toggled(folded, node.step.sequence_no));
+    if (node.children.length > 0 && open !== isOpen) setFolded(toggleFold(folded, node.step.sequence_no));
     else if (open) move(1);
-    else go(node.step.parent);
+    else goToStep(node.step.parent);
   };
   useShortcuts("Steps", [
-    { keys: "j", does: "Next step", run: () => move(1) },
-    { keys: "k", does: "Previous step", run: () => move(-1) },
-    { keys: "ArrowRight", does: "Unfold", run: () => fold(true) },
-    { keys: "ArrowLeft", does: "Fold, or to the parent", run: () => fold(false) },
-    { keys: "e", does: "Next error", run: () => go(nextFailed(steps, selected ?? 0)) },
-    { keys: "E", does: "Previous error", run: () => go(nextFailed(steps, selected ?? 0, -1)) },
-    { keys: "g", does: "To the fork", run: () => go(fork) },
-    { keys: "/", does: "Filter the steps", run: () => search.current?.select() },
+    { keys: "j", action: "Next step", run: () => move(1) },
+    { keys: "k", action: "Previous step", run: () => move(-1) },
+    { keys: "ArrowRight", action: "Unfold", run: () => fold(true) },
+    { keys: "ArrowLeft", action: "Fold, or to the parent", run: () => fold(false) },
+    { keys: "e", action: "Next error", run: () => goToStep(nextFailed(steps, selected ?? 0)) },
+    { keys: "E", action: "Previous error", run: () => goToStep(nextFailed(steps, selected ?? 0, -1)) },
+    { keys: "g", action: "To the fork", run: () => goToStep(fork) },
+    { keys: "/", action: "Filter the steps", run: () => search.current?.select() },
   ]);
 
   return (
@@ -92,20 +92,20 @@ export function StepsPanel(props: Props): ReactElement {
       <div className={classes.head}>
         <h2>Steps</h2>
         <span className="muted num">
-          {isFilterOn(quiet) ? `${count(rows.length)} of ${count(steps.length)}` : count(steps.length)}
+          {isFilterOn(deferredFilter) ? `${count(rows.length)} of ${count(steps.length)}` : count(steps.length)}
         </span>
-        {inside.isFetching && <Loader size={11} role="img" aria-label="Searching all text of the steps" />}
+        {textMatches.isFetching && <Loader size={11} role="img" aria-label="Searching all text of the steps" />}
         {props.partial && <Loader size={11} role="img" aria-label="Loading the other steps" />}
         <span className="grow" />
         <Tool
           label={errors > 0 ? `Next of ${count(errors)} errors ( e )` : "No step failed"}
           disabled={errors === 0}
-          onClick={() => go(nextFailed(steps, selected ?? 0))}
+          onClick={() => goToStep(nextFailed(steps, selected ?? 0))}
         >
           <IconBug size={16} />
         </Tool>
         {fork !== null && (
-          <Tool label="To the fork ( g )" onClick={() => go(fork)}>
+          <Tool label="To the fork ( g )" onClick={() => goToStep(fork)}>
             <IconGitFork size={16} />
           </Tool>
         )}
@@ -148,13 +148,13 @@ export function StepsPanel(props: Props): ReactElement {
           total={steps.length}
           spanMs={index.spanMs}
           folded={folded}
-          flat={isFilterOn(quiet)}
+          flat={isFilterOn(deferredFilter)}
           selected={selected}
           fork={fork}
-          planned={props.planned}
+          plans={props.plans}
           onSelect={onSelect}
           onMove={move}
-          onToggle={(sequenceNo) => setFolded(toggled(folded, sequenceNo))}
+          onToggle={(sequenceNo) => setFolded(toggleFold(folded, sequenceNo))}
         />
       ) : (
         <Suspense fallback={<p className={classes.note}>Loading the graph…</p>}>
@@ -163,7 +163,7 @@ export function StepsPanel(props: Props): ReactElement {
             rows={rows}
             selected={selected}
             fork={fork}
-            planned={props.planned}
+            plans={props.plans}
             onSelect={onSelect}
           />
         </Suspense>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { aStep } from "@/testing/factories";
-import { firstShown, layout, NODE_LIMIT, provenance, spanOf } from "./graph";
+import { firstVisible, layout, NODE_LIMIT, provenance, spanOf } from "./graph";
 import { indexSteps, noFilter, visibleRows } from "./tree";
 
 const rowsOf = (steps: ReturnType<typeof aStep>[]) => visibleRows(indexSteps(steps), new Set(), noFilter);
@@ -24,13 +24,13 @@ test("a long run is cut and says by how much", () => {
 test("of a long run the part is drawn that holds the selected step, up to its end", () => {
   const rows = rowsOf(Array.from({ length: 3 * NODE_LIMIT }, (_, at) => aStep({ sequence_no: at + 1 })));
   for (const selected of [1, 299, 300, 301, 777, 3 * NODE_LIMIT]) {
-    const numbers = layout(rows, firstShown(rows, selected)).nodes.map(({ sequenceNo }) => sequenceNo);
+    const numbers = layout(rows, firstVisible(rows, selected)).nodes.map(({ sequenceNo }) => sequenceNo);
     expect(numbers).toContain(selected);
     expect(numbers).toHaveLength(NODE_LIMIT);
   }
-  expect(firstShown(rows, 310)).toBe(firstShown(rows, 480));
-  expect(firstShown(rows, null)).toBe(0);
-  expect(firstShown(rows.slice(0, 9), 9)).toBe(0);
+  expect(firstVisible(rows, 310)).toBe(firstVisible(rows, 480));
+  expect(firstVisible(rows, null)).toBe(0);
+  expect(firstVisible(rows.slice(0, 9), 9)).toBe(0);
 });
 
 test("provenance is drawn between steps in sight, once for each pair, by what is known best", () => {

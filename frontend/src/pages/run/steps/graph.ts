@@ -6,7 +6,7 @@ import type { Node } from "./tree";
 export const NODE_LIMIT = 400;
 
 /** The first row that is drawn: the selected one is in sight, and a step to the next seldom moves the others. */
-export function firstShown(rows: readonly Node[], selected: number | null): number {
+export function firstVisible(rows: readonly Node[], selected: number | null): number {
   const at = rows.findIndex((row) => row.step.sequence_no === selected);
   const half = NODE_LIMIT / 2;
   const start = Math.max(0, Math.floor((at - half / 2) / half) * half);
@@ -33,13 +33,13 @@ export function spanOf(nodes: readonly GraphNode[]): { first: number; last: numb
 
 /** The edges between steps in sight, one for each pair: the first is the one that is known best. */
 export function provenance(edges: readonly RunEdge[], nodes: readonly GraphNode[]): RunEdge[] {
-  const present = new Set(nodes.map(({ sequenceNo }) => sequenceNo));
+  const visibleNumbers = new Set(nodes.map(({ sequenceNo }) => sequenceNo));
   const best = new Map<string, RunEdge>();
   for (const edge of edges) {
-    if (!present.has(edge.producer) || !present.has(edge.consumer)) continue;
+    if (!visibleNumbers.has(edge.producer) || !visibleNumbers.has(edge.consumer)) continue;
     const pair = `${edge.producer}-${edge.consumer}`;
-    const before = best.get(pair);
-    if (!before || STRENGTH.indexOf(edge.kind) < STRENGTH.indexOf(before.kind)) best.set(pair, edge);
+    const previous = best.get(pair);
+    if (!previous || STRENGTH.indexOf(edge.kind) < STRENGTH.indexOf(previous.kind)) best.set(pair, edge);
   }
   return [...best.values()];
 }
@@ -52,9 +52,9 @@ const ROW = 58;
 
 /** The rows from `start` on, as many as can be drawn. */
 export function layout(rows: readonly Node[], start = 0): { nodes: GraphNode[]; edges: GraphEdge[]; hidden: number } {
-  const shown = rows.slice(start, start + NODE_LIMIT);
-  const present = new Set(shown.map((row) => row.step.sequence_no));
-  const nodes = shown.map((row, index) => ({
+  const visible = rows.slice(start, start + NODE_LIMIT);
+  const visibleNumbers = new Set(visible.map((row) => row.step.sequence_no));
+  const nodes = visible.map((row, index) => ({
     sequenceNo: row.step.sequence_no,
     x: row.depth * COLUMN,
     y: index * ROW,
@@ -62,12 +62,12 @@ export function layout(rows: readonly Node[], start = 0): { nodes: GraphNode[]; 
   }));
   const edges: GraphEdge[] = [];
   const lastChild = new Map<number | null, number>();
-  for (const { step } of shown) {
-    const before = lastChild.get(step.parent);
-    if (before !== undefined) edges.push({ from: before, to: step.sequence_no, kind: "next" });
-    else if (step.parent !== null && present.has(step.parent))
+  for (const { step } of visible) {
+    const previous = lastChild.get(step.parent);
+    if (previous !== undefined) edges.push({ from: previous, to: step.sequence_no, kind: "next" });
+    else if (step.parent !== null && visibleNumbers.has(step.parent))
       edges.push({ from: step.parent, to: step.sequence_no, kind: "inside" });
     lastChild.set(step.parent, step.sequence_no);
   }
-  return { nodes, edges, hidden: rows.length - shown.length };
+  return { nodes, edges, hidden: rows.length - visible.length };
 }

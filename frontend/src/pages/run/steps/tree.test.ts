@@ -6,7 +6,7 @@ import {
   matchesFilter,
   nextFailed,
   noFilter,
-  toggled,
+  toggleFold,
   unfoldTo,
   visibleRows,
   waterfall,
@@ -50,14 +50,14 @@ test("folding all leaves the roots, and a step can be brought back into sight", 
   const folded = foldAll(index);
   expect(numbers(folded)).toEqual([[1, 0]]);
   expect(numbers(unfoldTo(index, folded, 3)).map(([number]) => number)).toEqual([1, 2, 3, 4, 5]);
-  expect(toggled(new Set([2]), 2).has(2)).toBe(false);
+  expect(toggleFold(new Set([2]), 2).has(2)).toBe(false);
 });
 
 test("a filter shows matches even inside folded steps", () => {
   const folded = foldAll(index);
-  const holding = new Set([6]);
-  expect(numbers(folded, { ...noFilter, text: "shelf", holding }).map(([number]) => number)).toEqual([6]);
-  expect(numbers(folded, { ...noFilter, text: "shelf", holding, types: ["turn"] })).toEqual([]);
+  const matchingSteps = new Set([6]);
+  expect(numbers(folded, { ...noFilter, text: "shelf", matchingSteps }).map(([number]) => number)).toEqual([6]);
+  expect(numbers(folded, { ...noFilter, text: "shelf", matchingSteps, types: ["turn"] })).toEqual([]);
   expect(numbers(folded, { ...noFilter, text: "GET_ORDER" }).map(([number]) => number)).toEqual([3, 4]);
   expect(numbers(folded, { ...noFilter, statuses: ["ok"] }).map(([number]) => number)).not.toContain(4);
   expect(numbers(folded, { ...noFilter, marks: ["failed"] }).map(([number]) => number)).toEqual([4]);

@@ -22,7 +22,7 @@ export interface StepFilter {
   marks: readonly Mark[];
   statuses: readonly StepStatus[];
   /** The steps that hold the text in what the list does not show: payloads, attributes, errors. */
-  holding?: ReadonlySet<number>;
+  matchingSteps?: ReadonlySet<number>;
 }
 export const noFilter: StepFilter = { text: "", types: [], marks: [], statuses: [] };
 
@@ -58,7 +58,7 @@ export function matchesFilter(step: StepSummary, filter: StepFilter): boolean {
   if (filter.types.length > 0 && !filter.types.includes(step.type)) return false;
   if (filter.marks.length > 0 && !filter.marks.includes(markOf(step))) return false;
   if (filter.statuses.length > 0 && !filter.statuses.includes(step.status)) return false;
-  if (!filter.text || filter.holding?.has(step.sequence_no)) return true;
+  if (!filter.text || filter.matchingSteps?.has(step.sequence_no)) return true;
   const text = filter.text.toLowerCase();
   return [step.name, step.summary, step.model, step.tool_name, step.type, String(step.sequence_no)].some((field) =>
     field.toLowerCase().includes(text),
@@ -102,7 +102,7 @@ export function unfoldTo(index: StepIndex, folded: ReadonlySet<number>, sequence
   return next.size === folded.size ? folded : next;
 }
 
-export function toggled(folded: ReadonlySet<number>, sequenceNo: number): Set<number> {
+export function toggleFold(folded: ReadonlySet<number>, sequenceNo: number): Set<number> {
   const next = new Set(folded);
   if (!next.delete(sequenceNo)) next.add(sequenceNo);
   return next;
@@ -112,8 +112,9 @@ export function toggled(folded: ReadonlySet<number>, sequenceNo: number): Set<nu
 export function nextFailed(steps: readonly StepSummary[], after: number, direction: 1 | -1 = 1): number | null {
   const failed = steps.filter((step) => isFailed(step.status)).map((step) => step.sequence_no);
   if (failed.length === 0) return null;
-  const beyond = direction === 1 ? failed.find((each) => each > after) : failed.findLast((each) => each < after);
-  return beyond ?? failed.at(direction === 1 ? 0 : -1) ?? null;
+  const nextStep =
+    direction === 1 ? failed.find((candidate) => candidate > after) : failed.findLast((each) => each < after);
+  return nextStep ?? failed.at(direction === 1 ? 0 : -1) ?? null;
 }
 
 export interface Bar {

@@ -60,12 +60,12 @@ function Choices(
 ): ReactElement | null {
   const { name, search, onChange } = props;
   const [text, setText] = useState("");
-  const chosen = choices(search, name);
+  const selectedValues = choices(search, name);
   const options = (props.options ?? []).filter(({ value }) => value !== "");
-  const shown = options.filter(({ value }) => value.toLowerCase().includes(text.toLowerCase()));
-  if (options.length === 0 && chosen.length === 0) return null;
+  const visible = options.filter(({ value }) => value.toLowerCase().includes(text.toLowerCase()));
+  if (options.length === 0 && selectedValues.length === 0) return null;
   return (
-    <FilterButton title={props.title} value={chosen.join(", ")}>
+    <FilterButton title={props.title} value={selectedValues.join(", ")}>
       {options.length > 8 && (
         <TextInput
           placeholder={`Find ${props.title.toLowerCase()}`}
@@ -76,12 +76,12 @@ function Choices(
         />
       )}
       <Checkbox.Group
-        value={chosen}
+        value={selectedValues}
         onChange={(values) => onChange(withChoices(search, name, values))}
         aria-label={props.title}
       >
         <div className={classes.options}>
-          {shown.slice(0, 200).map((option) => (
+          {visible.slice(0, 200).map((option) => (
             <Checkbox
               key={option.value}
               value={option.value}
@@ -93,7 +93,7 @@ function Choices(
               }
             />
           ))}
-          {shown.length === 0 && <span className="muted">None has this in its name.</span>}
+          {visible.length === 0 && <span className="muted">None has this in its name.</span>}
         </div>
       </Checkbox.Group>
     </FilterButton>
@@ -102,7 +102,7 @@ function Choices(
 
 function Time({ search, onChange }: Props): ReactElement {
   const { since, until, ...rest } = search;
-  const set = (from: string | undefined, to: string | undefined) =>
+  const setRange = (from: string | undefined, to: string | undefined) =>
     onChange({ ...rest, ...(from && { since: from }), ...(to && { until: to }) });
   return (
     <FilterButton title="Time" value={timeWords(since, until)}>
@@ -111,7 +111,7 @@ function Time({ search, onChange }: Props): ReactElement {
           <Button
             key={preset.value}
             variant={since === preset.value ? "light" : "default"}
-            onClick={() => set(preset.value, undefined)}
+            onClick={() => setRange(preset.value, undefined)}
           >
             {preset.label}
           </Button>
@@ -121,13 +121,13 @@ function Time({ search, onChange }: Props): ReactElement {
         type="date"
         label="From"
         value={localDay(since)}
-        onChange={(event) => set(event.currentTarget.value, until)}
+        onChange={(event) => setRange(event.currentTarget.value, until)}
       />
       <TextInput
         type="date"
         label="Until"
         value={localDay(until)}
-        onChange={(event) => set(since, event.currentTarget.value)}
+        onChange={(event) => setRange(since, event.currentTarget.value)}
       />
     </FilterButton>
   );
@@ -135,7 +135,7 @@ function Time({ search, onChange }: Props): ReactElement {
 
 function Cost({ search, onChange }: Props): ReactElement {
   const { min_cost, max_cost, ...rest } = search;
-  const set = (min: number | undefined, max: number | undefined) =>
+  const setCosts = (min: number | undefined, max: number | undefined) =>
     onChange({ ...rest, ...(min !== undefined && { min_cost: min }), ...(max !== undefined && { max_cost: max }) });
   const number = (value: number | string) => (value === "" ? undefined : Number(value));
   const words = [min_cost !== undefined && `≥ $${min_cost}`, max_cost !== undefined && `≤ $${max_cost}`];
@@ -147,7 +147,7 @@ function Cost({ search, onChange }: Props): ReactElement {
         min={0}
         step={0.01}
         value={min_cost ?? ""}
-        onChange={(value) => set(number(value), max_cost)}
+        onChange={(value) => setCosts(number(value), max_cost)}
       />
       <NumberInput
         label="At most"
@@ -155,7 +155,7 @@ function Cost({ search, onChange }: Props): ReactElement {
         min={0}
         step={0.01}
         value={max_cost ?? ""}
-        onChange={(value) => set(min_cost, number(value))}
+        onChange={(value) => setCosts(min_cost, number(value))}
       />
       <span className="muted">Runs whose cost is unknown are left out.</span>
     </FilterButton>

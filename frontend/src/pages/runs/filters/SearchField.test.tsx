@@ -1,7 +1,7 @@
 import { act, fireEvent, screen } from "@testing-library/react";
 import { useState, type ReactElement } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { draw } from "@/testing/render";
+import { renderInApp } from "@/testing/render";
 import { SearchField } from "./SearchField";
 
 const asked: string[] = [];
@@ -38,14 +38,14 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 test("one question is asked for a word typed in one go", () => {
-  draw(<Page />);
+  renderInApp(<Page />);
   for (const text of ["l", "la", "lam", "lamp"]) type(text);
   wait(200);
   expect(asked).toEqual(["lamp"]);
 });
 
 test("typing on is not undone by the answer to what was typed before", () => {
-  draw(<Page />);
+  renderInApp(<Page />);
   type("la");
   wait(200);
   type("lam");
@@ -55,7 +55,7 @@ test("typing on is not undone by the answer to what was typed before", () => {
 });
 
 test("clearing the filters empties the field", () => {
-  draw(<Page />);
+  renderInApp(<Page />);
   type("lamp");
   wait(200);
   fireEvent.click(screen.getByText("Clear"));

@@ -15,16 +15,16 @@ interface Props {
 /** Search as one types; the address follows shortly after, and leads when it changes for another reason. */
 export function SearchField({ value, onChange, className, ref }: Props): ReactElement {
   const [text, setText] = useState(value);
-  const [sent, setSent] = useState(value);
-  const [seen, setSeen] = useState(value);
+  const [lastSent, setLastSent] = useState(value);
+  const [lastSeen, setLastSeen] = useState(value);
   const send = useDebouncedCallback((next: string) => {
-    setSent(next);
+    setLastSent(next);
     onChange(next);
   }, 150);
-  if (value !== seen) {
-    setSeen(value);
+  if (value !== lastSeen) {
+    setLastSeen(value);
     // Not the echo of our own typing, which may be further on by now.
-    if (value !== sent) setText(value);
+    if (value !== lastSent) setText(value);
   }
   return (
     <TextInput

@@ -4,8 +4,8 @@ import classes from "./Import.module.css";
 
 /** Takes files dropped anywhere on the page, folders included as far as the browser hands them over. */
 export function DropOverlay({ onFiles }: { onFiles: (files: File[]) => void }): ReactElement | null {
-  const [over, setOver] = useState(false);
-  const take = useEffectEvent(onFiles);
+  const [isDragging, setDragging] = useState(false);
+  const onDrop = useEffectEvent(onFiles);
   useEffect(() => {
     let depth = 0;
     const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
@@ -13,12 +13,12 @@ export function DropOverlay({ onFiles }: { onFiles: (files: File[]) => void }): 
       if (!hasFiles(event)) return;
       event.preventDefault();
       depth += 1;
-      setOver(true);
+      setDragging(true);
     };
-    const leave = (event: DragEvent) => {
+    const onLeave = (event: DragEvent) => {
       if (!hasFiles(event)) return;
       depth = Math.max(0, depth - 1);
-      if (depth === 0) setOver(false);
+      if (depth === 0) setDragging(false);
     };
     const allow = (event: DragEvent) => {
       if (hasFiles(event)) event.preventDefault();
@@ -27,16 +27,16 @@ export function DropOverlay({ onFiles }: { onFiles: (files: File[]) => void }): 
       if (!hasFiles(event)) return;
       event.preventDefault();
       depth = 0;
-      setOver(false);
-      take([...(event.dataTransfer?.files ?? [])]);
+      setDragging(false);
+      onDrop([...(event.dataTransfer?.files ?? [])]);
     };
-    const listeners = { dragenter: enter, dragleave: leave, dragover: allow, drop } as const;
+    const listeners = { dragenter: enter, dragleave: onLeave, dragover: allow, drop } as const;
     for (const [name, listener] of Object.entries(listeners)) window.addEventListener(name as "drop", listener);
     return () => {
       for (const [name, listener] of Object.entries(listeners)) window.removeEventListener(name as "drop", listener);
     };
   }, []);
-  if (!over) return null;
+  if (!isDragging) return null;
   return (
     <div className={classes.overlay} aria-hidden>
       <div>

@@ -3,7 +3,7 @@ import { IconCircleCheck, IconCircleDashedCheck, IconCircleX } from "@tabler/ico
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ImportedRun, SkippedFile } from "@/api/schema";
-import { count, counted } from "@/ui/format/numbers";
+import { count, pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import { importWords } from "./importStream";
 import classes from "./Import.module.css";
@@ -17,13 +17,13 @@ export function ImportDialog({ imports }: { imports: Import }): ReactElement {
   const { state, cancel, dismiss } = imports;
   const navigate = useNavigate();
   const busy = state.phase === "sending";
-  const [only] = state.runs;
+  const [firstRun] = state.runs;
   return (
     <Modal
       opened={state.phase !== "idle"}
       onClose={busy ? cancel : dismiss}
       closeOnClickOutside={!busy}
-      title={busy ? `Importing ${counted(state.files, "file")}` : "Import"}
+      title={busy ? `Importing ${pluralize(state.files, "file")}` : "Import"}
       size="lg"
       closeButtonProps={{ "aria-label": busy ? "Cancel the import" : "Close" }}
     >
@@ -48,7 +48,7 @@ export function ImportDialog({ imports }: { imports: Import }): ReactElement {
       )}
       <ul className={classes.results}>
         {state.skipped.slice(0, LISTED).map((file, index) => (
-          <Skipped key={index} file={file} />
+          <SkippedFileRow key={index} file={file} />
         ))}
         {state.runs.slice(0, LISTED).map((run) => (
           <Imported key={run.id} run={run} onOpen={dismiss} />
@@ -64,11 +64,11 @@ export function ImportDialog({ imports }: { imports: Import }): ReactElement {
           </Button>
         ) : (
           <>
-            {state.runs.length === 1 && only && (
+            {state.runs.length === 1 && firstRun && (
               <Button
                 onClick={() => {
                   dismiss();
-                  void navigate(paths.run(only.id));
+                  void navigate(paths.run(firstRun.id));
                 }}
               >
                 Open the run
@@ -96,14 +96,14 @@ function Imported({ run, onOpen }: { run: ImportedRun; onOpen: () => void }): Re
         {run.name}
       </Link>
       <span className="muted num">
-        {run.format} · {counted(run.steps, "step")}
+        {run.format} · {pluralize(run.steps, "step")}
         {!run.created && " · here already"}
       </span>
     </li>
   );
 }
 
-function Skipped({ file }: { file: SkippedFile }): ReactElement {
+function SkippedFileRow({ file }: { file: SkippedFile }): ReactElement {
   return (
     <li>
       <IconCircleX size={15} className="failed" aria-label="skipped" />

@@ -38,13 +38,13 @@ export function applyLine(state: ImportState, line: Line): ImportState {
 
 /** "904 runs imported, 12 were here already, 1 file skipped". */
 export function importWords({ runs, skipped }: Pick<ImportState, "runs" | "skipped">): string {
-  const fresh = runs.filter((run) => run.created).length;
-  const known = runs.length - fresh;
-  const damaged = runs.filter((run) => run.lost.length > 0).length;
+  const created = runs.filter((run) => run.created).length;
+  const existing = runs.length - created;
+  const incomplete = runs.filter((run) => run.lost.length > 0).length;
   const parts = [
-    `${fresh} ${fresh === 1 ? "run" : "runs"} imported`,
-    known > 0 && `${known} here already`,
-    damaged > 0 && `${damaged} with unavailable parts`,
+    `${created} ${created === 1 ? "run" : "runs"} imported`,
+    existing > 0 && `${existing} here already`,
+    incomplete > 0 && `${incomplete} with unavailable parts`,
     skipped.length > 0 && `${skipped.length} skipped`,
   ];
   return parts.filter(Boolean).join(", ");
@@ -58,9 +58,9 @@ export async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<s
   for (;;) {
     const { done, value } = await reader.read();
     rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
-    const whole = rest.split("\n");
-    rest = done ? "" : (whole.pop() ?? "");
-    yield* whole;
+    const completeLines = rest.split("\n");
+    rest = done ? "" : (completeLines.pop() ?? "");
+    yield* completeLines;
     if (done) return;
   }
 }

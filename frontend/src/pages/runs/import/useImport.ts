@@ -22,12 +22,12 @@ export function useImport(): Import {
     setState({ ...idle, phase: "sending", files: files.length });
     try {
       await send(files, abort.current.signal, (change) => setState(change));
-      setState((now) => (now.phase === "sending" ? { ...now, phase: "done" } : now));
+      setState((current) => (current.phase === "sending" ? { ...current, phase: "done" } : current));
     } catch (error) {
       const message = abort.current.signal.aborted
         ? "Cancelled. What is listed here stays imported."
         : String(error instanceof Error ? error.message : error);
-      setState((now) => ({ ...now, phase: "failed", error: message }));
+      setState((current) => ({ ...current, phase: "failed", error: message }));
     }
     await client.invalidateQueries({ queryKey: ["runs"] });
   };
@@ -44,7 +44,7 @@ export function useImport(): Import {
 async function send(
   files: File[],
   signal: AbortSignal,
-  change: (apply: (now: ImportState) => ImportState) => void,
+  change: (apply: (current: ImportState) => ImportState) => void,
 ): Promise<void> {
   const body = new FormData();
   for (const file of files) body.append("file", file, file.name);
@@ -53,6 +53,6 @@ async function send(
   if (!response.ok || !response.body) throw await problemFrom(response);
   for await (const text of lines(response.body)) {
     const line = parseLine(text);
-    if (line) change((now) => applyLine(now, line));
+    if (line) change((current) => applyLine(current, line));
   }
 }

@@ -2,7 +2,7 @@ import { Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { RunSummary } from "@/api/schema";
-import { ago, counted, duration, money, tokens } from "@/ui/format/numbers";
+import { timeAgo, pluralize, duration, money, tokens } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
@@ -30,9 +30,9 @@ export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (
         <OutcomeWord run={run} />
         <span className="ellipsis">{run.app}</span>
         {run.fork_sequence_no !== null && <span className="accent">fork at {run.fork_sequence_no}</span>}
-        <span>{ago(run.started_at ?? run.created_at)}</span>
-        <span>{counted(run.steps, "step")}</span>
-        {run.errors > 0 && <b className="failed">{counted(run.errors, "error")}</b>}
+        <span>{timeAgo(run.started_at ?? run.created_at)}</span>
+        <span>{pluralize(run.steps, "step")}</span>
+        {run.errors > 0 && <b className="failed">{pluralize(run.errors, "error")}</b>}
       </div>
       <div className={`num ${classes.facts}`}>
         {run.duration_ms !== null && <span>{duration(run.duration_ms)}</span>}

@@ -33,7 +33,7 @@ export function RunsTable(props: Props): ReactElement {
   const navigate = useNavigate();
   const [active, setActive] = useState(0);
   const context = useMemo<RunRowContext>(
-    () => ({ selected, onToggle, longest: runs.reduce((most, run) => Math.max(most, run.duration_ms ?? 0), 0) }),
+    () => ({ selected, onToggle, longest: runs.reduce((longest, run) => Math.max(longest, run.duration_ms ?? 0), 0) }),
     [runs, selected, onToggle],
   );
   const table = useTable({ features, columns, data: runs });
@@ -58,20 +58,20 @@ export function RunsTable(props: Props): ReactElement {
     requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"] a`)?.focus());
   };
   useShortcuts("Runs: the list", [
-    { keys: "j", does: "Next run", run: () => focusRow(hasFocus(scroller.current) ? active + 1 : active) },
-    { keys: "k", does: "Previous run", run: () => focusRow(active - 1) },
-    { keys: "Enter", does: "Open the run", run: () => runs[active] && void navigate(paths.run(runs[active].id)) },
-    { keys: "x", does: "Choose for a comparison", run: () => runs[active] && onToggle(runs[active].id) },
+    { keys: "j", action: "Next run", run: () => focusRow(hasFocus(scroller.current) ? active + 1 : active) },
+    { keys: "k", action: "Previous run", run: () => focusRow(active - 1) },
+    { keys: "Enter", action: "Open the run", run: () => runs[active] && void navigate(paths.run(runs[active].id)) },
+    { keys: "x", action: "Choose for a comparison", run: () => runs[active] && onToggle(runs[active].id) },
   ]);
 
-  if (props.pending) return <Loading />;
+  if (props.pending) return <TableSkeleton />;
   const body = (
     <div className={classes.body} style={{ height: virtual.getTotalSize() }} role={cards ? "list" : "rowgroup"}>
       {items.map((item) => {
         const run = runs[item.index];
         const row = rows[item.index];
         if (!run || !row) return null;
-        const shared = {
+        const rowProps = {
           "data-index": item.index,
           ref: virtual.measureElement,
           style: { transform: `translateY(${item.start}px)` } satisfies CSSProperties,
@@ -79,7 +79,7 @@ export function RunsTable(props: Props): ReactElement {
         };
         if (cards) {
           return (
-            <div key={item.key} role="listitem" className={classes.slot} {...shared}>
+            <div key={item.key} role="listitem" className={classes.slot} {...rowProps}>
               <RunCard run={run} selected={selected.includes(run.id)} onToggle={onToggle} />
             </div>
           );
@@ -87,7 +87,7 @@ export function RunsTable(props: Props): ReactElement {
         return (
           <div
             key={item.key}
-            {...shared}
+            {...rowProps}
             role="row"
             aria-rowindex={item.index + 2}
             aria-selected={selected.includes(run.id)}
@@ -168,7 +168,7 @@ function hasFocus(element: HTMLElement | null): boolean {
   return element?.contains(document.activeElement) ?? false;
 }
 
-function Loading(): ReactElement {
+function TableSkeleton(): ReactElement {
   return (
     <div className={`panel ${classes.loading}`} aria-busy aria-label="Loading runs">
       {Array.from({ length: 12 }, (_, index) => (

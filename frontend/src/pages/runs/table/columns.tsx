@@ -4,7 +4,7 @@ import { createColumnHelper, tableFeatures } from "@tanstack/react-table";
 import { Link } from "@tanstack/react-router";
 import { createContext, useContext, type ReactElement, type ReactNode } from "react";
 import type { RunSummary } from "@/api/schema";
-import { ago, count, duration, moment, money, shortId, tokens } from "@/ui/format/numbers";
+import { timeAgo, count, duration, fullTime, money, shortId, tokens } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { hasReplayLabels } from "@/domain/steps/labels";
@@ -40,7 +40,7 @@ export const columns = helper.columns([
   column("name", "Run", (run) => <Name run={run} />),
   column("app", "App", (run) => <App run={run} />),
   column("source", "Source", originOf),
-  column("started", "Started", (run) => <Started run={run} />),
+  column("started", "Started", (run) => <StartTime run={run} />),
   column("duration", "Duration", (run) => <Duration run={run} />),
   column("steps", "Steps", (run) => count(run.steps)),
   column("errors", "Errors", (run) =>
@@ -113,11 +113,11 @@ function App({ run }: { run: RunSummary }): ReactElement {
   );
 }
 
-function Started({ run }: { run: RunSummary }): ReactElement {
+function StartTime({ run }: { run: RunSummary }): ReactElement {
   const at = run.started_at ?? run.created_at;
   return (
-    <Tooltip label={run.started_at ? moment(at) : `Imported ${moment(at)}; the recording has no time`}>
-      <span>{ago(at)}</span>
+    <Tooltip label={run.started_at ? fullTime(at) : `Imported ${fullTime(at)}; the recording has no time`}>
+      <span>{timeAgo(at)}</span>
     </Tooltip>
   );
 }

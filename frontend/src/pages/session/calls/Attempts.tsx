@@ -1,7 +1,7 @@
 import { IconCheck, IconLoader2, IconX } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { AttemptView } from "@/api/schema";
-import { counted, duration } from "@/ui/format/numbers";
+import { pluralize, duration } from "@/ui/format/numbers";
 import { attemptsByCall, secondsUntilRetry } from "./callAttempts";
 import { useNow } from "../useNow";
 import classes from "./Attempts.module.css";
@@ -15,7 +15,7 @@ export function Attempts({ attempts }: { attempts: readonly AttemptView[] }): Re
       <header className={classes.head}>
         <h2 id="attempts">Live calls</h2>
         <span className="muted num">
-          {counted(calls.length, "call")}, {counted(attempts.length, "attempt")}
+          {pluralize(calls.length, "call")}, {pluralize(attempts.length, "attempt")}
         </span>
       </header>
       <ol className={classes.calls}>
@@ -26,7 +26,7 @@ export function Attempts({ attempts }: { attempts: readonly AttemptView[] }): Re
             </span>
             <ol className={classes.tries}>
               {call.map((attempt, index) => (
-                <Try key={attempt.id} attempt={attempt} isLast={index === call.length - 1} />
+                <AttemptRow key={attempt.id} attempt={attempt} isLast={index === call.length - 1} />
               ))}
             </ol>
           </li>
@@ -36,7 +36,7 @@ export function Attempts({ attempts }: { attempts: readonly AttemptView[] }): Re
   );
 }
 
-function Try({ attempt, isLast }: { attempt: AttemptView; isLast: boolean }): ReactElement {
+function AttemptRow({ attempt, isLast }: { attempt: AttemptView; isLast: boolean }): ReactElement {
   return (
     <li className={classes[attempt.status]}>
       <Outcome status={attempt.status} />

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { outcomesQuery } from "@/api/tools/hooks";
 import type { HookOutcomeView, SessionView } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import { outcomeWords } from "./hooks";
 import classes from "./Attempts.module.css";
@@ -18,7 +18,7 @@ export function HookOutcomes({ session }: { session: SessionView }): ReactElemen
         <h2 id="hook-outcomes">Hooks</h2>
         <span className="muted num">
           {data.next === null
-            ? counted(data.outcomes.length, "decision")
+            ? pluralize(data.outcomes.length, "decision")
             : `the first ${data.outcomes.length} decisions`}
         </span>
       </header>
@@ -43,12 +43,12 @@ function Outcome({ outcome, run }: { outcome: HookOutcomeView; run: string | nul
       <div>
         {outcome.hook && (
           <>
-            <b>{outcome.hook}</b> <span className={words.tone === "plain" ? "" : words.tone}>{words.did}</span>
+            <b>{outcome.hook}</b> <span className={words.tone === "plain" ? "" : words.tone}>{words.action}</span>
             {outcome.tool_name && <span className="muted"> of {outcome.tool_name}</span>}
-            {words.said && <code className={classes.said}>{words.said}</code>}
-            {words.asked && (
+            {words.message && <code className={classes.said}>{words.message}</code>}
+            {words.request && (
               <span className={classes.asked}>
-                asked with <code>{words.asked}</code>
+                asked with <code>{words.request}</code>
               </span>
             )}
           </>

@@ -14,14 +14,19 @@ const OUTCOME: HookOutcomeView = {
 };
 
 test("a denial says why", () => {
-  expect(outcomeWords(OUTCOME)).toEqual({ did: "denied the call", said: "not today", asked: "", tone: "failed" });
+  expect(outcomeWords(OUTCOME)).toEqual({
+    action: "denied the call",
+    message: "not today",
+    request: "",
+    tone: "failed",
+  });
 });
 
 test("changed arguments stand beside those that were asked", () => {
   const words = outcomeWords({ ...OUTCOME, decision: { action: "modify_args", args: { order_id: "A-1" } } });
-  expect([words.said, words.asked]).toEqual(['{ order_id: "A-1" }', '{ order_id: "B-9" }']);
+  expect([words.message, words.request]).toEqual(['{ order_id: "A-1" }', '{ order_id: "B-9" }']);
 });
 
 test("a hook that only failed decided nothing", () => {
-  expect(outcomeWords({ ...OUTCOME, hook: "", decision: { action: "continue" } }).did).toBe("gave no answer");
+  expect(outcomeWords({ ...OUTCOME, hook: "", decision: { action: "continue" } }).action).toBe("gave no answer");
 });

@@ -1,7 +1,7 @@
 import { screen } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { aSession, aStep } from "@/testing/factories";
-import { draw } from "@/testing/render";
+import { renderInApp } from "@/testing/render";
 import { Plan } from "./Plan";
 
 test("assumed steps stand beside the score", () => {
@@ -13,7 +13,7 @@ test("assumed steps stand beside the score", () => {
     policy: { allow: [], fallback: "simulate" } as unknown as ReturnType<typeof aSession>["policy"],
     determinism: { score: 1, factors: {}, threshold: 0.8, critical_changes: [], other_changes: [] },
   });
-  draw(<Plan session={session} steps={steps} />);
+  renderInApp(<Plan session={session} steps={steps} />);
   expect(screen.getByText("Assumed unaffected").nextSibling?.textContent).toBe("1 step");
 });
 
@@ -21,6 +21,6 @@ test("without assumed steps there is no such line", () => {
   const session = aSession({
     policy: { allow: [], fallback: "simulate" } as unknown as ReturnType<typeof aSession>["policy"],
   });
-  draw(<Plan session={session} steps={[aStep({ sequence_no: 1, label: "exact" })]} />);
+  renderInApp(<Plan session={session} steps={[aStep({ sequence_no: 1, label: "exact" })]} />);
   expect(screen.queryByText("Assumed unaffected")).toBeNull();
 });

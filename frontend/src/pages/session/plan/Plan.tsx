@@ -2,10 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { policiesQuery, profilesQuery } from "@/api/replays/savedProfiles";
 import type { SessionView, StepSummary } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
-import { assumedSteps, reasonInWords } from "@/domain/steps/labels";
+import { pluralize } from "@/ui/format/numbers";
+import { assumedSteps, reasonSentence } from "@/domain/steps/labels";
 import { LongText } from "@/ui/TextView";
-import { overrideInWords } from "@/domain/overrides/details";
+import { describeOverride } from "@/domain/overrides/details";
 import classes from "./Plan.module.css";
 
 /** What was changed for this replay, and how near it is to the recording. */
@@ -34,7 +34,7 @@ export function Plan({ session, steps }: { session: SessionView; steps: readonly
           {assumed > 0 && (
             <>
               <dt>Assumed unaffected</dt>
-              <dd title={reasonInWords("assumed_unaffected")}>{counted(assumed, "step")}</dd>
+              <dd title={reasonSentence("assumed_unaffected")}>{pluralize(assumed, "step")}</dd>
             </>
           )}
           <dt>May go live</dt>
@@ -73,10 +73,10 @@ function Overrides({ session }: { session: SessionView }): ReactElement {
   return (
     <ul className={classes.overrides}>
       {overrides.map((override, index) => {
-        const words = overrideInWords(override);
+        const words = describeOverride(override);
         return (
           <li key={index}>
-            <span className="muted">{words.where}</span>
+            <span className="muted">{words.scope}</span>
             {words.sets.map(({ name, value }) => (
               <div key={name}>
                 <b>{name}</b> {value && <LongText text={value} limit={240} />}

@@ -4,14 +4,14 @@ import { useState, type ReactElement } from "react";
 import { answerSession } from "@/api/replays/replays";
 import type { OperatorAnswer, SessionView } from "@/api/schema";
 import { JsonView } from "@/ui/JsonView";
-import { callEnds } from "@/domain/overrides/wording";
+import { callOutcome } from "@/domain/overrides/wording";
 import { readAnswer } from "../answers";
 import classes from "./Question.module.css";
 
 type Outcome = OperatorAnswer["status"];
 const outcomes = (["ok", "error", "timeout", "partial", "denied"] as const).map((value) => ({
   value,
-  label: callEnds[value],
+  label: callOutcome[value],
 }));
 
 /** A call that waits: the operator says what the tool says, lets it run where it would, or lets the replay go on. */
@@ -24,12 +24,12 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
   const { question } = props;
   const [text, setText] = useState("");
   const [status, setStatus] = useState<Outcome>("ok");
-  const read = readAnswer(text);
+  const parsed = readAnswer(text);
   const send = useMutation({
-    mutationFn: (given: Pick<OperatorAnswer, "action" | "output">) =>
-      answerSession(props.session, { sequence_no: question.sequence_no, status, ...given }),
+    mutationFn: (operatorAnswer: Pick<OperatorAnswer, "action" | "output">) =>
+      answerSession(props.session, { sequence_no: question.sequence_no, status, ...operatorAnswer }),
   });
-  const problem = "error" in read ? read.error : send.error?.message;
+  const problem = "error" in parsed ? parsed.error : send.error?.message;
   return (
     <section className={`panel ${classes.panel}`} aria-labelledby="question">
       <h2 id="question">Your answer is needed</h2>
@@ -71,8 +71,8 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
         )}
         <Button
           loading={send.isPending}
-          disabled={"error" in read}
-          onClick={() => "value" in read && send.mutate({ action: "answer", output: read.value })}
+          disabled={"error" in parsed}
+          onClick={() => "value" in parsed && send.mutate({ action: "answer", output: parsed.value })}
         >
           Answer
         </Button>

@@ -2,7 +2,7 @@ import { UnstyledButton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 import type { SessionView } from "@/api/schema";
-import { counted, moment } from "@/ui/format/numbers";
+import { pluralize, fullTime } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import classes from "./Findings.module.css";
 
@@ -31,7 +31,7 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
         )}
         {unused.length > 0 && (
           <div>
-            <h3>{counted(unused.length, "recorded tool call")} no longer asked for</h3>
+            <h3>{pluralize(unused.length, "recorded tool call")} no longer asked for</h3>
             <p className={classes.unused}>
               {unused.map((step) => (
                 <Link key={step} {...paths.run(session.source_run, { step })} className="chip">
@@ -47,26 +47,27 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
 }
 
 /** What was kept, and what was taken back because nobody knows whether it was complete. */
-function takeoverWords({ at, kept_to: kept, taken_back: back }: SessionView["takeovers"][number]): string {
-  const lost = back === 0 ? "nothing had to be taken back" : `${counted(back, "step")} behind it were taken back`;
-  return `${moment(at)}: it went on after step ${kept}; ${lost}.`;
+function takeoverWords({ at, kept_to: keptTo, taken_back: takenBack }: SessionView["takeovers"][number]): string {
+  const lossWords =
+    takenBack === 0 ? "nothing had to be taken back" : `${pluralize(takenBack, "step")} behind it were taken back`;
+  return `${fullTime(at)}: it went on after step ${keptTo}; ${lossWords}.`;
 }
 
 /** Lines in sight from the start. */
 const SHOWN = 6;
 
 function Lines({ lines }: { lines: readonly string[] }): ReactElement {
-  const [all, setAll] = useState(false);
-  const rest = lines.length - SHOWN;
+  const [showAll, setShowAll] = useState(false);
+  const hiddenCount = lines.length - SHOWN;
   return (
     <ul className={classes.list}>
-      {(all ? lines : lines.slice(0, SHOWN)).map((line) => (
+      {(showAll ? lines : lines.slice(0, SHOWN)).map((line) => (
         <li key={line}>{line}</li>
       ))}
-      {!all && rest > 0 && (
+      {!showAll && hiddenCount > 0 && (
         <li>
-          <UnstyledButton className={classes.more} onClick={() => setAll(true)}>
-            {rest} more
+          <UnstyledButton className={classes.more} onClick={() => setShowAll(true)}>
+            {hiddenCount} more
           </UnstyledButton>
         </li>
       )}

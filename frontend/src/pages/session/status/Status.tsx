@@ -1,7 +1,7 @@
 import { Loader } from "@mantine/core";
 import { IconAlertTriangle, IconCircleCheck, IconClock, IconHandStop } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import type { LiveState as Connection } from "@/api/live";
+import type { ConnectionState as Connection } from "@/api/live";
 import type { AttemptView, SessionView } from "@/api/schema";
 import { count, money } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
@@ -21,7 +21,7 @@ interface Props {
 /** Where the replay stands: state, what it does now, labels so far, and what it used of its budget. */
 export function Status({ session, connection, attempts }: Props): ReactElement {
   const words = statusWords(session.status);
-  const over = isOver(session);
+  const isFinished = isOver(session);
   return (
     <section className={`panel ${classes.status}`} aria-label="State of the replay">
       <div className={classes.state} role="status">
@@ -29,9 +29,13 @@ export function Status({ session, connection, attempts }: Props): ReactElement {
         <div className={classes.words}>
           <b>{words.title}</b>
           <span className="muted">
-            {over ? sentence(session.error || words.detail) : <Now session={session} attempts={attempts} />}
+            {isFinished ? (
+              sentence(session.error || words.detail)
+            ) : (
+              <CurrentActivity session={session} attempts={attempts} />
+            )}
           </span>
-          {!over && connection === "waiting" && (
+          {!isFinished && connection === "waiting" && (
             <span className={classes.lost}>The connection broke. It resumes where it stopped.</span>
           )}
         </div>
@@ -53,18 +57,24 @@ export function Status({ session, connection, attempts }: Props): ReactElement {
   );
 }
 
-function Now({ session, attempts }: { session: SessionView; attempts: readonly AttemptView[] }): ReactElement {
-  const waiting = waitingAttempt(attempts);
-  if (waiting) return <Countdown attempt={waiting} />;
+function CurrentActivity({
+  session,
+  attempts,
+}: {
+  session: SessionView;
+  attempts: readonly AttemptView[];
+}): ReactElement {
+  const waitingCall = waitingAttempt(attempts);
+  if (waitingCall) return <Countdown attempt={waitingCall} />;
   return <>{sentence(session.current || statusWords(session.status).detail)}</>;
 }
 
 function Countdown({ attempt }: { attempt: AttemptView }): ReactElement {
   const seconds = secondsUntilRetry(attempt, useNow()) ?? 0;
-  const when = seconds > 0 ? `in ${seconds} s` : "now";
+  const wait = seconds > 0 ? `in ${seconds} s` : "now";
   return (
     <>
-      Step {attempt.sequence_no}: attempt {attempt.attempt} failed, trying again {when}
+      Step {attempt.sequence_no}: attempt {attempt.attempt} failed, trying again {wait}
     </>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, type ReactElement } from "react";
 import { stepQuery } from "@/api/runs/runs";
 import type { SessionView, StepSummary } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { answerText } from "../answers";
 import { type StreamedText } from "../liveState";
 import { isOver } from "@/domain/replays/status";
@@ -21,25 +21,25 @@ export function LiveText({ session, streaming, steps }: Props): ReactElement | n
   useEffect(() => {
     box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [length]);
-  const over = isOver(session);
-  const answer = over ? steps.findLast((step) => step.type === "output") : undefined;
-  if (over ? !answer : session.live_calls === 0 && !streaming) return null;
+  const isFinished = isOver(session);
+  const answer = isFinished ? steps.findLast((step) => step.type === "output") : undefined;
+  if (isFinished ? !answer : session.live_calls === 0 && !streaming) return null;
   return (
     <section className="panel" aria-labelledby="live-text">
       <header className={classes.head}>
-        <h2 id="live-text">{streaming ? `Model, step ${streaming.sequenceNo}` : over ? "Answer" : "Model"}</h2>
+        <h2 id="live-text">{streaming ? `Model, step ${streaming.sequenceNo}` : isFinished ? "Answer" : "Model"}</h2>
         {streaming && <span className={`chip simulated ${classes.chip}`}>live</span>}
       </header>
       {/* A screen reader hears the state of the replay, not every piece of text. */}
       <div
         ref={box}
-        className={over ? classes.text : classes.live}
+        className={isFinished ? classes.text : classes.live}
         tabIndex={0}
         role="log"
         aria-live="off"
         aria-labelledby="live-text"
       >
-        {streaming && <Streamed streaming={streaming} />}
+        {streaming && <StreamingText streaming={streaming} />}
         {!streaming && answer && <Answer step={answer} />}
         {!streaming && !answer && <span className="muted">The next live answer appears here as it is written.</span>}
       </div>
@@ -53,10 +53,12 @@ function Answer({ step }: { step: StepSummary }): ReactElement {
   return <>{(data && answerText(data.output)) ?? step.summary}</>;
 }
 
-function Streamed({ streaming }: { streaming: StreamedText }): ReactElement {
+function StreamingText({ streaming }: { streaming: StreamedText }): ReactElement {
   return (
     <>
-      {streaming.missing > 0 && <span className="muted">({counted(streaming.missing, "earlier character")}) </span>}
+      {streaming.missingCharacters > 0 && (
+        <span className="muted">({pluralize(streaming.missingCharacters, "earlier character")}) </span>
+      )}
       {streaming.text}
       <span className={classes.caret} aria-hidden />
     </>

@@ -5,9 +5,9 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState, type ReactElement } from "react";
 import { stepsQuery } from "@/api/runs/runs";
 import type { SessionView, StepSummary } from "@/api/schema";
-import { counted, duration } from "@/ui/format/numbers";
+import { pluralize, duration } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
-import { markOf, markWord, reasonInWords } from "@/domain/steps/labels";
+import { markOf, markWord, reasonSentence } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { paths } from "@/app/paths";
 import { isOver } from "@/domain/replays/status";
@@ -40,7 +40,7 @@ export function StepsColumn({ session, steps }: { session: SessionView; steps: r
         <h2 id="replay-steps">Steps</h2>
         <span className="grow" />
         <span className="muted num">
-          {counted(steps.length, "step")}
+          {pluralize(steps.length, "step")}
           {running && " so far"}
         </span>
       </header>
@@ -101,13 +101,15 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
       return (
         <button type="button" className={classes.inherited} onClick={props.onShowInherited}>
           <LabelGlyph mark="exact" silent />
-          {counted(row.count, "step")} before the fork, taken over as recorded
+          {pluralize(row.count, "step")} before the fork, taken over as recorded
         </button>
       );
     case "fork":
       return <div className={classes.fork}>fork at step {row.sequenceNo}</div>;
     case "done":
-      return <Done step={row.step} run={session.run} isError={session.error_sequence_no === row.step.sequence_no} />;
+      return (
+        <ResolvedStep step={row.step} run={session.run} isError={session.error_sequence_no === row.step.sequence_no} />
+      );
     case "current":
       return (
         <div className={classes.current}>
@@ -149,7 +151,15 @@ function nameOf(step: StepSummary): string {
   return (step.type === "model" && step.model) || step.name || step.type;
 }
 
-function Done({ step, run, isError }: { step: StepSummary; run: string | null; isError: boolean }): ReactElement {
+function ResolvedStep({
+  step,
+  run,
+  isError,
+}: {
+  step: StepSummary;
+  run: string | null;
+  isError: boolean;
+}): ReactElement {
   const mark = markOf(step);
   const content = (
     <>
@@ -159,7 +169,7 @@ function Done({ step, run, isError }: { step: StepSummary; run: string | null; i
       <span className={classes.what}>
         <b>{nameOf(step)}</b> <span className="muted">{step.summary === step.name ? "" : step.summary}</span>
       </span>
-      <span className={`chip ${mark} ${classes.label}`} title={reasonInWords(step.reason)}>
+      <span className={`chip ${mark} ${classes.label}`} title={reasonSentence(step.reason)}>
         {markWord[mark]}
       </span>
       <span className={`${classes.time} num`}>{step.duration_ms === null ? "" : duration(step.duration_ms)}</span>

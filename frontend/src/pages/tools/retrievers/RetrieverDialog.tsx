@@ -38,23 +38,23 @@ export function RetrieverDialog({ retriever, isAdmin, onClose }: Props): ReactEl
 function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactElement {
   const client = useQueryClient();
   const [query, setQuery] = useState("");
-  const [most, setMost] = useState<number | null>(null);
+  const [topK, setTopK] = useState<number | null>(null);
   const [profile, setProfile] = useState<string | null>(null);
   const [filters, setFilters] = useState<Record<string, JsonValue> | null | "invalid">(null);
-  const [shown, setShown] = useState<string | null>(null);
-  const why =
+  const [shownTrial, setShownTrial] = useState<string | null>(null);
+  const blocker =
     query === "" ? "Say first what to search for" : filters === "invalid" ? "The filters are not JSON yet" : "";
   const start = useMutation({
     mutationFn: () =>
       tryRetriever({
         name: retriever.name,
         query,
-        top_k: most,
+        top_k: topK,
         filters: filters === "invalid" ? null : filters,
         embedding_profile: profile,
       }),
     onSuccess: ({ id }) => {
-      setShown(id);
+      setShownTrial(id);
       void client.invalidateQueries(trialsQuery("retrieval", retriever.name));
     },
   });
@@ -63,7 +63,7 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
       className={classes.trial}
       onSubmit={(event) => {
         event.preventDefault();
-        if (why === "" && !start.isPending) start.mutate();
+        if (blocker === "" && !start.isPending) start.mutate();
       }}
     >
       <TextInput data-autofocus label="Query" value={query} onChange={(event) => setQuery(event.currentTarget.value)} />
@@ -74,8 +74,8 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
           max={1000}
           allowDecimal={false}
           placeholder={String(retriever.top_k)}
-          value={most ?? ""}
-          onChange={(value) => setMost(value === "" ? null : Number(value))}
+          value={topK ?? ""}
+          onChange={(value) => setTopK(value === "" ? null : Number(value))}
         />
         {retriever.embeddings.length > 0 && (
           <Select
@@ -92,15 +92,15 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
         label="Filters"
         placeholder='{"language": "en"}'
         check={(value) => (isObject(value) ? null : 'Filters are an object, as {"language": "en"}.')}
-        onChange={(given) => setFilters(given === null ? "invalid" : isObject(given.value) ? given.value : null)}
+        onChange={(input) => setFilters(input === null ? "invalid" : isObject(input.value) ? input.value : null)}
       />
       <div>
-        <Tooltip label={why} disabled={why === ""}>
+        <Tooltip label={blocker} disabled={blocker === ""}>
           <Button
             type="submit"
             leftSection={<IconSearch size={14} />}
-            data-disabled={why !== "" || undefined}
-            aria-disabled={why !== ""}
+            data-disabled={blocker !== "" || undefined}
+            aria-disabled={blocker !== ""}
             loading={start.isPending}
           >
             Test query
@@ -112,8 +112,8 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
           {start.error.message}
         </p>
       )}
-      {shown && <TrialResult key={shown} id={shown} />}
-      <TrialHistory kind="retrieval" name={retriever.name} onShow={setShown} />
+      {shownTrial && <TrialResult key={shownTrial} id={shownTrial} />}
+      <TrialHistory kind="retrieval" name={retriever.name} onShow={setShownTrial} />
     </form>
   );
 }

@@ -4,9 +4,9 @@ import { useState, type ReactElement } from "react";
 import { retrieversQuery } from "@/api/tools/trials";
 import type { RetrieverView } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
-import { Loaded } from "@/ui/ListPage";
+import { LoadedList } from "@/ui/ListPage";
 import list from "@/ui/ListPage.module.css";
-import { useRows } from "@/ui/keyboard/useRowSelection";
+import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { RetrieverDialog } from "./RetrieverDialog";
 import { servesWords } from "./wording";
 import classes from "../ToolsPage.module.css";
@@ -15,7 +15,7 @@ import classes from "../ToolsPage.module.css";
 export function RetrieversPanel({ isAdmin }: { isAdmin: boolean }): ReactElement {
   const listing = useQuery(retrieversQuery);
   return (
-    <Loaded listing={listing}>
+    <LoadedList listing={listing}>
       {({ retrievers }) =>
         retrievers.length === 0 ? (
           <EmptyState icon={<IconListSearch size={28} stroke={1.5} />} title="No retriever is configured">
@@ -26,16 +26,16 @@ export function RetrieversPanel({ isAdmin }: { isAdmin: boolean }): ReactElement
           <Table retrievers={retrievers} isAdmin={isAdmin} />
         )
       }
-    </Loaded>
+    </LoadedList>
   );
 }
 
 function Table({ retrievers, isAdmin }: { retrievers: readonly RetrieverView[]; isAdmin: boolean }): ReactElement {
-  const [opened, setOpened] = useState<string | null>(null);
-  const { selected, body } = useRows("Retrievers", retrievers.length, (index) =>
-    setOpened(retrievers[index]?.name ?? null),
+  const [openName, setOpenName] = useState<string | null>(null);
+  const { selected, body } = useRowSelection("Retrievers", retrievers.length, (index) =>
+    setOpenName(retrievers[index]?.name ?? null),
   );
-  const shown = retrievers.find(({ name }) => name === opened);
+  const openRetriever = retrievers.find(({ name }) => name === openName);
   return (
     <div className={list.scroll}>
       <table className={`${list.table} ${classes.table}`}>
@@ -54,7 +54,7 @@ function Table({ retrievers, isAdmin }: { retrievers: readonly RetrieverView[]; 
                 <button
                   type="button"
                   className={`${list.name} ${classes.name}`}
-                  onClick={() => setOpened(retriever.name)}
+                  onClick={() => setOpenName(retriever.name)}
                 >
                   {retriever.name}
                 </button>
@@ -73,7 +73,9 @@ function Table({ retrievers, isAdmin }: { retrievers: readonly RetrieverView[]; 
           ))}
         </tbody>
       </table>
-      {shown && <RetrieverDialog retriever={shown} isAdmin={isAdmin} onClose={() => setOpened(null)} />}
+      {openRetriever && (
+        <RetrieverDialog retriever={openRetriever} isAdmin={isAdmin} onClose={() => setOpenName(null)} />
+      )}
     </div>
   );
 }

@@ -1,8 +1,8 @@
 import { useState, type ReactElement } from "react";
 import type { ToolView } from "@/api/schema";
-import { ago, count, moment } from "@/ui/format/numbers";
+import { timeAgo, count, fullTime } from "@/ui/format/numbers";
 import { StateChip } from "@/features/labels/StateChip";
-import { useRows } from "@/ui/keyboard/useRowSelection";
+import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import list from "@/ui/ListPage.module.css";
 import { ConfirmSafe } from "./ConfirmSafe";
@@ -17,9 +17,9 @@ interface Props {
 }
 
 export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
-  const [opened, setOpened] = useState<string | null>(null);
-  const { selected, body } = useRows("Tools", tools.length, (index) => setOpened(tools[index]?.name ?? null));
-  const chosen = tools[selected];
+  const [openName, setOpenName] = useState<string | null>(null);
+  const { selected, body } = useRowSelection("Tools", tools.length, (index) => setOpenName(tools[index]?.name ?? null));
+  const selectedTool = tools[selected];
   const [unconfirmed, setUnconfirmed] = useState<ToolView | null>(null);
   const decide = (tool: ToolView, safe: boolean | null) => {
     if (!isAdmin || tool.safe === safe) return;
@@ -27,11 +27,11 @@ export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
     else onDecide(tool.name, safe);
   };
   useShortcuts("Chosen tool", [
-    { keys: "s", does: "Safe: may run in a replay", run: () => chosen && decide(chosen, true) },
-    { keys: "x", does: "Side effect: never runs", run: () => chosen && decide(chosen, false) },
-    { keys: "u", does: "Clear the decision", run: () => chosen && decide(chosen, null) },
+    { keys: "s", action: "Safe: may run in a replay", run: () => selectedTool && decide(selectedTool, true) },
+    { keys: "x", action: "Side effect: never runs", run: () => selectedTool && decide(selectedTool, false) },
+    { keys: "u", action: "Clear the decision", run: () => selectedTool && decide(selectedTool, null) },
   ]);
-  const shown = tools.find(({ name }) => name === opened);
+  const openTool = tools.find(({ name }) => name === openName);
   return (
     <div className={list.scroll}>
       <table className={`${list.table} ${list.stacking} ${classes.table}`}>
@@ -57,12 +57,12 @@ export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
               isSelected={index === selected}
               isAdmin={isAdmin}
               onDecide={(safe) => decide(tool, safe)}
-              onOpen={() => setOpened(tool.name)}
+              onOpen={() => setOpenName(tool.name)}
             />
           ))}
         </tbody>
       </table>
-      {shown && <ToolDialog tool={shown} isAdmin={isAdmin} onClose={() => setOpened(null)} />}
+      {openTool && <ToolDialog tool={openTool} isAdmin={isAdmin} onClose={() => setOpenName(null)} />}
       {unconfirmed && (
         <ConfirmSafe
           tool={unconfirmed}
@@ -105,10 +105,10 @@ function Row(props: RowProps): ReactElement {
       </td>
       <td data-label="Decided">
         {last ? (
-          <span title={moment(last.at)}>
+          <span title={fullTime(last.at)}>
             {last.by}
             <span className={list.sub}>
-              {ago(last.at)}
+              {timeAgo(last.at)}
               {last.via === "yaml" && " by YAML"}
             </span>
           </span>
@@ -122,8 +122,8 @@ function Row(props: RowProps): ReactElement {
       <td data-label="Calls" className={list.figure}>
         {count(tool.calls)}
       </td>
-      <td data-label="Last seen" className={list.figure} title={moment(tool.last_seen)}>
-        {ago(tool.last_seen)}
+      <td data-label="Last seen" className={list.figure} title={fullTime(tool.last_seen)}>
+        {timeAgo(tool.last_seen)}
       </td>
     </tr>
   );

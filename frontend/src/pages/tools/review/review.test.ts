@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ToolView } from "@/api/schema";
-import { decisionsToUndo, inShownOrder, needsConfirmation } from "./review";
+import { decisionsToUndo, inDisplayOrder, needsConfirmation } from "./review";
 
 const tool = (name: string, safe: boolean | null, suspected = true): ToolView => ({
   name,
@@ -17,7 +17,7 @@ const tool = (name: string, safe: boolean | null, suspected = true): ToolView =>
 
 test("a reviewed tool keeps its row, and a new one comes last", () => {
   const sortedByServer = [tool("pay", null), tool("wire", null), tool("send", true)];
-  const names = inShownOrder(sortedByServer, ["send", "pay"]).map(({ name }) => name);
+  const names = inDisplayOrder(sortedByServer, ["send", "pay"]).map(({ name }) => name);
   expect(names).toEqual(["send", "pay", "wire"]);
 });
 

@@ -2,10 +2,10 @@
 import type { ToolChoice, ToolView } from "@/api/schema";
 
 /** The tools in the order in which they were first shown; tools that are new since then come last. */
-export function inShownOrder(tools: readonly ToolView[], shown: readonly string[]): readonly ToolView[] {
-  const place = new Map(shown.map((name, index) => [name, index]));
-  const placeOf = (tool: ToolView) => place.get(tool.name) ?? shown.length;
-  return tools.toSorted((one, other) => placeOf(one) - placeOf(other));
+export function inDisplayOrder(tools: readonly ToolView[], order: readonly string[]): readonly ToolView[] {
+  const place = new Map(order.map((name, index) => [name, index]));
+  const placeOf = (tool: ToolView) => place.get(tool.name) ?? order.length;
+  return tools.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** Whether a decision lets a suspected side effect run for the first time. */
@@ -15,8 +15,8 @@ export function needsConfirmation(tool: ToolView, safe: boolean | null): boolean
 
 /** The decisions that take `after` back to `before`; tools that `before` does not know were not reviewed. */
 export function decisionsToUndo(before: readonly ToolView[], after: readonly ToolView[]): ToolChoice[] {
-  const held = new Map(before.map(({ name, safe }) => [name, safe]));
+  const decisionsBefore = new Map(before.map(({ name, safe }) => [name, safe]));
   return after
-    .filter(({ name, safe }) => (held.get(name) ?? null) !== safe)
-    .map(({ name }) => ({ name, safe: held.get(name) ?? null }));
+    .filter(({ name, safe }) => (decisionsBefore.get(name) ?? null) !== safe)
+    .map(({ name }) => ({ name, safe: decisionsBefore.get(name) ?? null }));
 }

@@ -3,7 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import type { ToolChoice, ToolList } from "@/api/schema";
 import { decide, importTools, toolsQuery } from "@/api/tools/tools";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import { decisionsToUndo } from "./review";
 import { stateWords } from "../search";
 
@@ -14,17 +14,17 @@ export function useReview() {
   const client = useQueryClient();
   const decision = useMutation({
     mutationFn: decide,
-    onMutate: () => shownTools(client),
+    onMutate: () => cachedTools(client),
     onSuccess: (tools, choices, before) => accept(client, tools, before, decisionWords(choices)),
     onError: (error) => notifications.show({ color: "red", title: "Nothing was decided", message: error.message }),
   });
   const file = useMutation({
-    mutationFn: async (chosen: File) => importTools(await chosen.text()),
-    onMutate: () => shownTools(client),
+    mutationFn: async (file: File) => importTools(await file.text()),
+    onMutate: () => cachedTools(client),
     onSuccess: (tools, _, before) => {
-      const waiting = tools.tools.filter(({ safe }) => safe === null).length;
-      const rest = waiting ? `${counted(waiting, "tool")} still to be reviewed.` : "Every tool is reviewed.";
-      accept(client, tools, before, `The file was imported. ${rest}`);
+      const unreviewed = tools.tools.filter(({ safe }) => safe === null).length;
+      const remark = unreviewed ? `${pluralize(unreviewed, "tool")} still to be reviewed.` : "Every tool is reviewed.";
+      accept(client, tools, before, `The file was imported. ${remark}`);
     },
     onError: (error) =>
       notifications.show({ color: "red", title: "The file was not imported", message: error.message }),
@@ -32,14 +32,14 @@ export function useReview() {
   return { decision, file };
 }
 
-function shownTools(client: QueryClient): ToolList["tools"] {
+function cachedTools(client: QueryClient): ToolList["tools"] {
   return client.getQueryData<ToolList>(toolsQuery.queryKey)?.tools ?? [];
 }
 
 function decisionWords(choices: ToolChoice[]): string {
-  const [only] = choices;
-  if (choices.length !== 1 || !only) return `${counted(choices.length, "decision")} restored`;
-  return `${only.name}: ${stateWords(only)}`;
+  const [firstChoice] = choices;
+  if (choices.length !== 1 || !firstChoice) return `${pluralize(choices.length, "decision")} restored`;
+  return `${firstChoice.name}: ${stateWords(firstChoice)}`;
 }
 
 /** Show the tools as they stand now, and offer the way back. */

@@ -6,22 +6,22 @@ import { withArgument, type Arguments, type Field } from "./schemaForm";
 
 interface Props {
   fields: readonly Field[];
-  given: Arguments;
+  values: Arguments;
   /** `invalid` names a field that holds no JSON yet. */
-  onChange: (given: Arguments, field: { name: string; isInvalid: boolean }) => void;
+  onChange: (values: Arguments, field: { name: string; isInvalid: boolean }) => void;
 }
 
 /** The arguments of a tool, field by field; what is left empty is left out. */
-export function ArgumentsForm({ fields, given, onChange }: Props): ReactElement {
+export function ArgumentsForm({ fields, values, onChange }: Props): ReactElement {
   return (
     <>
       {fields.map((field) => (
         <Argument
           key={field.name}
           field={field}
-          value={given[field.name]}
+          value={values[field.name]}
           onChange={(value, isInvalid = false) =>
-            onChange(withArgument(given, field.name, value), { name: field.name, isInvalid })
+            onChange(withArgument(values, field.name, value), { name: field.name, isInvalid })
           }
         />
       ))}

@@ -12,16 +12,17 @@ export function JsonArea(props: {
   isRequired?: boolean;
   /** What is wrong with a value, if anything. */
   check?: (value: JsonValue) => string | null;
-  onChange: (given: { value: JsonValue | undefined } | null) => void;
+  onChange: (input: { value: JsonValue | undefined } | null) => void;
 }): ReactElement {
   const [text, setText] = useState("");
   const [error, setError] = useState("");
   const type = (next: string) => {
     setText(next);
-    const given = readJson(next);
-    const wrong = "error" in given ? given.error : given.value === undefined ? "" : (props.check?.(given.value) ?? "");
-    setError(wrong);
-    props.onChange("error" in given || wrong ? null : given);
+    const parsed = readJson(next);
+    const problem =
+      "error" in parsed ? parsed.error : parsed.value === undefined ? "" : (props.check?.(parsed.value) ?? "");
+    setError(problem);
+    props.onChange("error" in parsed || problem ? null : parsed);
   };
   return (
     <Textarea

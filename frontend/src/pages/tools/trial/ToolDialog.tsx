@@ -1,7 +1,7 @@
 import { Modal } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { ToolDecisionView, ToolView } from "@/api/schema";
-import { moment } from "@/ui/format/numbers";
+import { fullTime } from "@/ui/format/numbers";
 import { JsonView } from "@/ui/JsonView";
 import classes from "../ToolsPage.module.css";
 import { stateWords } from "../search";
@@ -50,7 +50,7 @@ function Entry({ entry }: { entry: ToolDecisionView }): ReactElement {
   return (
     <li>
       <b>{stateWords(entry)}</b> by {entry.by}
-      {entry.via === "yaml" && " (YAML)"}, <span className="muted">{moment(entry.at)}</span>
+      {entry.via === "yaml" && " (YAML)"}, <span className="muted">{fullTime(entry.at)}</span>
     </li>
   );
 }

@@ -1,7 +1,7 @@
 import { fireEvent, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
 import type { ToolView } from "@/api/schema";
-import { draw } from "@/testing/render";
+import { renderInApp } from "@/testing/render";
 import { ToolTrial } from "./ToolTrial";
 
 const parameters = { type: "object", properties: { order_id: { type: "string" } }, required: ["order_id"] };
@@ -21,7 +21,7 @@ const button = () => screen.getByRole("button", { name: "Test call" });
 const isOff = () => button().getAttribute("aria-disabled") === "true";
 
 test("a reviewed tool can be called as soon as its required arguments are there", () => {
-  draw(<ToolTrial tool={tool} />);
+  renderInApp(<ToolTrial tool={tool} />);
   expect(isOff()).toBe(true);
   fireEvent.change(screen.getByLabelText(/order_id/), { target: { value: "A-1" } });
   expect(isOff()).toBe(false);
@@ -29,7 +29,7 @@ test("a reviewed tool can be called as soon as its required arguments are there"
 });
 
 test("one that nobody reviewed has to be confirmed, and so has a side effect", () => {
-  draw(<ToolTrial tool={{ ...tool, parameters: null, safe: null }} />);
+  renderInApp(<ToolTrial tool={{ ...tool, parameters: null, safe: null }} />);
   expect(screen.getByText(/Nobody has reviewed it/)).toBeTruthy();
   expect(isOff()).toBe(true);
   fireEvent.click(screen.getByRole("checkbox"));

@@ -7,36 +7,36 @@ import type { ToolView } from "@/api/schema";
 import { isObject } from "@/ui/format/json";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { JsonArea } from "./JsonArea";
-import { fieldsOf, missing, type Arguments } from "./schemaForm";
+import { fieldsOf, missingFields, type Arguments } from "./schemaForm";
 import classes from "../ToolsPage.module.css";
 import { TrialHistory, TrialResult } from "./TrialResult";
 
 /** Runs a tool once, outside of any replay, to see whether it is configured as it should be. */
 export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
   const client = useQueryClient();
-  const [given, setGiven] = useState<Arguments>({});
+  const [values, setValues] = useState<Arguments>({});
   const [invalid, setInvalid] = useState<readonly string[]>([]);
-  const [confirmed, setConfirmed] = useState(false);
-  const [shown, setShown] = useState<string | null>(null);
+  const [isConfirmed, setConfirmed] = useState(false);
+  const [shownTrial, setShownTrial] = useState<string | null>(null);
   const start = useMutation({
-    mutationFn: () => tryTool({ name: tool.name, arguments: given, confirmed }),
+    mutationFn: () => tryTool({ name: tool.name, arguments: values, confirmed: isConfirmed }),
     onSuccess: ({ id }) => {
-      setShown(id);
+      setShownTrial(id);
       void client.invalidateQueries(trialsQuery("tool", tool.name));
     },
   });
   const fields = fieldsOf(tool.parameters);
-  const why = whyNot(tool, confirmed, invalid, missing(fields ?? [], given));
+  const blocker = callBlocker(tool, isConfirmed, invalid, missingFields(fields ?? [], values));
   const mark = (name: string, isInvalid: boolean) =>
-    setInvalid([...invalid.filter((each) => each !== name), ...(isInvalid ? [name] : [])]);
+    setInvalid([...invalid.filter((other) => other !== name), ...(isInvalid ? [name] : [])]);
   return (
     <div className={classes.trial}>
       {fields ? (
         <ArgumentsForm
           fields={fields}
-          given={given}
+          values={values}
           onChange={(next, { name, isInvalid }) => {
-            setGiven(next);
+            setValues(next);
             mark(name, isInvalid);
           }}
         />
@@ -47,13 +47,13 @@ export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
           check={(value) => (isObject(value) ? null : "Arguments are an object.")}
           onChange={(next) => {
             mark("", next === null);
-            if (next) setGiven(isObject(next.value) ? next.value : {});
+            if (next) setValues(isObject(next.value) ? next.value : {});
           }}
         />
       )}
       {tool.safe !== true && (
         <Checkbox
-          checked={confirmed}
+          checked={isConfirmed}
           onChange={(event) => setConfirmed(event.currentTarget.checked)}
           label="Run it all the same"
           description={
@@ -64,13 +64,13 @@ export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
         />
       )}
       <div>
-        <Tooltip label={why} disabled={why === ""}>
+        <Tooltip label={blocker} disabled={blocker === ""}>
           <Button
             leftSection={<IconPlayerPlay size={14} />}
-            data-disabled={why !== "" || undefined}
-            aria-disabled={why !== ""}
+            data-disabled={blocker !== "" || undefined}
+            aria-disabled={blocker !== ""}
             loading={start.isPending}
-            onClick={() => why === "" && start.mutate()}
+            onClick={() => blocker === "" && start.mutate()}
           >
             Test call
           </Button>
@@ -81,15 +81,20 @@ export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
           {start.error.message}
         </p>
       )}
-      {shown && <TrialResult key={shown} id={shown} />}
-      <TrialHistory kind="tool" name={tool.name} onShow={setShown} />
+      {shownTrial && <TrialResult key={shownTrial} id={shownTrial} />}
+      <TrialHistory kind="tool" name={tool.name} onShow={setShownTrial} />
     </div>
   );
 }
 
 /** Why it cannot be called yet; empty when it can. */
-function whyNot(tool: ToolView, confirmed: boolean, invalid: readonly string[], wanted: readonly string[]): string {
+function callBlocker(
+  tool: ToolView,
+  isConfirmed: boolean,
+  invalid: readonly string[],
+  missingFields: readonly string[],
+): string {
   if (invalid.length > 0) return "An argument is not JSON yet";
-  if (wanted.length > 0) return `Still to give: ${wanted.join(", ")}`;
-  return tool.safe === true || confirmed ? "" : "Confirm first that it may run";
+  if (missingFields.length > 0) return `Still to give: ${missingFields.join(", ")}`;
+  return tool.safe === true || isConfirmed ? "" : "Confirm first that it may run";
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useId, type ReactElement } from "react";
 import { isUnderWay, trialQuery, trialsQuery } from "@/api/tools/trials";
 import type { TrialView } from "@/api/schema";
-import { ago, duration, moment } from "@/ui/format/numbers";
+import { timeAgo, duration, fullTime } from "@/ui/format/numbers";
 import { isObject } from "@/ui/format/json";
 import { JsonView } from "@/ui/JsonView";
 import { StateChip } from "@/features/labels/StateChip";
@@ -78,8 +78,8 @@ export function TrialHistory(props: {
             </button>{" "}
             by {trial.by}
             {trial.confirmed && " without a review"},{" "}
-            <span className="muted" title={moment(trial.at)}>
-              {ago(trial.at)}
+            <span className="muted" title={fullTime(trial.at)}>
+              {timeAgo(trial.at)}
             </span>
           </li>
         ))}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonValue } from "@/api/schema";
-import { fieldsOf, missing, readJson, withArgument } from "./schemaForm";
+import { fieldsOf, missingFields, readJson, withArgument } from "./schemaForm";
 
 const schema = {
   type: "object",
@@ -34,8 +34,8 @@ test("a schema without properties has no form", () => {
 
 test("0, false and an empty text are values; only what is left out is missing", () => {
   const fields = fieldsOf({ properties: { a: {}, b: {}, c: {} }, required: ["a", "b", "c"] }) ?? [];
-  expect(missing(fields, { a: 0, b: false })).toEqual(["c"]);
-  expect(missing(fields, withArgument({ a: 0, b: "" }, "a", undefined))).toEqual(["a", "c"]);
+  expect(missingFields(fields, { a: 0, b: false })).toEqual(["c"]);
+  expect(missingFields(fields, withArgument({ a: 0, b: "" }, "a", undefined))).toEqual(["a", "c"]);
 });
 
 test("JSON that is not complete yet is said, and an empty field is no value", () => {

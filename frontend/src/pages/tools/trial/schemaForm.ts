@@ -43,14 +43,14 @@ function kindOf(property: JsonValue): Pick<Field, "kind" | "options"> {
 }
 
 /** The arguments with one of them given, or left out. */
-export function withArgument(given: Arguments, name: string, value: JsonValue | undefined): Arguments {
-  const { [name]: _, ...rest } = given;
+export function withArgument(values: Arguments, name: string, value: JsonValue | undefined): Arguments {
+  const { [name]: _, ...rest } = values;
   return value === undefined ? rest : { ...rest, [name]: value };
 }
 
 /** The names of required fields that have no value yet. */
-export function missing(fields: readonly Field[], given: Arguments): string[] {
-  return fields.filter(({ name, isRequired }) => isRequired && !(name in given)).map(({ name }) => name);
+export function missingFields(fields: readonly Field[], values: Arguments): string[] {
+  return fields.filter(({ name, isRequired }) => isRequired && !(name in values)).map(({ name }) => name);
 }
 
 /** What was typed as JSON: its value, nothing where the field is empty, or what is wrong with it. */

@@ -1,5 +1,5 @@
 import type { TrialView } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import type { Mark } from "@/domain/steps/labels";
 import { readDocuments } from "@/domain/steps/content";
 
@@ -17,8 +17,8 @@ export function trialWords(trial: Pick<TrialView, "kind" | "status" | "output" |
       return { mark: "failed", words: "no answer" };
     case "succeeded": {
       if (trial.output_status === "error") return { mark: "failed", words: "answered with an error" };
-      const found = trial.kind === "retrieval" ? readDocuments(trial.output) : null;
-      return { mark: "exact", words: found ? counted(found.length, "document") : "answered" };
+      const documents = trial.kind === "retrieval" ? readDocuments(trial.output) : null;
+      return { mark: "exact", words: documents ? pluralize(documents.length, "document") : "answered" };
     }
     default:
       return trial.status satisfies never;

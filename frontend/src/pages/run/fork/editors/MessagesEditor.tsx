@@ -1,13 +1,13 @@
 import { Select, Textarea } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import type { Message, ModelInput } from "@/domain/steps/content";
-import { insertMessages, insertedAt, deleteMessage, editMessage } from "../messageEdits";
+import { insertMessages, insertedMessages, deleteMessage, editMessage } from "../messageEdits";
 import { entryFor } from "../edits";
 import classes from "../Fork.module.css";
 import { FieldHead } from "./fields";
-import { Folded } from "@/ui/LazyDetails";
+import { LazyDetails } from "@/ui/LazyDetails";
 import type { EditorProps } from "./types";
 
 /** The newest messages are what one wants to change; the others come on demand. */
@@ -19,39 +19,40 @@ type Props = EditorProps & { request: ModelInput };
 /** Every message of one request, to change or leave out, with places for new ones between them. */
 export function MessagesEditor(props: Props): ReactElement {
   const { step, draft, request } = props;
-  const [all, setAll] = useState(false);
+  const [showAll, setShowAll] = useState(false);
   const edits = entryFor(draft, { step: step.sequence_no })?.messages ?? [];
-  const indexed = request.messages
+  const indexedMessages = request.messages
     .map((message, index) => ({ message, index }))
     .filter(({ message }) => message.role !== "system");
-  const shown = all ? indexed : indexed.slice(-NEWEST);
+  const visible = showAll ? indexedMessages : indexedMessages.slice(-NEWEST);
   return (
-    <Folded
+    <LazyDetails
       className={classes.more}
       edited={edits.length > 0}
       summary={
         <>
-          Messages of step {step.sequence_no} <span className="muted">{counted(indexed.length, "message")}</span>
+          Messages of step {step.sequence_no}{" "}
+          <span className="muted">{pluralize(indexedMessages.length, "message")}</span>
         </>
       }
     >
-      {shown.length < indexed.length && (
-        <button type="button" className={classes.link} onClick={() => setAll(true)}>
-          {counted(indexed.length - shown.length, "earlier message")}
+      {visible.length < indexedMessages.length && (
+        <button type="button" className={classes.link} onClick={() => setShowAll(true)}>
+          {pluralize(indexedMessages.length - visible.length, "earlier message")}
         </button>
       )}
-      {shown.map(({ message, index }) => (
+      {visible.map(({ message, index }) => (
         <div key={index} className={classes.field}>
-          <Inserted {...props} index={index} />
-          <Recorded {...props} index={index} message={message} />
+          <InsertedMessages {...props} index={index} />
+          <RecordedMessage {...props} index={index} message={message} />
         </div>
       ))}
-      <Inserted {...props} index={request.messages.length} />
-    </Folded>
+      <InsertedMessages {...props} index={request.messages.length} />
+    </LazyDetails>
   );
 }
 
-function Recorded({
+function RecordedMessage({
   step,
   draft,
   onChange,
@@ -59,7 +60,7 @@ function Recorded({
   message,
 }: Props & { index: number; message: Message }): ReactElement {
   const match = { step: step.sequence_no };
-  const edit = entryFor(draft, match)?.messages?.find((each) => each.index === index && each.op !== "insert");
+  const edit = entryFor(draft, match)?.messages?.find((other) => other.index === index && other.op !== "insert");
   const calls = message.calls.length > 0 ? ` · calls ${message.calls.map(({ name }) => name).join(", ")}` : "";
   return (
     <>
@@ -99,10 +100,10 @@ function Recorded({
 }
 
 /** What is put in before one recorded message, and the way to put more in. */
-function Inserted({ step, draft, onChange, request, index }: Props & { index: number }): ReactElement {
+function InsertedMessages({ step, draft, onChange, request, index }: Props & { index: number }): ReactElement {
   const match = { step: step.sequence_no };
-  const messages = insertedAt(entryFor(draft, match)?.messages, index);
-  const set = (next: typeof messages) => onChange(insertMessages(draft, match, index, next));
+  const messages = insertedMessages(entryFor(draft, match)?.messages, index);
+  const setMessages = (next: typeof messages) => onChange(insertMessages(draft, match, index, next));
   const place = index < request.messages.length ? `before message ${index + 1}` : "at the end";
   return (
     <>
@@ -117,13 +118,15 @@ function Inserted({ step, draft, onChange, request, index }: Props & { index: nu
               allowDeselect={false}
               w={104}
               onChange={(value) =>
-                set(messages.map((each, other) => (other === at && value ? { ...each, role: value } : each)))
+                setMessages(
+                  messages.map((message, index) => (index === at && value ? { ...message, role: value } : message)),
+                )
               }
             />
             <button
               type="button"
               className={classes.link}
-              onClick={() => set(messages.filter((_, other) => other !== at))}
+              onClick={() => setMessages(messages.filter((_, index) => index !== at))}
               aria-label={`Remove the new message ${place}`}
             >
               remove
@@ -138,7 +141,7 @@ function Inserted({ step, draft, onChange, request, index }: Props & { index: nu
             value={text}
             onChange={(event) => {
               const next = event.currentTarget.value;
-              set(messages.map((each, other) => (other === at ? { ...each, text: next } : each)));
+              setMessages(messages.map((message, index) => (index === at ? { ...message, text: next } : message)));
             }}
           />
         </div>
@@ -146,7 +149,7 @@ function Inserted({ step, draft, onChange, request, index }: Props & { index: nu
       <button
         type="button"
         className={classes.insert}
-        onClick={() => set([...messages, { text: "", role: "user" }])}
+        onClick={() => setMessages([...messages, { text: "", role: "user" }])}
         aria-label={`Insert a message ${place}`}
       >
         <IconPlus size={11} aria-hidden /> message {index < request.messages.length ? "" : "at the end"}

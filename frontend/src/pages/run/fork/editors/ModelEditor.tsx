@@ -6,7 +6,7 @@ import type { ModelOverride, ProviderView } from "@/api/schema";
 import { systemPrompt, type ModelInput } from "@/domain/steps/content";
 import { setField, entryFor, matchFor, type Scope } from "../edits";
 import { TextField } from "./fields";
-import { Folded } from "@/ui/LazyDetails";
+import { LazyDetails } from "@/ui/LazyDetails";
 import classes from "../Fork.module.css";
 import { MessagesEditor } from "./MessagesEditor";
 import { RequestEditor } from "./RequestEditor";
@@ -15,19 +15,19 @@ import { OutputField } from "./OutputField";
 import { type EditorProps } from "./types";
 
 type NumberName = "temperature" | "top_p" | "max_tokens" | "seed";
-const numbers: { name: NumberName; label: string; max?: number; step: number; whole?: boolean }[] = [
+const numbers: { name: NumberName; label: string; max?: number; step: number; isInteger?: boolean }[] = [
   { name: "temperature", label: "Temperature", max: 2, step: 0.1 },
   { name: "top_p", label: "Top p", max: 1, step: 0.05 },
-  { name: "max_tokens", label: "Max tokens", step: 100, whole: true },
-  { name: "seed", label: "Seed", step: 1, whole: true },
+  { name: "max_tokens", label: "Max tokens", step: 100, isInteger: true },
+  { name: "seed", label: "Seed", step: 1, isInteger: true },
 ];
 
 /** Model, parameters, system prompt, messages and the answer of a model step. */
 export function ModelEditor(props: EditorProps & { request: ModelInput }): ReactElement {
   const { step, draft, onChange, request } = props;
   const [scope, setScope] = useState<Scope>(() => {
-    const own = entryFor(draft, matchFor("step", step));
-    return own?.model || own?.prompt ? "step" : "type";
+    const entry = entryFor(draft, matchFor("step", step));
+    return entry?.model || entry?.prompt ? "step" : "type";
   });
   const match = matchFor(scope, step);
   const entry = entryFor(draft, match);
@@ -54,28 +54,28 @@ export function ModelEditor(props: EditorProps & { request: ModelInput }): React
       <ModelFields
         {...props}
         model={entry?.model ?? {}}
-        set={(name, value) => onChange(setField(draft, match, "model", name, value))}
+        setModelField={(name, value) => onChange(setField(draft, match, "model", name, value))}
       />
       <RequestEditor
         request={request}
         model={entry?.model ?? {}}
-        set={(fields) =>
+        setFields={(fields) =>
           onChange(
             Object.entries(fields).reduce(
-              (next, [name, value]) => setField(next, match, "model", name as keyof typeof fields, value),
+              (result, [name, value]) => setField(result, match, "model", name as keyof typeof fields, value),
               draft,
             ),
           )
         }
       />
       <MessagesEditor {...props} />
-      <Folded
+      <LazyDetails
         className={classes.more}
         edited={entryFor(draft, { step: step.sequence_no })?.output !== undefined}
         summary="Say what it answered, without calling it"
       >
         <OutputField step={step} draft={draft} onChange={onChange} />
-      </Folded>
+      </LazyDetails>
     </>
   );
 }
@@ -84,13 +84,13 @@ interface FieldsProps {
   step: EditorProps["step"];
   request: ModelInput;
   model: Partial<ModelOverride>;
-  set: <F extends keyof ModelOverride>(name: F, value: ModelOverride[F] | undefined) => void;
+  setModelField: <F extends keyof ModelOverride>(name: F, value: ModelOverride[F] | undefined) => void;
 }
 
-function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
+function ModelFields({ step, request, model, setModelField }: FieldsProps): ReactElement {
   const providers = useQuery(providersQuery).data?.providers ?? [];
   const provider = model.provider ?? step.provider;
-  const known = providers.find(({ name }) => name === provider);
+  const knownProvider = providers.find(({ name }) => name === provider);
   return (
     <>
       <div className={classes.pair}>
@@ -98,11 +98,11 @@ function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
           label="Provider"
           data={providerOptions(providers, step.provider)}
           renderOption={({ option }) => {
-            const about = providers.find(({ name }) => name === option.value)?.description;
+            const description = providers.find(({ name }) => name === option.value)?.description;
             return (
               <span className={classes.option}>
                 {option.label}
-                {about && <small className="muted">{about}</small>}
+                {description && <small className="muted">{description}</small>}
               </span>
             );
           }}
@@ -110,36 +110,36 @@ function ModelFields({ step, request, model, set }: FieldsProps): ReactElement {
           value={provider || null}
           allowDeselect={false}
           placeholder="not recorded"
-          onChange={(value) => set("provider", value === step.provider || !value ? undefined : value)}
+          onChange={(value) => setModelField("provider", value === step.provider || !value ? undefined : value)}
           data-edited={model.provider !== undefined}
         />
         <Autocomplete
           label="Model"
-          data={known?.models ?? []}
+          data={knownProvider?.models ?? []}
           placeholder="not recorded"
           value={model.model ?? step.model}
-          onChange={(value) => set("model", value === step.model ? undefined : value)}
+          onChange={(value) => setModelField("model", value === step.model ? undefined : value)}
           data-edited={model.model !== undefined}
           limit={40}
         />
       </div>
-      {known?.description && <p className={classes.hint}>{sentence(known.description)}</p>}
-      {!known && provider && (
+      {knownProvider?.description && <p className={classes.hint}>{sentence(knownProvider.description)}</p>}
+      {!knownProvider && provider && (
         <p className={classes.hint}>{provider} is not configured here: a live call needs another provider.</p>
       )}
       <div className={classes.four}>
-        {numbers.map(({ name, label, max, step: by, whole }) => (
+        {numbers.map(({ name, label, max, step: increment, isInteger }) => (
           <NumberInput
             key={name}
             label={label}
             min={name === "seed" ? undefined : 0}
             max={max}
-            step={by}
-            allowDecimal={!whole}
+            step={increment}
+            allowDecimal={!isInteger}
             hideControls
             placeholder={recordedNumber(request, name)}
             value={model[name] ?? ""}
-            onChange={(value) => set(name, value === "" ? undefined : Number(value))}
+            onChange={(value) => setModelField(name, value === "" ? undefined : Number(value))}
             data-edited={model[name] !== undefined}
           />
         ))}

@@ -6,7 +6,7 @@ import type { JsonValue } from "@/api/schema";
 import { retrieversQuery } from "@/api/tools/trials";
 import { isObject } from "@/ui/format/json";
 import type { Document } from "@/domain/steps/content";
-import { addDocument, asksAgain, changeDocument, moveDocument, profilesOf } from "./documents";
+import { addDocument, needsNewSearch, changeDocument, moveDocument, profilesOf } from "./documents";
 import { setField, entryFor } from "../edits";
 import { FieldHead, JsonField, TextField } from "./fields";
 import classes from "../Fork.module.css";
@@ -20,14 +20,14 @@ export function RetrievalEditor({
   documents,
 }: EditorProps & { documents: Document[] }): ReactElement {
   const match = { step: step.sequence_no };
-  const { data: known } = useQuery(retrieversQuery);
-  const profiles = useMemo(() => profilesOf(known?.retrievers ?? []), [known]);
+  const { data: retrieverList } = useQuery(retrieversQuery);
+  const profiles = useMemo(() => profilesOf(retrieverList?.retrievers ?? []), [retrieverList]);
   const retrieval = entryFor(draft, match)?.retrieval;
   const input = isObject(step.input) ? step.input : {};
   const recorded = isObject(step.output) && Array.isArray(step.output["documents"]) ? step.output["documents"] : [];
   const candidates: Record<string, JsonValue>[] = retrieval?.documents ?? recorded.filter(isObject);
   const query = typeof input["query"] === "string" ? input["query"] : "";
-  const set = (next: Record<string, JsonValue>[] | undefined) =>
+  const setDocuments = (next: Record<string, JsonValue>[] | undefined) =>
     onChange(setField(draft, match, "retrieval", "documents", next));
   return (
     <>
@@ -65,7 +65,7 @@ export function RetrievalEditor({
           onChange(setField(draft, match, "retrieval", "filters", isObject(value) ? value : undefined))
         }
       />
-      {asksAgain(retrieval, recorded.length) && !draft.policy.allow?.includes("retrieval") && (
+      {needsNewSearch(retrieval, recorded.length) && !draft.policy.allow?.includes("retrieval") && (
         <p className="muted">
           No search is made: the policy below lets no retriever be asked. Give the documents here, or let it.
         </p>
@@ -73,7 +73,7 @@ export function RetrievalEditor({
       <FieldHead
         label={`Documents (${candidates.length} of ${documents.length} recorded)`}
         edited={retrieval?.documents != null}
-        onReset={() => set(undefined)}
+        onReset={() => setDocuments(undefined)}
       />
       <ol className={classes.documents}>
         {candidates.map((document, index) => {
@@ -84,23 +84,26 @@ export function RetrievalEditor({
             <li key={index}>
               <div className="bar">
                 <b className="ellipsis grow">{name}</b>
-                <Act
+                <DocumentAction
                   label={`Move ${name} up`}
-                  off={index === 0}
-                  onClick={() => set(moveDocument(candidates, index, -1))}
+                  disabled={index === 0}
+                  onClick={() => setDocuments(moveDocument(candidates, index, -1))}
                 >
                   <IconArrowUp size={13} />
-                </Act>
-                <Act
+                </DocumentAction>
+                <DocumentAction
                   label={`Move ${name} down`}
-                  off={index === candidates.length - 1}
-                  onClick={() => set(moveDocument(candidates, index, 1))}
+                  disabled={index === candidates.length - 1}
+                  onClick={() => setDocuments(moveDocument(candidates, index, 1))}
                 >
                   <IconArrowDown size={13} />
-                </Act>
-                <Act label={`Leave out ${name}`} onClick={() => set(candidates.filter((_, at) => at !== index))}>
+                </DocumentAction>
+                <DocumentAction
+                  label={`Leave out ${name}`}
+                  onClick={() => setDocuments(candidates.filter((_, at) => at !== index))}
+                >
                   <IconTrash size={13} />
-                </Act>
+                </DocumentAction>
               </div>
               <Textarea
                 aria-label={`Text of ${name}`}
@@ -108,7 +111,7 @@ export function RetrievalEditor({
                 minRows={2}
                 maxRows={6}
                 value={content}
-                onChange={(event) => set(changeDocument(candidates, index, event.currentTarget.value))}
+                onChange={(event) => setDocuments(changeDocument(candidates, index, event.currentTarget.value))}
               />
             </li>
           );
@@ -119,7 +122,7 @@ export function RetrievalEditor({
           variant="default"
           size="compact-sm"
           leftSection={<IconPlus size={13} />}
-          onClick={() => set(addDocument(candidates))}
+          onClick={() => setDocuments(addDocument(candidates))}
         >
           Add a document
         </Button>
@@ -128,10 +131,15 @@ export function RetrievalEditor({
   );
 }
 
-function Act(props: { label: string; off?: boolean; onClick: () => void; children: ReactElement }): ReactElement {
+function DocumentAction(props: {
+  label: string;
+  disabled?: boolean;
+  onClick: () => void;
+  children: ReactElement;
+}): ReactElement {
   return (
     <Tooltip label={props.label}>
-      <ActionIcon size={22} aria-label={props.label} disabled={props.off ?? false} onClick={props.onClick}>
+      <ActionIcon size={22} aria-label={props.label} disabled={props.disabled ?? false} onClick={props.onClick}>
         {props.children}
       </ActionIcon>
     </Tooltip>

@@ -3,7 +3,7 @@ import { useState, type ReactElement } from "react";
 import { expect, test } from "vitest";
 import type { StepDetail } from "@/api/schema";
 import { aStepDetail } from "@/testing/factories";
-import { draw } from "@/testing/render";
+import { renderInApp } from "@/testing/render";
 import { emptyDraft, type Draft } from "@/domain/overrides/draft";
 import { StepEditor } from "./StepEditor";
 
@@ -28,7 +28,9 @@ const type = (label: string | RegExp, text: string) =>
 const unfold = (summary: string | RegExp) => fireEvent.click(screen.getByText(summary));
 
 test("another tool answer is an override; what is not JSON yet is said and not applied", () => {
-  draw(<Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />);
+  renderInApp(
+    <Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />,
+  );
   type("What get_order answers", '{"total": 42}');
   expect(last.overrides).toEqual([{ match: { step: 6 }, tool: { output: { total: 42 }, status: "ok" } }]);
   type("What get_order answers", '{"total": ');
@@ -38,7 +40,7 @@ test("another tool answer is an override; what is not JSON yet is said and not a
 
 test("a tool is called with other arguments, and the recorded ones typed again are no override", () => {
   const step = aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", input: { id: 1 }, output: "lost" });
-  draw(<Desk step={step} />);
+  renderInApp(<Desk step={step} />);
   type("What get_order is called with", '{"id": 2}');
   expect(last.overrides).toEqual([{ match: { step: 6 }, arguments: { id: 2 } }]);
   type("What get_order is called with", '{"id": 1}');
@@ -46,14 +48,18 @@ test("a tool is called with other arguments, and the recorded ones typed again a
 });
 
 test("the recorded answer typed again is no override", () => {
-  draw(<Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />);
+  renderInApp(
+    <Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />,
+  );
   type("What get_order answers", '{"total": 1}');
   fireEvent.click(screen.getByText("as recorded"));
   expect(last.overrides).toEqual([]);
 });
 
 test("JSON that a tool gave as text is edited laid out and stays text", () => {
-  draw(<Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: '{"total": 420}' })} />);
+  renderInApp(
+    <Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: '{"total": 420}' })} />,
+  );
   const field = screen.getByLabelText<HTMLTextAreaElement>("What get_order answers");
   expect(field.value).toBe('{\n  "total": 420\n}');
   type("What get_order answers", '{\n  "total": 42\n}');
@@ -75,7 +81,7 @@ const model = aStepDetail({
 });
 
 test("a system prompt changes for every model step from the fork on, unless only this one is meant", () => {
-  draw(<Desk step={model} />);
+  renderInApp(<Desk step={model} />);
   type("System prompt", "Be brief.");
   expect(last.overrides).toEqual([{ match: { type: "model" }, prompt: { system: "Be brief." } }]);
   fireEvent.click(screen.getByLabelText("Only step 5"));
@@ -84,7 +90,7 @@ test("a system prompt changes for every model step from the fork on, unless only
 });
 
 test("a message of one request can be changed and left out", () => {
-  draw(<Desk step={model} />);
+  renderInApp(<Desk step={model} />);
   unfold(/^Messages of step 5/);
   type("Message 2, user", "Hello there");
   expect(last.overrides).toEqual([
@@ -95,14 +101,14 @@ test("a message of one request can be changed and left out", () => {
 });
 
 test("a recorded parameter is shown as what stays when nothing is typed", () => {
-  draw(<Desk step={model} />);
+  renderInApp(<Desk step={model} />);
   expect(screen.getByLabelText("Temperature").getAttribute("placeholder")).toBe("0.2");
 });
 
 test("the tools that a model is offered, its response format and other parameters can be changed", () => {
   const tools = [{ name: "get_order" }, { name: "pay" }];
   const asked = { ...(model.input as object), tools, parameters: { temperature: 0.2, tool_choice: "auto" } };
-  draw(<Desk step={{ ...model, input: asked }} />);
+  renderInApp(<Desk step={{ ...model, input: asked }} />);
   unfold(/^Tools, response format/);
   fireEvent.click(screen.getByLabelText("pay"));
   expect(screen.getByLabelText<HTMLTextAreaElement>("Tool schemas").value).not.toContain("pay");
@@ -119,7 +125,7 @@ test("the tools that a model is offered, its response format and other parameter
 });
 
 test("fields that are seldom needed are drawn when they are unfolded, and what is changed there is in sight", () => {
-  draw(<Desk step={model} />);
+  renderInApp(<Desk step={model} />);
   const fold = screen.getByText(/^Messages of step 5/).closest("details");
   expect(screen.queryByLabelText("Message 2, user")).toBeNull();
   unfold(/^Messages of step 5/);

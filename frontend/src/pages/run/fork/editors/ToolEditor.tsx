@@ -4,11 +4,11 @@ import type { JsonValue, ToolOverride } from "@/api/schema";
 import { setPart, entryFor } from "../edits";
 import { JsonField } from "./fields";
 import type { EditorProps } from "./types";
-import { callEnds } from "@/domain/overrides/wording";
+import { callOutcome } from "@/domain/overrides/wording";
 
-const statuses = (Object.keys(callEnds) as ToolOverride["status"][]).map((value) => ({
+const statuses = (Object.keys(callOutcome) as ToolOverride["status"][]).map((value) => ({
   value,
-  label: callEnds[value],
+  label: callOutcome[value],
 }));
 
 /** What the tool is called with, or what it answers in the fork: then the call itself is not made. */
@@ -17,7 +17,7 @@ export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement
   const tool = entryFor(draft, match)?.tool;
   const recorded = statuses.find(({ value }) => value === step.status)?.value ?? "error";
   // An answer and a status that are both as recorded are no override.
-  const set = (output: JsonValue, status: ToolOverride["status"]) => {
+  const setAnswer = (output: JsonValue, status: ToolOverride["status"]) => {
     const asRecorded = status === recorded && JSON.stringify(output) === JSON.stringify(step.output);
     onChange(setPart(draft, match, "tool", asRecorded ? undefined : { output, status }));
   };
@@ -27,13 +27,13 @@ export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement
         label={`What ${step.tool_name || step.name} is called with`}
         recorded={step.input}
         value={entryFor(draft, match)?.arguments}
-        onChange={(called) => onChange(setPart(draft, match, "arguments", called))}
+        onChange={(newArguments) => onChange(setPart(draft, match, "arguments", newArguments))}
       />
       <JsonField
         label={`What ${step.tool_name || step.name} answers`}
         recorded={step.output}
         value={tool && JSON.stringify(tool.output) !== JSON.stringify(step.output) ? tool.output : undefined}
-        onChange={(output) => set(output === undefined ? step.output : output, tool?.status ?? "ok")}
+        onChange={(output) => setAnswer(output === undefined ? step.output : output, tool?.status ?? "ok")}
       />
       <Select
         label="The call"
@@ -41,7 +41,7 @@ export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement
         value={tool?.status ?? recorded}
         allowDeselect={false}
         onChange={(value) =>
-          set(tool ? tool.output : step.output, statuses.find((each) => each.value === value)?.value ?? "ok")
+          setAnswer(tool ? tool.output : step.output, statuses.find((other) => other.value === value)?.value ?? "ok")
         }
       />
     </>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addDocument, asksAgain, changeDocument, moveDocument, profilesOf } from "./documents";
+import { addDocument, needsNewSearch, changeDocument, moveDocument, profilesOf } from "./documents";
 
 const documents = [{ id: "a" }, { id: "b" }, { id: "c" }];
 const ids = (list: { id?: unknown }[]) => list.map(({ id }) => id).join("");
@@ -21,15 +21,15 @@ test("an added document has a name of its own", () => {
 });
 
 test("another query, profile or filter has to be searched for, and more documents than recorded; fewer do not", () => {
-  expect(asksAgain({ query: "other" }, 3)).toBe(true);
-  expect(asksAgain({ filters: {} }, 3)).toBe(true);
-  expect([asksAgain({ top_k: 0 }, 3), asksAgain({ top_k: 3 }, 3), asksAgain({ top_k: 4 }, 3)]).toEqual([
+  expect(needsNewSearch({ query: "other" }, 3)).toBe(true);
+  expect(needsNewSearch({ filters: {} }, 3)).toBe(true);
+  expect([needsNewSearch({ top_k: 0 }, 3), needsNewSearch({ top_k: 3 }, 3), needsNewSearch({ top_k: 4 }, 3)]).toEqual([
     false,
     false,
     true,
   ]);
-  expect(asksAgain({ query: "other", documents: [] }, 3)).toBe(false);
-  expect(asksAgain(undefined, 3)).toBe(false);
+  expect(needsNewSearch({ query: "other", documents: [] }, 3)).toBe(false);
+  expect(needsNewSearch(undefined, 3)).toBe(false);
 });
 
 test("a profile that two retrievers have is offered once", () => {

@@ -3,11 +3,11 @@ import type { SparseOverride } from "@/domain/overrides/draft";
 
 type Candidate = Record<string, JsonValue>;
 
-export function moveDocument(documents: readonly Candidate[], index: number, by: 1 | -1): Candidate[] {
-  const moved = documents[index];
-  if (!moved || index + by < 0 || index + by >= documents.length) return [...documents];
+export function moveDocument(documents: readonly Candidate[], index: number, offset: 1 | -1): Candidate[] {
+  const document = documents[index];
+  if (!document || index + offset < 0 || index + offset >= documents.length) return [...documents];
   const rest = documents.filter((_, at) => at !== index);
-  return [...rest.slice(0, index + by), moved, ...rest.slice(index + by)];
+  return [...rest.slice(0, index + offset), document, ...rest.slice(index + offset)];
 }
 
 export function changeDocument(documents: readonly Candidate[], index: number, content: string): Candidate[] {
@@ -16,9 +16,9 @@ export function changeDocument(documents: readonly Candidate[], index: number, c
 
 /** One more at the end, under a name that no other has. */
 export function addDocument(documents: readonly Candidate[]): Candidate[] {
-  const taken = new Set(documents.map(({ id }) => id));
+  const ids = new Set(documents.map(({ id }) => id));
   let number = 1;
-  while (taken.has(`added-${number}`)) number += 1;
+  while (ids.has(`added-${number}`)) number += 1;
   return [...documents, { id: `added-${number}`, content: "" }];
 }
 
@@ -28,8 +28,8 @@ export function profilesOf(retrievers: readonly Pick<RetrieverView, "embeddings"
 }
 
 /** Whether only a new search can say what these settings find; fewer documents are the head of the recorded ones. */
-export function asksAgain(retrieval: SparseOverride["retrieval"] | undefined, recorded: number): boolean {
+export function needsNewSearch(retrieval: SparseOverride["retrieval"] | undefined, recorded: number): boolean {
   if (!retrieval || retrieval.documents != null) return false;
-  const { top_k: most, ...rest } = retrieval;
-  return (most ?? 0) > recorded || Object.values(rest).some((value) => value != null);
+  const { top_k: topK, ...rest } = retrieval;
+  return (topK ?? 0) > recorded || Object.values(rest).some((value) => value != null);
 }

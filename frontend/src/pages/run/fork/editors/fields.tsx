@@ -2,7 +2,7 @@ import { Textarea } from "@mantine/core";
 import { useId, useState, type ReactElement, type ReactNode } from "react";
 import type { JsonValue } from "@/api/schema";
 import classes from "../Fork.module.css";
-import { layOut, putBack, styleOf } from "./jsonText";
+import { indentJson, restoreStyle, styleOf } from "./jsonText";
 
 /** A label with the way back to what was recorded. */
 export function FieldHead(props: {
@@ -65,17 +65,17 @@ interface JsonProps {
   rows?: number;
 }
 
-function written(value: JsonValue): string {
-  if (typeof value === "string") return styleOf(value) ? layOut(value) : value;
+function toText(value: JsonValue): string {
+  if (typeof value === "string") return styleOf(value) ? indentJson(value) : value;
   return JSON.stringify(value, null, 2);
 }
 
 /** What is typed, read as the recorded value was: text stays text, everything else must be JSON. */
-function read(text: string, recorded: JsonValue): { value: JsonValue } | { error: string } {
+function parseInput(text: string, recorded: JsonValue): { value: JsonValue } | { error: string } {
   const style = typeof recorded === "string" ? styleOf(recorded) : null;
   if (typeof recorded === "string" && !style) return { value: text };
   try {
-    return { value: style ? putBack(text, style) : (JSON.parse(text) as JsonValue) };
+    return { value: style ? restoreStyle(text, style) : (JSON.parse(text) as JsonValue) };
   } catch (error) {
     if (recorded === null) return { value: text };
     return { error: error instanceof Error ? error.message : String(error) };
@@ -85,24 +85,24 @@ function read(text: string, recorded: JsonValue): { value: JsonValue } | { error
 /** A JSON value to edit; what is not JSON yet is said beneath and not applied. */
 export function JsonField({ label, recorded, value, onChange, check, rows = 3 }: JsonProps): ReactElement {
   const id = useId();
-  const [text, setText] = useState(() => written(value ?? recorded));
+  const [text, setText] = useState(() => toText(value ?? recorded));
   const [error, setError] = useState("");
-  const given = JSON.stringify(value);
-  const [known, setKnown] = useState(given);
+  const serialized = JSON.stringify(value);
+  const [lastSerialized, setLastSerialized] = useState(serialized);
   // An edit that was made or taken back elsewhere, as by its chip, is seen in the field too.
-  if (given !== known) {
-    setKnown(given);
-    const typed = read(text, recorded);
-    const meant = value === undefined ? recorded : value;
-    const same = "value" in typed && JSON.stringify(typed.value) === JSON.stringify(meant);
-    if (!same && !error) setText(written(meant));
+  if (serialized !== lastSerialized) {
+    setLastSerialized(serialized);
+    const parsed = parseInput(text, recorded);
+    const target = value === undefined ? recorded : value;
+    const isSame = "value" in parsed && JSON.stringify(parsed.value) === JSON.stringify(target);
+    if (!isSame && !error) setText(toText(target));
   }
   const type = (next: string) => {
     setText(next);
-    const result = read(next, recorded);
-    const wrong = "error" in result ? result.error : (check?.(result.value) ?? "");
-    setError(wrong);
-    if ("value" in result && !wrong)
+    const result = parseInput(next, recorded);
+    const problem = "error" in result ? result.error : (check?.(result.value) ?? "");
+    setError(problem);
+    if ("value" in result && !problem)
       onChange(JSON.stringify(result.value) === JSON.stringify(recorded) ? undefined : result.value);
   };
   return (
@@ -112,7 +112,7 @@ export function JsonField({ label, recorded, value, onChange, check, rows = 3 }:
         label={label}
         edited={value !== undefined}
         onReset={() => {
-          setText(written(recorded));
+          setText(toText(recorded));
           setError("");
           onChange(undefined);
         }}

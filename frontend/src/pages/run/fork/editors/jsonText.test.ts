@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { layOut, putBack, styleOf } from "./jsonText";
+import { indentJson, restoreStyle, styleOf } from "./jsonText";
 
 test.each(['{"a": 1, "b": [true, null, {"c": "x, y: z"}]}', '{"a":1,"b":[true,null]}', "[]", '{"name": "Zoë"}'])(
   "%s goes back unchanged",
   (text) => {
     const style = styleOf(text) ?? expect.fail("no style");
-    expect(putBack(layOut(text), style)).toBe(text);
+    expect(restoreStyle(indentJson(text), style)).toBe(text);
   },
 );
 
@@ -14,5 +14,5 @@ test.each(['{"price": 547.0}', '{ "a": 1 }', "plain text", "[broken", "12"])("%s
 });
 
 test("a change keeps the style around it", () => {
-  expect(putBack('{\n  "a": 2,\n  "b": 3\n}', "spaced")).toBe('{"a": 2, "b": 3}');
+  expect(restoreStyle('{\n  "a": 2,\n  "b": 3\n}', "spaced")).toBe('{"a": 2, "b": 3}');
 });

@@ -30,10 +30,10 @@ export function styleOf(text: string): Style | null {
   return (["compact", "spaced"] as const).find((style) => write(value, style) === text) ?? null;
 }
 
-export function layOut(text: string): string {
+export function indentJson(text: string): string {
   return JSON.stringify(JSON.parse(text), null, 2);
 }
 
-export function putBack(text: string, style: Style): string {
+export function restoreStyle(text: string, style: Style): string {
   return write(JSON.parse(text) as JsonValue, style);
 }

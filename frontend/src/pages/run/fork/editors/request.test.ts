@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import type { ModelInput } from "@/domain/steps/content";
-import { editedOthers, offering, optional, othersTo, wrongOthers, wrongTools } from "./request";
+import {
+  editedParameters,
+  withToolOffered,
+  optionalFields,
+  parameterEdits,
+  parametersProblem,
+  toolsProblem,
+} from "./request";
 
 const tools: Record<string, string>[] = [{ name: "get_order" }, { name: "pay", description: "Pays." }];
 const request: ModelInput = {
@@ -11,27 +18,27 @@ const request: ModelInput = {
 };
 
 test("a tool is taken out of what is offered and put back in its place", () => {
-  const without = offering(request, {}, "get_order", false);
+  const without = withToolOffered(request, {}, "get_order", false);
   expect(without).toEqual({ tools: [tools[1]] });
-  expect(offering(request, without, "get_order", true)).toEqual({ tools: undefined });
+  expect(withToolOffered(request, without, "get_order", true)).toEqual({ tools: undefined });
   const edited = { tools: [{ name: "pay", description: "Pays back." }] };
-  expect(offering(request, edited, "get_order", true)).toEqual({ tools: [tools[0], edited.tools[0]] });
+  expect(withToolOffered(request, edited, "get_order", true)).toEqual({ tools: [tools[0], edited.tools[0]] });
 });
 
 test("further parameters are changed by value, and left out when their name is gone", () => {
-  const model = othersTo(request, { unset: ["tools"] }, { tool_choice: "none" });
+  const model = parameterEdits(request, { unset: ["tools"] }, { tool_choice: "none" });
   expect(model).toEqual({ parameters: { tool_choice: "none" }, unset: ["tools", "n"] });
-  expect(editedOthers(request, model)).toEqual({ tool_choice: "none" });
-  expect(othersTo(request, model, undefined)).toEqual({ parameters: undefined, unset: ["tools"] });
-  expect(editedOthers(request, {})).toBeUndefined();
+  expect(editedParameters(request, model)).toEqual({ tool_choice: "none" });
+  expect(parameterEdits(request, model, undefined)).toEqual({ parameters: undefined, unset: ["tools"] });
+  expect(editedParameters(request, {})).toBeUndefined();
 });
 
 test("what a request says can be left out", () => {
-  expect(optional(request)).toEqual(["tools", "response_format", "temperature", "tool_choice", "n"]);
+  expect(optionalFields(request)).toEqual(["tools", "response_format", "temperature", "tool_choice", "n"]);
 });
 
 test("what is no list of tools, and what has a field of its own, is said", () => {
-  expect(wrongTools([{ description: "without a name" }])).toContain("list of tools");
-  expect(wrongTools(tools)).toBeNull();
-  expect(wrongOthers({ seed: 1 })).toBe("seed has a field of its own");
+  expect(toolsProblem([{ description: "without a name" }])).toContain("list of tools");
+  expect(toolsProblem(tools)).toBeNull();
+  expect(parametersProblem({ seed: 1 })).toBe("seed has a field of its own");
 });

@@ -10,49 +10,54 @@ export type RequestEdits = { [F in keyof RequestFields]?: RequestFields[F] | und
 const OWN = new Set(["temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "stop_sequences"]);
 
 /** The recorded parameters without a field of their own. */
-export function others(request: ModelInput): JsonObject {
+export function otherParameters(request: ModelInput): JsonObject {
   return Object.fromEntries(Object.entries(request.parameters).filter(([name]) => !OWN.has(name)));
 }
 
 /** They as the draft has them. */
-export function editedOthers(request: ModelInput, model: RequestEdits): JsonObject | undefined {
-  const recorded = others(request);
-  const gone = new Set(model.unset ?? []);
-  if (!model.parameters && !Object.keys(recorded).some((name) => gone.has(name))) return undefined;
-  const whole = { ...recorded, ...model.parameters };
-  return Object.fromEntries(Object.entries(whole).filter(([name]) => !gone.has(name)));
+export function editedParameters(request: ModelInput, model: RequestEdits): JsonObject | undefined {
+  const recorded = otherParameters(request);
+  const unset = new Set(model.unset ?? []);
+  if (!model.parameters && !Object.keys(recorded).some((name) => unset.has(name))) return undefined;
+  const merged = { ...recorded, ...model.parameters };
+  return Object.fromEntries(Object.entries(merged).filter(([name]) => !unset.has(name)));
 }
 
 /** What makes the recorded ones these: values that differ, and names that are left out. */
-export function othersTo(request: ModelInput, model: RequestEdits, next: JsonObject | undefined): RequestEdits {
-  const recorded = others(request);
-  const before = (model.unset ?? []).filter((name) => !(name in recorded));
-  if (!next) return { parameters: undefined, unset: some(before) };
-  const changed = Object.entries(next).filter(
+export function parameterEdits(request: ModelInput, model: RequestEdits, edited: JsonObject | undefined): RequestEdits {
+  const recorded = otherParameters(request);
+  const unsetBefore = (model.unset ?? []).filter((name) => !(name in recorded));
+  if (!edited) return { parameters: undefined, unset: nonEmpty(unsetBefore) };
+  const changes = Object.entries(edited).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(recorded[name]),
   );
-  const gone = Object.keys(recorded).filter((name) => !(name in next));
+  const removed = Object.keys(recorded).filter((name) => !(name in edited));
   return {
-    parameters: changed.length > 0 ? Object.fromEntries(changed) : undefined,
-    unset: some([...before, ...gone]),
+    parameters: changes.length > 0 ? Object.fromEntries(changes) : undefined,
+    unset: nonEmpty([...unsetBefore, ...removed]),
   };
 }
 
 /** What a request says that it can do without. */
-export function optional(request: ModelInput): string[] {
+export function optionalFields(request: ModelInput): string[] {
   const format = request.rest["response_format"] == null ? [] : ["response_format"];
   return [...(request.tools.length > 0 ? ["tools"] : []), ...format, ...Object.keys(request.parameters)];
 }
 
 /** The tools with one of the recorded ones offered, or not. */
-export function offering(request: ModelInput, model: RequestEdits, name: string, offered: boolean): RequestEdits {
-  const now = model.tools ?? (request.tools as JsonObject[]);
-  const kept = new Set(now.map(nameOf).filter((each) => each !== name || offered));
-  if (offered) kept.add(name);
-  const known = (request.tools as JsonObject[]).filter((tool) => kept.has(nameOf(tool)));
-  const edited = known.map((tool) => now.find((each) => nameOf(each) === nameOf(tool)) ?? tool);
-  const added = now.filter((tool) => !request.tools.some((each) => nameOf(each) === nameOf(tool)));
-  const tools = [...edited, ...added];
+export function withToolOffered(
+  request: ModelInput,
+  model: RequestEdits,
+  name: string,
+  offered: boolean,
+): RequestEdits {
+  const current = model.tools ?? (request.tools as JsonObject[]);
+  const offeredNames = new Set(current.map(nameOf).filter((other) => other !== name || offered));
+  if (offered) offeredNames.add(name);
+  const recordedTools = (request.tools as JsonObject[]).filter((tool) => offeredNames.has(nameOf(tool)));
+  const editedTools = recordedTools.map((tool) => current.find((other) => nameOf(other) === nameOf(tool)) ?? tool);
+  const addedTools = current.filter((tool) => !request.tools.some((other) => nameOf(other) === nameOf(tool)));
+  const tools = [...editedTools, ...addedTools];
   return { tools: JSON.stringify(tools) === JSON.stringify(request.tools) ? undefined : tools };
 }
 
@@ -62,24 +67,24 @@ export function nameOf(tool: JsonValue): string {
 }
 
 /** What is wrong with a list of tools, if anything. */
-export function wrongTools(value: JsonValue): string | null {
-  const fine = Array.isArray(value) && value.every((tool) => nameOf(tool) !== "");
-  return fine ? null : "this must be a list of tools, each with a name";
+export function toolsProblem(value: JsonValue): string | null {
+  const isValid = Array.isArray(value) && value.every((tool) => nameOf(tool) !== "");
+  return isValid ? null : "this must be a list of tools, each with a name";
 }
 
-export function wrongObject(value: JsonValue): string | null {
-  const fine = typeof value === "object" && value !== null && !Array.isArray(value);
-  return fine ? null : "this must be a JSON object";
+export function objectProblem(value: JsonValue): string | null {
+  const isValid = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isValid ? null : "this must be a JSON object";
 }
 
 /** What is wrong with further parameters, if anything. */
-export function wrongOthers(value: JsonValue): string | null {
-  const wrong = wrongObject(value);
-  if (wrong) return wrong;
-  const own = Object.keys(value as JsonObject).find((name) => OWN.has(name));
-  return own ? `${own} has a field of its own` : null;
+export function parametersProblem(value: JsonValue): string | null {
+  const problem = objectProblem(value);
+  if (problem) return problem;
+  const ownField = Object.keys(value as JsonObject).find((name) => OWN.has(name));
+  return ownField ? `${ownField} has a field of its own` : null;
 }
 
-function some(names: string[]): string[] | undefined {
+function nonEmpty(names: string[]): string[] | undefined {
   return names.length > 0 ? names : undefined;
 }

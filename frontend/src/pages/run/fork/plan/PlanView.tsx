@@ -4,11 +4,11 @@ import type { ReactElement } from "react";
 import type { Determinism, Plan, PlanRefusal } from "@/api/schema";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
-import { actionMark, reasonInWords } from "@/domain/steps/labels";
-import { count, counted } from "@/ui/format/numbers";
+import { actionMark, reasonSentence } from "@/domain/steps/labels";
+import { count, pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import classes from "../Fork.module.css";
-import { Blocked, Note, Refused, Warnings } from "@/features/overrides/Remarks";
+import { Blocked, Note, Refusal, Warnings } from "@/features/overrides/Remarks";
 import type { Fork } from "../useFork";
 import { planPrice, planLines } from "./wording";
 import { sentence } from "@/ui/format/text";
@@ -34,13 +34,13 @@ export function PlanView({ fork, orphans, onSelect }: Props): ReactElement {
         <span className="grow" />
         {plan && <span className="muted num">{planPrice(plan)}</span>}
       </div>
-      {error && <Refused>{sentence(error.message)}</Refused>}
-      {plan && <Outlook plan={plan} orphans={orphans} onSelect={onSelect} />}
+      {error && <Refusal>{sentence(error.message)}</Refusal>}
+      {plan && <PlanSummary plan={plan} orphans={orphans} onSelect={onSelect} />}
     </section>
   );
 }
 
-function Outlook({
+function PlanSummary({
   plan,
   orphans,
   onSelect,
@@ -60,22 +60,22 @@ function Outlook({
           </li>
         ))}
       </ul>
-      {plan.assumed > 0 && <Assumed plan={plan} onSelect={onSelect} />}
-      <Typed plan={plan} onSelect={onSelect} />
+      {plan.assumed > 0 && <AssumedSteps plan={plan} onSelect={onSelect} />}
+      <DeterminismTypes plan={plan} onSelect={onSelect} />
       {orphans.map((refusal) => (
-        <Refused key={refusal.code + refusal.where + refusal.detail}>
+        <Refusal key={refusal.code + refusal.where + refusal.detail}>
           {sentence(refusal.detail)}
           {refusal.code === "tool_review_required" && <Link {...paths.tools()}> To the tools</Link>}
           {refusal.step !== null && <StepLink step={refusal.step} onSelect={onSelect} />}
-        </Refused>
+        </Refusal>
       ))}
       {blocked.slice(0, NAMED).map((step) => (
         <Blocked key={step.sequence_no}>
-          <b>{step.name}</b> stays blocked: {step.note || reasonInWords(step.reason)}
+          <b>{step.name}</b> stays blocked: {step.note || reasonSentence(step.reason)}
           <StepLink step={step.sequence_no} onSelect={onSelect} />
         </Blocked>
       ))}
-      {blocked.length > NAMED && <p className="muted">{counted(blocked.length - NAMED, "more blocked step")}</p>}
+      {blocked.length > NAMED && <p className="muted">{pluralize(blocked.length - NAMED, "more blocked step")}</p>}
       <Kind type={plan.replay_type} determinism={plan.determinism} assumed={plan.assumed} />
       <Warnings texts={plan.warnings} />
       {plan.loop && <Note>{sentence(plan.loop)}</Note>}
@@ -84,11 +84,11 @@ function Outlook({
 }
 
 /** Steps that the change may reach without a trace, with what can be done. */
-function Assumed({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement {
+function AssumedSteps({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement {
   const steps = plan.steps.filter((step) => step.reason === "assumed_unaffected").slice(0, NAMED);
   return (
     <Note>
-      {counted(plan.assumed, "step")} assumed unaffected. Set the value by hand where the change reaches it:
+      {pluralize(plan.assumed, "step")} assumed unaffected. Set the value by hand where the change reaches it:
       {steps.map((step) => (
         <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
       ))}
@@ -97,12 +97,12 @@ function Assumed({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => v
 }
 
 /** Steps with messages that a person typed after an answer that changes. */
-function Typed({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement | null {
+function DeterminismTypes({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement | null {
   const steps = plan.steps.filter((step) => step.typed.length > 0);
   if (steps.length === 0) return null;
   return (
     <Note>
-      {counted(steps.length, "step")} with messages that a person typed after an answer that changes. They are as
+      {pluralize(steps.length, "step")} with messages that a person typed after an answer that changes. They are as
       recorded; the person might have written something else:
       {steps.slice(0, NAMED).map((step) => (
         <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />

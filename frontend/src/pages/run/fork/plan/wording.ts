@@ -1,16 +1,16 @@
 // What a plan would do and cost, in words.
 import type { Plan } from "@/api/schema";
 import type { PlanAction } from "@/domain/steps/labels";
-import { counted, duration, money } from "@/ui/format/numbers";
+import { pluralize, duration, money } from "@/ui/format/numbers";
 
 const lines: Record<PlanAction, (count: number) => string> = {
-  inherited: (count) => `${counted(count, "step")} before the fork, taken over`,
-  reuse: (count) => `${counted(count, "step")} from the recording, unchanged`,
-  cache: (count) => `${counted(count, "step")} from the cache, same signature`,
-  live: (count) => counted(count, "live call"),
-  simulate: (count) => `${counted(count, "step")} simulated`,
-  blocked: (count) => `${counted(count, "step")} blocked`,
-  unreached: (count) => `${counted(count, "step")} may not happen any more`,
+  inherited: (count) => `${pluralize(count, "step")} before the fork, taken over`,
+  reuse: (count) => `${pluralize(count, "step")} from the recording, unchanged`,
+  cache: (count) => `${pluralize(count, "step")} from the cache, same signature`,
+  live: (count) => pluralize(count, "live call"),
+  simulate: (count) => `${pluralize(count, "step")} simulated`,
+  blocked: (count) => `${pluralize(count, "step")} blocked`,
+  unreached: (count) => `${pluralize(count, "step")} may not happen any more`,
 };
 
 const order: readonly PlanAction[] = ["inherited", "reuse", "cache", "live", "simulate", "blocked", "unreached"];

@@ -2,10 +2,10 @@ import { NumberInput, TagsInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { toolsQuery } from "@/api/tools/tools";
-import { Folded } from "@/ui/LazyDetails";
+import { LazyDetails } from "@/ui/LazyDetails";
 import classes from "../Fork.module.css";
 import { type SparsePolicy } from "@/domain/overrides/policy";
-import { details, withPart, withField, USUAL } from "./fields";
+import { details, withPart, withField, DEFAULTS } from "./fields";
 
 interface Props {
   policy: SparsePolicy;
@@ -24,9 +24,9 @@ interface Limit {
   max?: number;
   /** Fractions in steps of this size; whole numbers without. */
   step?: number;
-  usual?: number;
+  defaultValue?: number;
   value: (policy: SparsePolicy) => number | null | undefined;
-  set: (policy: SparsePolicy, value: number | undefined) => SparsePolicy;
+  withValue: (policy: SparsePolicy, value: number | undefined) => SparsePolicy;
 }
 
 const LIMITS: readonly Limit[] = [
@@ -49,9 +49,9 @@ function field(
   return {
     label,
     ...bounds,
-    usual: USUAL[name],
+    defaultValue: DEFAULTS[name],
     value: (policy) => policy[name],
-    set: (policy, value) => withField(policy, name, value),
+    withValue: (policy, value) => withField(policy, name, value),
   };
 }
 
@@ -60,17 +60,17 @@ function budget(name: "max_steps" | "deadline_s", label: string): Limit {
     label,
     min: 1,
     value: (policy) => policy.budget?.[name],
-    set: (policy, value) => withPart(policy, "budget", { [name]: value }),
+    withValue: (policy, value) => withPart(policy, "budget", { [name]: value }),
   };
 }
 
-function retries(name: keyof typeof USUAL.retries, label: string, bounds: Partial<Limit>): Limit {
+function retries(name: keyof typeof DEFAULTS.retries, label: string, bounds: Partial<Limit>): Limit {
   return {
     label,
     ...bounds,
-    usual: USUAL.retries[name],
+    defaultValue: DEFAULTS.retries[name],
     value: (policy) => policy.retries?.[name],
-    set: (policy, value) => withPart(policy, "retries", { [name]: value }),
+    withValue: (policy, value) => withPart(policy, "retries", { [name]: value }),
   };
 }
 
@@ -78,19 +78,19 @@ function retries(name: keyof typeof USUAL.retries, label: string, bounds: Partia
 export function PolicyDetails({ policy, onChange }: Props): ReactElement {
   const names = useQuery(toolsQuery).data?.tools.map(({ name }) => name) ?? [];
   return (
-    <Folded
+    <LazyDetails
       className={classes.more}
       edited={details(policy).length > 0}
       summary="Single tools, likeness, limits, retries"
     >
-      {LISTS.map(({ rule, label, nothing }) => (
+      {LISTS.map(({ rule, label, nothing: placeholder }) => (
         <TagsInput
           key={rule}
           label={label}
           data={names}
           value={policy.tools?.[rule] ?? []}
-          onChange={(listed) => onChange(withPart(policy, "tools", { [rule]: listed }))}
-          placeholder={policy.tools?.[rule]?.length ? "" : nothing}
+          onChange={(tools) => onChange(withPart(policy, "tools", { [rule]: tools }))}
+          placeholder={policy.tools?.[rule]?.length ? "" : placeholder}
         />
       ))}
       <p className="muted">Names, or patterns such as refund_*.</p>
@@ -103,12 +103,12 @@ export function PolicyDetails({ policy, onChange }: Props): ReactElement {
             {...(limit.max !== undefined && { max: limit.max })}
             step={limit.step ?? 1}
             allowDecimal={limit.step !== undefined}
-            placeholder={limit.usual?.toString() ?? "no limit"}
+            placeholder={limit.defaultValue?.toString() ?? "no limit"}
             value={limit.value(policy) ?? ""}
-            onChange={(value) => onChange(limit.set(policy, value === "" ? undefined : Number(value)))}
+            onChange={(value) => onChange(limit.withValue(policy, value === "" ? undefined : Number(value)))}
           />
         ))}
       </div>
-    </Folded>
+    </LazyDetails>
   );
 }

@@ -5,12 +5,12 @@ import type { ReactElement } from "react";
 import type { RetrieverView } from "@/api/schema";
 import { retrieversQuery } from "@/api/tools/trials";
 import type { Draft } from "@/domain/overrides/draft";
-import { Folded } from "@/ui/LazyDetails";
+import { LazyDetails } from "@/ui/LazyDetails";
 import classes from "../Fork.module.css";
 import { type SparsePolicy } from "@/domain/overrides/policy";
 import { details, withPart } from "./fields";
 import { PolicyDetails } from "./PolicyDetails";
-import { StoredPolicies } from "../saved/SavedProfiles";
+import { SavedPolicies } from "../saved/SavedProfiles";
 
 interface Props {
   draft: Draft;
@@ -24,16 +24,16 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
   const live = policy.allow?.includes("model") ?? true;
   const tools = policy.allow?.includes("tool") ?? false;
   const searches = policy.allow?.includes("retrieval") ?? false;
-  const { data: known } = useQuery(retrieversQuery);
-  const none = known?.retrievers.length === 0;
-  const allow = (kind: "model" | "tool" | "retrieval", allowed: boolean) => {
-    const others = (policy.allow ?? ["model"]).filter((each) => each !== kind);
-    onChange({ ...policy, allow: allowed ? [...others, kind] : others });
+  const { data: retrieverList } = useQuery(retrieversQuery);
+  const hasNoRetrievers = retrieverList?.retrievers.length === 0;
+  const allow = (kind: "model" | "tool" | "retrieval", isAllowed: boolean) => {
+    const otherKinds = (policy.allow ?? ["model"]).filter((other) => other !== kind);
+    onChange({ ...policy, allow: isAllowed ? [...otherKinds, kind] : otherKinds });
   };
   const budget = policy.budget ?? {};
   const setBudget = (change: SparsePolicy["budget"]) => onChange(withPart(policy, "budget", change ?? {}));
   return (
-    <Folded
+    <LazyDetails
       className={classes.policy}
       summary={
         <>
@@ -60,10 +60,10 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
         />
         <Switch
           checked={searches}
-          disabled={none && !searches}
+          disabled={hasNoRetrievers && !searches}
           onChange={(event) => allow("retrieval", event.currentTarget.checked)}
           label="Retrievers may be asked"
-          description={searchWords(searches, known?.retrievers)}
+          description={searchWords(searches, retrieverList?.retrievers)}
         />
         <Choice
           label="A recorded answer that still fits"
@@ -109,16 +109,16 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
           />
         </div>
         <PolicyDetails policy={policy} onChange={onChange} />
-        <StoredPolicies draft={draft} onChange={changeDraft} />
+        <SavedPolicies draft={draft} onChange={changeDraft} />
       </div>
-    </Folded>
+    </LazyDetails>
   );
 }
 
-function searchWords(searches: boolean, known: readonly RetrieverView[] | undefined): string {
-  if (known?.length === 0) return "None is configured; documents come from recordings or from you.";
+function searchWords(searches: boolean, retrievers: readonly RetrieverView[] | undefined): string {
+  if (retrievers?.length === 0) return "None is configured; documents come from recordings or from you.";
   if (!searches) return "Nothing is searched again; documents come from recordings or from you.";
-  return `A search that differs from the recorded one is made: ${(known ?? []).map(({ name }) => name).join(", ")}.`;
+  return `A search that differs from the recorded one is made: ${(retrievers ?? []).map(({ name }) => name).join(", ")}.`;
 }
 
 function words(policy: SparsePolicy, live: boolean, tools: boolean, searches: boolean): string {

@@ -3,7 +3,7 @@ import type { Policy } from "@/api/schema";
 import type { Part, SparsePolicy } from "@/domain/overrides/policy";
 
 /** What holds where a policy says nothing. */
-export const USUAL = {
+export const DEFAULTS = {
   semantic_threshold: 0.85,
   determinism_threshold: 0.8,
   max_turns: 25,
@@ -28,11 +28,11 @@ export function withPart<P extends Part>(
     [F in keyof Policy[P]]?: Policy[P][F] | null | undefined;
   },
 ): SparsePolicy {
-  const fields = Object.entries({ ...policy[part], ...change }).filter(([, value]) => saysSomething(value));
+  const fields = Object.entries({ ...policy[part], ...change }).filter(([, value]) => isSet(value));
   return withField(policy, part, fields.length > 0 ? (Object.fromEntries(fields) as SparsePolicy[P]) : undefined);
 }
 
-function saysSomething(value: unknown): boolean {
+function isSet(value: unknown): boolean {
   return value != null && !(Array.isArray(value) && value.length === 0);
 }
 
@@ -40,27 +40,27 @@ function saysSomething(value: unknown): boolean {
 export function details({ tools, budget, retries, ...policy }: SparsePolicy): string[] {
   const { semantic_threshold: likeness, determinism_threshold: score, max_turns: turns } = policy;
   return [
-    listed("only", tools?.allow),
-    listed("never", tools?.block),
-    listed("asks before", tools?.ask),
-    changed(likeness, USUAL.semantic_threshold) && `like calls from ${likeness}`,
-    changed(score, USUAL.determinism_threshold) && `type A from ${score}`,
-    changed(turns, USUAL.max_turns) && `≤ ${turns} turns`,
+    toolList("only", tools?.allow),
+    toolList("never", tools?.block),
+    toolList("asks before", tools?.ask),
+    isChanged(likeness, DEFAULTS.semantic_threshold) && `like calls from ${likeness}`,
+    isChanged(score, DEFAULTS.determinism_threshold) && `type A from ${score}`,
+    isChanged(turns, DEFAULTS.max_turns) && `≤ ${turns} turns`,
     budget?.max_steps != null && `≤ ${budget.max_steps} steps`,
     budget?.deadline_s != null && `≤ ${budget.deadline_s} s`,
-    changed(retries?.max, USUAL.retries.max) && `${retries?.max} retries`,
-    waitsOtherwise(retries) && "other waits",
-  ].filter((said) => said !== false);
+    isChanged(retries?.max, DEFAULTS.retries.max) && `${retries?.max} retries`,
+    hasCustomWaits(retries) && "other waits",
+  ].filter((phrase) => phrase !== false);
 }
 
-function listed(how: string, tools: readonly string[] | undefined): string | false {
-  return tools !== undefined && tools.length > 0 && `${how} ${tools.join(", ")}`;
+function toolList(verb: string, tools: readonly string[] | undefined): string | false {
+  return tools !== undefined && tools.length > 0 && `${verb} ${tools.join(", ")}`;
 }
 
-function changed(value: number | undefined, usual: number): boolean {
-  return value !== undefined && value !== usual;
+function isChanged(value: number | undefined, defaultValue: number): boolean {
+  return value !== undefined && value !== defaultValue;
 }
 
-function waitsOtherwise(retries: SparsePolicy["retries"]): boolean {
-  return (["initial_s", "base", "cap_s"] as const).some((name) => changed(retries?.[name], USUAL.retries[name]));
+function hasCustomWaits(retries: SparsePolicy["retries"]): boolean {
+  return (["initial_s", "base", "cap_s"] as const).some((name) => isChanged(retries?.[name], DEFAULTS.retries[name]));
 }

@@ -6,30 +6,30 @@ import { useState, type ReactElement, type SubmitEvent } from "react";
 import classes from "../Fork.module.css";
 import { nameProblem } from "./matching";
 
-interface StoredItem {
+interface SavedItem {
   key: string;
   name: string;
-  says: string;
+  summary: string;
   load: () => void;
 }
 
 interface Props {
   /** What is stored here, as "profile" or "policy". */
-  what: string;
-  items: readonly StoredItem[];
+  noun: string;
+  items: readonly SavedItem[];
   /** The name of what the draft is at the moment, if it is stored. */
   current: string | undefined;
   /** Why there is nothing to save; nothing when there is. */
-  nothing: string | null;
+  saveBlocker: string | null;
   onSave: (name: string) => Promise<unknown>;
 }
 
 /** Loads what was stored under a name, and stores what is set now. */
-export function StoredMenu({ what, items, current, nothing, onSave }: Props): ReactElement {
+export function SavedMenu({ noun, items, current, saveBlocker, onSave }: Props): ReactElement {
   return (
     <div className={classes.stored}>
       {current && (
-        <span className="chip accent" title={`These are the stored ${what} ${current}`}>
+        <span className="chip accent" title={`These are the stored ${noun} ${current}`}>
           {current}
         </span>
       )}
@@ -40,26 +40,26 @@ export function StoredMenu({ what, items, current, nothing, onSave }: Props): Re
             size="compact-sm"
             leftSection={<IconBookmark size={14} />}
             disabled={items.length === 0}
-            title={items.length === 0 ? `No ${what} is stored yet` : undefined}
+            title={items.length === 0 ? `No ${noun} is stored yet` : undefined}
           >
-            Load {what}
+            Load {noun}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
           {items.map((item) => (
             <Menu.Item key={item.key} onClick={item.load}>
               <b>{item.name}</b>
-              <span className={`muted ${classes.storedSays}`}>{item.says}</span>
+              <span className={`muted ${classes.storedSays}`}>{item.summary}</span>
             </Menu.Item>
           ))}
         </Menu.Dropdown>
       </Menu>
-      <Save what={what} nothing={nothing} onSave={onSave} />
+      <SaveForm noun={noun} saveBlocker={saveBlocker} onSave={onSave} />
     </div>
   );
 }
 
-function Save({ what, nothing, onSave }: Pick<Props, "what" | "nothing" | "onSave">): ReactElement {
+function SaveForm({ noun, saveBlocker, onSave }: Pick<Props, "noun" | "saveBlocker" | "onSave">): ReactElement {
   const [opened, setOpened] = useState(false);
   const [name, setName] = useState("");
   const client = useQueryClient();
@@ -69,7 +69,7 @@ function Save({ what, nothing, onSave }: Pick<Props, "what" | "nothing" | "onSav
       setOpened(false);
       setName("");
       notifications.show({ message: `Stored as ${name}.` });
-      return client.invalidateQueries({ queryKey: [what === "policy" ? "policies" : "profiles"] });
+      return client.invalidateQueries({ queryKey: [noun === "policy" ? "policies" : "profiles"] });
     },
     onError: (error) => notifications.show({ title: "It was not stored", message: error.message, color: "red" }),
   });
@@ -85,11 +85,11 @@ function Save({ what, nothing, onSave }: Pick<Props, "what" | "nothing" | "onSav
           variant="subtle"
           size="compact-sm"
           leftSection={<IconBookmarkPlus size={14} />}
-          disabled={nothing !== null}
-          title={nothing ?? undefined}
+          disabled={saveBlocker !== null}
+          title={saveBlocker ?? undefined}
           onClick={() => setOpened(!opened)}
         >
-          Save as {what}
+          Save as {noun}
         </Button>
       </Popover.Target>
       <Popover.Dropdown>

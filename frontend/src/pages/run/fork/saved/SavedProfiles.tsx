@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { policiesQuery, profilesQuery, savePolicy, saveProfile } from "@/api/replays/savedProfiles";
 import type { SavePolicy, SaveProfile } from "@/api/schema";
-import { counted } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import type { Draft } from "@/domain/overrides/draft";
-import { overridesOf, policyIn, policyOf, profileOf } from "./matching";
-import { StoredMenu } from "./SavedMenu";
-import { changesInWords } from "@/domain/overrides/wording";
+import { overridesOf, policyOfSaved, matchingPolicy, matchingProfile } from "./matching";
+import { SavedMenu } from "./SavedMenu";
+import { describeChanges } from "@/domain/overrides/wording";
 
 interface Props {
   draft: Draft;
@@ -14,19 +14,19 @@ interface Props {
 }
 
 /** Stored override profiles: by name, with what each changes. */
-export function StoredProfiles({ draft, onChange }: Props): ReactElement {
-  const stored = useQuery(profilesQuery).data?.profiles ?? [];
+export function SavedProfiles({ draft, onChange }: Props): ReactElement {
+  const saved = useQuery(profilesQuery).data?.profiles ?? [];
   return (
-    <StoredMenu
-      what="profile"
-      current={profileOf(draft, stored)?.names[0]}
-      nothing={draft.overrides.length === 0 ? "Nothing is changed yet" : null}
-      items={stored.map((profile) => {
+    <SavedMenu
+      noun="profile"
+      current={matchingProfile(draft, saved)?.names[0]}
+      saveBlocker={draft.overrides.length === 0 ? "Nothing is changed yet" : null}
+      items={saved.map((profile) => {
         const overrides = overridesOf(profile);
         return {
           key: profile.digest,
           name: profile.names.join(", "),
-          says: `${changesInWords(overrides)} · ${used(profile.used_by)}`,
+          summary: `${describeChanges(overrides)} · ${usageWords(profile.used_by)}`,
           load: () => onChange({ ...draft, overrides }),
         };
       })}
@@ -37,24 +37,24 @@ export function StoredProfiles({ draft, onChange }: Props): ReactElement {
 }
 
 /** Stored policies: by name, with what each says. */
-export function StoredPolicies({ draft, onChange }: Props): ReactElement {
-  const stored = useQuery(policiesQuery).data?.policies ?? [];
+export function SavedPolicies({ draft, onChange }: Props): ReactElement {
+  const saved = useQuery(policiesQuery).data?.policies ?? [];
   return (
-    <StoredMenu
-      what="policy"
-      current={policyOf(draft, stored)?.names[0]}
-      nothing={Object.keys(draft.policy).length === 0 ? "The policy is the usual one" : null}
-      items={stored.map((policy) => ({
+    <SavedMenu
+      noun="policy"
+      current={matchingPolicy(draft, saved)?.names[0]}
+      saveBlocker={Object.keys(draft.policy).length === 0 ? "The policy is the usual one" : null}
+      items={saved.map((policy) => ({
         key: policy.digest,
         name: policy.names.join(", "),
-        says: `${JSON.stringify(policy.policy)} · ${used(policy.used_by)}`,
-        load: () => onChange({ ...draft, policy: policyIn(policy) }),
+        summary: `${JSON.stringify(policy.policy)} · ${usageWords(policy.used_by)}`,
+        load: () => onChange({ ...draft, policy: policyOfSaved(policy) }),
       }))}
       onSave={(name) => savePolicy({ name, policy: draft.policy } as SavePolicy)}
     />
   );
 }
 
-function used(count: number): string {
-  return count === 0 ? "not used yet" : `used by ${counted(count, "replay")}`;
+function usageWords(count: number): string {
+  return count === 0 ? "not used yet" : `used by ${pluralize(count, "replay")}`;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { StoredPolicy, StoredProfile } from "@/api/schema";
-import { nameProblem, overridesOf, policyOf, profileOf } from "./matching";
+import { nameProblem, overridesOf, matchingPolicy, matchingProfile } from "./matching";
 
 const brief = {
   digest: "d1",
@@ -11,16 +11,16 @@ const careful = { digest: "p1", names: ["careful"], policy: { budget: { max_step
 
 test("a draft is the stored profile that makes the same changes, in whatever order they are written", () => {
   const overrides = [{ model: { seed: 1, temperature: 0 }, match: { type: "model" as const } }];
-  expect(profileOf({ overrides, policy: {} }, [brief])?.names).toEqual(["brief"]);
-  expect(profileOf({ overrides: [...overrides, ...overrides], policy: {} }, [brief])).toBeUndefined();
-  expect(profileOf({ overrides: [], policy: {} }, [{ ...brief, profile: { overrides: [] } }])).toBeUndefined();
+  expect(matchingProfile({ overrides, policy: {} }, [brief])?.names).toEqual(["brief"]);
+  expect(matchingProfile({ overrides: [...overrides, ...overrides], policy: {} }, [brief])).toBeUndefined();
+  expect(matchingProfile({ overrides: [], policy: {} }, [{ ...brief, profile: { overrides: [] } }])).toBeUndefined();
 });
 
 test("a draft's policy is the stored one that says the same", () => {
   const stored = [careful as unknown as StoredPolicy];
   const policy = { order: "reuse" as const, budget: { max_steps: 9 } };
-  expect(policyOf({ overrides: [], policy }, stored)?.digest).toBe("p1");
-  expect(policyOf({ overrides: [], policy: {} }, stored)).toBeUndefined();
+  expect(matchingPolicy({ overrides: [], policy }, stored)?.digest).toBe("p1");
+  expect(matchingPolicy({ overrides: [], policy: {} }, stored)).toBeUndefined();
 });
 
 test("a stored profile becomes the draft's changes as they were written", () => {

@@ -4,24 +4,26 @@ import { parseOverrides, type Draft, type SparseOverride } from "@/domain/overri
 import type { SparsePolicy } from "@/domain/overrides/policy";
 
 /** The stored profile that makes exactly the draft's changes. */
-export function profileOf(draft: Draft, stored: readonly StoredProfile[]): StoredProfile | undefined {
-  const made = plain({ overrides: draft.overrides });
-  return draft.overrides.length > 0 ? stored.find(({ profile }) => plain(profile) === made) : undefined;
+export function matchingProfile(draft: Draft, saved: readonly StoredProfile[]): StoredProfile | undefined {
+  const canonical = canonicalJson({ overrides: draft.overrides });
+  return draft.overrides.length > 0 ? saved.find(({ profile }) => canonicalJson(profile) === canonical) : undefined;
 }
 
 /** The stored policy that says exactly what the draft's does. */
-export function policyOf(draft: Draft, stored: readonly StoredPolicy[]): StoredPolicy | undefined {
-  const made = plain(draft.policy);
-  return Object.keys(draft.policy).length > 0 ? stored.find(({ policy }) => plain(policy) === made) : undefined;
+export function matchingPolicy(draft: Draft, saved: readonly StoredPolicy[]): StoredPolicy | undefined {
+  const canonical = canonicalJson(draft.policy);
+  return Object.keys(draft.policy).length > 0
+    ? saved.find(({ policy }) => canonicalJson(policy) === canonical)
+    : undefined;
 }
 
-export function overridesOf(stored: StoredProfile): SparseOverride[] {
-  const parsed = parseOverrides(JSON.stringify(stored.profile));
+export function overridesOf(saved: StoredProfile): SparseOverride[] {
+  const parsed = parseOverrides(JSON.stringify(saved.profile));
   return "overrides" in parsed ? parsed.overrides : [];
 }
 
-export function policyIn(stored: StoredPolicy): SparsePolicy {
-  return stored.policy;
+export function policyOfSaved(saved: StoredPolicy): SparsePolicy {
+  return saved.policy;
 }
 
 /** Why a name cannot be given; nothing when it can. */
@@ -32,10 +34,10 @@ export function nameProblem(name: string): string | null {
 }
 
 /** The same text for equal values, whatever the order of their keys. */
-function plain(value: unknown): string {
+function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
       : part,
   );
 }
