@@ -10,7 +10,8 @@ the code makes what it made there; in any other state that is not known.
     probe      router says "sales"      -> not known
 """
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,29 +20,47 @@ from diffing.comparison import Comparison, Pair
 from diffing.flow import Flow
 from diffing.origins import ChangedOutputs, Origin
 from diffing.sides import SideStep
-from replay.proving.lab import Side
+from diffing.text import shortened
+from replay.copied_values import text_of
+from replay.proving.lab import Side, Stray
 from traces.json_types import JSONValue
 from traces.splitting import split
-from traces.vocabulary import EdgeKind, StepStatus
+from traces.vocabulary import EdgeKind, StepStatus, StepType
 
 _SIDES: Final[tuple[Side, Side]] = ("base", "candidate")
 _END: Final = 1 << 31
+_LATEST: Final = 4  # outputs that are shown of a probe that could not go on
+_LONGEST: Final = 2_000  # characters of each
 UNSETTLED: Final = "the agent's code would go on otherwise than the replayed run did"
 
 
 class OtherState(Exception):
     """The probe is in the other run's state: what follows is that run's, and has to be replayed from it.
 
-    `traced`: recorded data flow shows as much.
+    `traced`: recorded data flow shows as much. `strays` are the outputs that brought it there.
     """
 
-    def __init__(self, *, traced: bool) -> None:
+    def __init__(self, *, traced: bool, strays: Sequence[Stray] = ()) -> None:
         super().__init__("the outputs are those of the other run")
-        self.traced = traced
+        self.traced, self.strays = traced, strays
 
 
 class UnknownState(Exception):
     """The probe is in neither run's state, so nothing recorded shows what the agent's code does next."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """What a step of a probe gave. `drawn`: it was asked or looked up, and not kept or set."""
+
+    status: StepStatus | str
+    ref: str
+    output: JSONValue = None
+    drawn: bool = False
+
+    @property
+    def answer(self) -> str:
+        return answer(self.status, self.ref, self.output)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +70,8 @@ class Output:
     numbers: tuple[int | None, int | None]
     answers: tuple[str, str]
     signatures: tuple[str, str]
+    type: StepType = StepType.MODEL
+    refs: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +92,7 @@ class Derivations:
     """The outputs that differ between two recordings, and the steps that code may have derived from them."""
 
     outputs: Sequence[Output] = ()
+    rounds: Sequence[Output] = ()  # outputs of the same step called the same time in both runs, whatever they pair with
     products: Sequence[Product] = ()
 
     def state(self, side: Side) -> "State":
@@ -90,7 +112,8 @@ def derivations(
     numbers = [(base.sequence_no, candidate.sequence_no) for base, candidate in paired]
     pairs = [comparison.pairs[place] for place in sorted(places)]
     return Derivations(
-        outputs=[_output(pair) for pair in ChangedOutputs(comparison).pairs],
+        outputs=[_output(pair.base, pair.candidate) for pair in ChangedOutputs(comparison).pairs],
+        rounds=_rounds(comparison),
         products=[
             Product(
                 due=(_due(pair, numbers, 0), _due(pair, numbers, 1)),
@@ -120,16 +143,32 @@ class State:
     derivations: Derivations
     side: int
     given: dict[int, str] = field(default_factory=dict)
+    drawn: dict[int, Given] = field(default_factory=dict)
     added: set[tuple[str, str]] = field(default_factory=set)  # calls and answers of steps that the side does not have
     checked: int = 0
     copied: bool = False  # whether values were copied that neither recording has together
 
-    def note(self, number: int | None, signature: str, given: str) -> None:
+    def note(self, number: int | None, signature: str, given: Given) -> None:
         """A step of the side, or a new one, answered."""
         if number is None:
-            self.added.add((signature, given))
-        else:
-            self.given[number] = given
+            self.added.add((signature, given.answer))
+            return
+        self.given[number] = given.answer
+        if given.drawn:
+            self.drawn[number] = given
+
+    def strays(self, load: Callable[[str], JSONValue]) -> list[Stray]:
+        """The latest outputs that the probe drew where those of the two runs differ; `load` gives a stored payload."""
+        found: list[Stray] = []
+        for output in self.derivations.rounds:
+            number = output.numbers[self.side]
+            given = None if number is None else self.drawn.get(number)
+            if number is None or given is None:
+                continue
+            values = (load(given.ref) if given.ref else given.output, *map(load, output.refs))
+            text, base, candidate = (shortened(text_of(output.type, value), _LONGEST) for value in values)
+            found.append(Stray(step=number, text=text, base=base, candidate=candidate))
+        return found[-_LATEST:]
 
     def arrive(self, number: int) -> None:
         """Check what code made before a step; raises `OtherState` or `UnknownState`."""
@@ -176,13 +215,34 @@ class State:
         return (output.signatures[side], output.answers[side]) in self.added
 
 
-def _output(pair: Pair) -> Output:
-    steps = (pair.base, pair.candidate)
+def _rounds(comparison: Comparison) -> list[Output]:
+    """The answers of models by who gave them and for which time: in a loop the rounds of two runs pair otherwise."""
+    sides: list[dict[tuple[str, int], SideStep]] = []
+    for side in (comparison.base, comparison.candidate):
+        models = [step for step in side.steps if step.type == StepType.MODEL and step.output_ref]
+        counts: Counter[str] = Counter()
+        calls: dict[tuple[str, int], SideStep] = {}
+        for step in models:
+            counts[step.role] += 1
+            calls[step.role, counts[step.role]] = step
+        sides.append(calls)
+    pairs = [(step, sides[1][call]) for call, step in sides[0].items() if call in sides[1]]
+    return [_output(base, candidate) for base, candidate in pairs if base.output_ref != candidate.output_ref]
+
+
+def _output(base: SideStep | None, candidate: SideStep | None) -> Output:
+    steps = base, candidate
     return Output(
-        numbers=(_number(pair, 0), _number(pair, 1)),
-        answers=(_given(steps[0]), _given(steps[1])),
-        signatures=(steps[0].signature if steps[0] else "", steps[1].signature if steps[1] else ""),
+        numbers=(_number_of(base), _number_of(candidate)),
+        answers=(_given(base), _given(candidate)),
+        signatures=(base.signature if base else "", candidate.signature if candidate else ""),
+        type=StepType(next(step.type for step in steps if step is not None)),
+        refs=(base.output_ref if base else "", candidate.output_ref if candidate else ""),
     )
+
+
+def _number_of(step: SideStep | None) -> int | None:
+    return None if step is None else step.sequence_no
 
 
 def _given(step: SideStep | None) -> str:
@@ -190,8 +250,7 @@ def _given(step: SideStep | None) -> str:
 
 
 def _number(pair: Pair, side: int) -> int | None:
-    step = (pair.base, pair.candidate)[side]
-    return None if step is None else step.sequence_no
+    return _number_of((pair.base, pair.candidate)[side])
 
 
 def _due(pair: Pair, paired: Sequence[tuple[int, int]], side: int) -> int:

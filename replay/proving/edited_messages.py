@@ -81,9 +81,25 @@ def entries(
             if once and number(pair, side) in found.continued[_SIDES[side]]:
                 own = [edit for edit in own if digest(edit) not in seen[side]]
             seen[side].update(map(digest, own))
-            if own:
-                entry.append({"match": {"step": number(pair, side)}, "messages": [*own]})
+            for step, among in _by_entry(found, pair, side, own).items():
+                entry.append({"match": {"step": step}, "messages": [*among]})
     return made, undone
+
+
+def _by_entry(found: Found, pair: Pair, side: int, edits: Sequence[JSONObject]) -> dict[int | None, list[JSONObject]]:
+    """Edits of a request by the step at which each has to be made."""
+    groups: dict[int | None, list[JSONObject]] = {}
+    for edit in edits:
+        groups.setdefault(_entry(found, pair, side, edit), []).append(edit)
+    return groups
+
+
+def _entry(found: Found, pair: Pair, side: int, edit: JSONObject) -> int | None:
+    """The step at which an edit has to be made; a message is added to the request that lacks it."""
+    index = edit["index"]
+    if edit["op"] == "insert" or not isinstance(index, int):
+        return number(pair, side)
+    return found.entry(pair, side, index)
 
 
 def _one(found: Found, root: Root, item: MessagePair, name: str) -> Change:
@@ -93,8 +109,8 @@ def _one(found: Found, root: Root, item: MessagePair, name: str) -> Change:
     made, undone = _edits(item, changed_messages(*sides), sides)
     slots = [
         tuple(Slot(match={"step": no}, category="messages", field=f"{_NAMED} {made['index']} {side}")
-              for no in [number(root.pair, at)] if no is not None)
-        for at, side in enumerate(("base", "candidate"))
+              for no in [_entry(found, root.pair, at, (made, undone)[at])] if no is not None)
+        for at, side in enumerate(_SIDES)
     ]  # fmt: skip
     if not all(slots):
         return untestable(root, "the step that is given it is there in one run only", name=name)

@@ -11,7 +11,7 @@ from diffing.evidence_schemas import (
     Mediator,
     ProbeEvidence,
 )
-from replay.proving import confidence, gate, mediators, shares, wording
+from replay.proving import confidence, gate, leads, mediators, shares, wording
 from replay.proving.confidence import Grounds
 from replay.proving.facts import Probe, Space
 from replay.proving.lab import Atom, Atoms, Budget, Case, Lab
@@ -178,18 +178,11 @@ def _atoms(ladder: Ladder, given: Shares, *, looked: bool) -> Iterator[AtomEvide
             for part in inner.atoms:
                 yield from told(part, inner)
 
-    for atom in sorted(ladder.space.atoms, key=lambda atom: _idleness(ladder.space, atom) if looked else 0):
+    for atom in sorted(ladder.space.atoms, key=lambda atom: -leads.weight(ladder.space, atom) if looked else 0):
         yield from told(atom, ladder.space if looked else None)
     for atom in ladder.case.atoms:
         if not atom.testable:
             yield _atom(atom, None, given)
-
-
-def _idleness(space: Space, atom: Atom) -> int:
-    """In how many ways a change was seen to do nothing, less those in which it was seen to do something."""
-    alone = frozenset({atom.id})
-    seen = space.enough(space.with_required(alone)), space.needed(alone)
-    return sum({True: -1, False: 1, None: 0}[way] for way in seen)
 
 
 def _atom(atom: Atom, space: Space | None, given: Shares) -> AtomEvidence:
@@ -238,4 +231,5 @@ def _in_order(ladder: Ladder, applied: Atoms) -> list[str]:
 
 
 def _ordered(space: Space, atoms: Atoms) -> list[str]:
-    return [atom.id for atom in space.atoms if atom.id in atoms]
+    members = [atom for atom in space.atoms if atom.id in atoms]
+    return [atom.id for atom in sorted(members, key=lambda atom: -leads.weight(space, atom))]

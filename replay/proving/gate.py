@@ -38,9 +38,19 @@ class Repeats:
         """Why one of them says nothing; empty when all do."""
         return next((seen.missing or "a repeat failed" for seen in self.all() if not seen.settled), "")
 
+    def stray(self) -> bool:
+        """Whether nothing but code of the agent kept repeats from their end: its inputs are new each time."""
+        unsettled = [seen for seen in self.all() if not seen.settled]
+        return bool(unsettled) and all(seen.strays for seen in unsettled)
+
     def missing(self, number: int) -> list[Ask]:
-        """What is to be drawn up to that number; nothing where one came to nothing: then the next would as well."""
-        return [] if self.problem() else [self.ask(at) for at in range(len(self.all()) + 1, number + 1)]
+        """What is to be drawn up to that number; nothing where one came to nothing: then the next would as well.
+
+        Of repeats that stray some more are drawn: their outputs show what is wording.
+        """
+        if self.problem():
+            number = min(number, noise.FIRST) if self.stray() else 0
+        return [self.ask(at) for at in range(len(self.all()) + 1, number + 1)]
 
 
 def draw(arms: Sequence[Repeats], number: int) -> Steps[None]:

@@ -82,6 +82,19 @@ class Allowance:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stray:
+    """An output of a probe from which the agent's code would go on, beside those of both runs at its place.
+
+    Nothing recorded shows what the code makes of it.
+    """
+
+    step: int
+    text: str
+    base: str
+    candidate: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Seen:
     """What came of a probe, `value` under the question that is asked.
 
@@ -93,7 +106,8 @@ class Seen:
     agent's code does there is taken from the other run, whose outputs the probe had brought about. `values`: what
     came out under this question and coarser ones, by kind, so that another one can be asked without another probe.
     `assumed` counts the steps that are taken to be unaffected although part of their input is not explained;
-    `other_models` names those that answered in place of the recorded ones.
+    `other_models` names those that answered in place of the recorded ones. `strays` are the outputs that a probe came
+    to before the agent's code would have gone on in a way that no recording shows.
     """
 
     outcome: ProbeOutcome
@@ -106,6 +120,7 @@ class Seen:
     derived: bool = False
     assumed: int = 0
     other_models: Sequence[str] = ()
+    strays: Sequence[Stray] = ()
     values: Mapping[str, str] = field(default_factory=dict)
     live_calls: int = 0
     cost_usd: float | None = 0.0

@@ -15,6 +15,7 @@ from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Lab, M
 from replay.proving.search import FACTORIAL, Steps, explain, factorial, others, proved_single
 
 StageName = Literal["noise", "search", "parts", "mediators", "shares", ""]
+_ANSWERS = frozenset({"answer", "answer_exact", "answer_facts"})  # the questions that ask for equal answers
 _DEEPEST = 3  # levels of parts: a paragraph, its sentence, the words
 _SEED = 20_261  # of the permutations: the same proof asks the same probes
 _ALIKE = "repeats are not more like the recording that they repeat than like the other one"
@@ -146,9 +147,13 @@ class Ladder:
     def _coarsen(self) -> bool:
         """Ask a coarser question where repeats of the unchanged base disagree under this one; False: keep it."""
         base, candidate = gate.sides(self.space)
+        scale = [self.case.question, *self.case.coarser]
+        if base.stray() and self.question.kind in _ANSWERS:
+            # They give something else each time, so no two answers can be expected to be equal.
+            self._ask(scale[-1])
+            return False
         if self.noise().status == "rejected" or not gate.disagree(base):
             return False
-        scale = [self.case.question, *self.case.coarser]
         for question in scale[scale.index(self.question) + 1 :]:
             self._ask(question)
             differs = self._recorded("base") != self._recorded("candidate")

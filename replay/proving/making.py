@@ -19,6 +19,7 @@ from replay.proving.lab import Atom
 from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import EdgeKind, StepType
 
+_SIDES: Final = ("base", "candidate")
 Load = Callable[[Collection[str]], Mapping[str, JSONValue]]
 RUN_BOTH: Final = "to test it, run the agent itself with and without it, and record both"
 
@@ -64,6 +65,31 @@ class Found:
                     numbers = [step.sequence_no for step in steps if step is not None]
                     found[travel.side].setdefault(numbers[0], numbers[1])
         return found
+
+    def entry(self, pair: Pair, side: int, index: int) -> int | None:
+        """The step of a side at which a message of a pair's request first stands.
+
+        Where one run alone goes on with a conversation in between, its message was given before the pair.
+        """
+        step = number(pair, side)
+        message = self._message(step, side, index)
+        while step is not None and message is not None:
+            earlier = self.continued[_SIDES[side]].get(step)
+            if earlier is None or self._is_paired(earlier, side) or self._message(earlier, side, index) != message:
+                break
+            step = earlier
+        return step
+
+    def _is_paired(self, number: int, side: int) -> bool:
+        return self.pairs[self.seen.comparison.places[side][number]].both is not None
+
+    def _message(self, number: int | None, side: int, index: int) -> JSONValue:
+        """A message of a model step's request; None where it has none there."""
+        if number is None:
+            return None
+        pair = self.pairs[self.seen.comparison.places[side][number]]
+        messages = obj(self.inputs(pair)[side]).get("messages")
+        return messages[index] if isinstance(messages, list) and 0 <= index < len(messages) else None
 
     def beginnings(self, places: Sequence[int]) -> list[int]:
         """Of these model steps those that go on the messages of no other one: an edit stays in the history."""

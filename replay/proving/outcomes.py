@@ -1,5 +1,6 @@
 """Which difference is asked about: what a run came to, and whether that is the base's or the candidate's. Pure."""
 
+import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -25,6 +26,8 @@ _SCALE: Final[Sequence[QuestionKind]] = (
 )  # fmt: skip
 _TELLING: Final = 0.5  # how much more often a word stands in the answers of one side
 _STRONGEST: Final = 0.9  # of the words that tell most: many weak words would outvote the decision by chance
+_CERTAIN: Final = 0.9
+_SEVERAL: Final = 4  # answers of a side; in fewer any word may stand in all by chance
 _WORD: Final = re.compile(r"\w+")
 _CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Check])
 TEXTS: Final[Mapping[QuestionKind, str]] = {
@@ -127,13 +130,38 @@ def classify_as(kind: str, value: str, *, base: str, candidate: str) -> Literal[
 
 
 def alike(text: str, base: Sequence[str], candidate: Sequence[str]) -> Literal["base", "candidate", "other"]:
-    """The side whose answers a text is more like: by the words that tell the two apart best."""
+    """The side whose answers a text is more like: by the words that tell the two apart best.
+
+    Of several answers, words that stand in nearly all of one side and in none of the other tell by being missing as
+    well, and have to agree.
+    """
+    weights = telling_words(base, candidate)
+    words = {*_WORD.findall(text)}
+    certain = _CERTAIN if min(len(base), len(candidate)) >= _SEVERAL else math.inf
+    votes = [
+        weight if word in words else -weight
+        for word, weight in weights.items()
+        if word in words or abs(weight) >= certain
+    ]
+    disagree = len({vote > 0 for vote in votes if abs(vote) >= certain}) > 1
+    score = 0.0 if disagree else sum(votes)
+    return "base" if score > 0 else "candidate" if score < 0 else "other"
+
+
+def between(text: str, base: Sequence[str], candidate: Sequence[str]) -> float:
+    """Where a text lies between the answers of both sides: from -1, the base's, to 1, the candidate's."""
+    weights = telling_words(*([each.casefold() for each in side] for side in (base, candidate)))
+    words = {*_WORD.findall(text.casefold())}
+    total = sum(map(abs, weights.values()))
+    return sum(-weight if word in words else weight for word, weight in weights.items()) / total if total else 0.0
+
+
+def telling_words(base: Sequence[str], candidate: Sequence[str]) -> dict[str, float]:
+    """The words that tell two sets of texts apart best: how much more often each stands in those of the base."""
     one, other = _shares(base), _shares(candidate)
     weights = {word: one[word] - other[word] for word in {*one, *other}}
     least = max(_TELLING, _STRONGEST * max(map(abs, weights.values()), default=0.0))
-    words = {word for word in _WORD.findall(text) if abs(weights.get(word, 0.0)) >= least}
-    score = sum(weights[word] for word in words)
-    return "base" if score > 0 else "candidate" if score < 0 else "other"
+    return {word: weight for word, weight in weights.items() if abs(weight) >= least}
 
 
 def _shares(texts: Sequence[str]) -> defaultdict[str, float]:

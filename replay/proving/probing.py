@@ -5,7 +5,7 @@ coupled by the same recordings; the proof then waits for it.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
@@ -189,7 +189,7 @@ class Laboratory:
     def _turn(self, ask: Ask, state: OtherState) -> Seen | Call:
         """Go on as the other run did."""
         if ask.clamp is not None or ask in self._turned:
-            return Seen(outcome="needs_live", missing=UNSETTLED)
+            return Seen(outcome="needs_live", missing=UNSETTLED, strays=state.strays)
         own = coupled(self.proof, self.setup(ask), self._recordings)
         self._turned.add(ask)
         found = self._replayed(ask)
@@ -218,7 +218,11 @@ class Laboratory:
         except Unanswered as unanswered:
             return self._missed(watch, unanswered.call)
         except Missed as missed:
-            return missed.call if missed.call is not None else Seen(outcome="needs_live", missing=str(missed))
+            if missed.call is not None:
+                return missed.call
+            return Seen(outcome="needs_live", missing=str(missed), strays=state.strays(self.payloads))
+        except OtherState as came:
+            raise OtherState(traced=came.traced, strays=state.strays(self.payloads)) from came
         except (Lost, MissingPart) as lost:
             return Seen(outcome="failed", missing=str(lost))
 
@@ -259,7 +263,7 @@ class Laboratory:
         if drawn is not None and drawn.session is not None:
             row = self.rows.row(ask, setup, session=drawn.session)
             seen = self._ended(row, ask)
-            return self.rows.store(row, Seen(**{**asdict(seen), "live_calls": 0, "cost_usd": 0.0}))
+            return self.rows.store(row, replace(seen, live_calls=0, cost_usd=0.0))
         if allowance.live_calls == 0 or allowance.cost_usd == 0 or "model" not in self.policy.allow:
             missing = "unchanged repeats ask the models again, and no live call is left in the budget"
             return self.rows.keep(ask, setup, Seen(outcome="needs_live", missing=missing), unpaid=True)
@@ -338,12 +342,14 @@ class Laboratory:
             return self.rows.store(row, Seen(outcome="needs_live" if missed else "failed", missing=why, **spent))
         if guess := recordings.guess_in(session.run_id, setup.fork):
             return self.rows.store(row, Seen(outcome="needs_live", missing=guess, **spent))
+        state = self.subject.derivations.state(setup.side)
         try:
-            copied = self._followed(session.run_id, setup).copied
-        except OtherState as state:
-            return self.rows.store(row, replace(self._gone_over(ask, state), **spent))
+            self._follow(state, session.run_id, setup)
+        except OtherState as came:
+            return self.rows.store(row, replace(self._gone_over(ask, came), **spent))
         except UnknownState as unknown:
-            return self.rows.store(row, Seen(outcome="needs_live", missing=str(unknown), **spent))
+            strays = state.strays(self.payloads)
+            return self.rows.store(row, Seen(outcome="needs_live", missing=str(unknown), strays=strays, **spent))
         self._recordings(session.run_id)
         result = self._result(session.run_id, setup.fork)
         executed = session.cached_count + session.simulated_count
@@ -353,7 +359,7 @@ class Laboratory:
         )  # fmt: skip
         assumed = recordings.assumed_in(session.run_id, setup.fork)
         models = recordings.other_models_of([session.run_id, *recordings.cached_from(session.run_id, setup.fork)])
-        derived = copied or setup.side != row.ask["side"]
+        derived = state.copied or setup.side != row.ask["side"]
         return self.rows.store(row, replace(seen, derived=derived, assumed=assumed, other_models=models))
 
     def _gone_over(self, ask: Ask, state: OtherState) -> Seen:
@@ -361,12 +367,11 @@ class Laboratory:
         found = None if ask.repeat else self._turn(ask, state)
         return found if isinstance(found, Seen) else Seen(outcome="needs_live", missing=UNSETTLED)
 
-    def _followed(self, run_id: UUID, setup: Setup) -> State:
-        """What a session brought about; raises where the agent's code would have gone on otherwise than it did."""
-        state = self.subject.derivations.state(setup.side)
+    @staticmethod
+    def _follow(state: State, run_id: UUID, setup: Setup) -> None:
+        """Note what a session brought about; raises where the agent's code would have gone on otherwise than it did."""
         for number, signature, given in recordings.outputs(run_id, setup.run.id, setup.fork):
             if number is not None:
                 state.arrive(number)
             state.note(number, signature, given)
         state.end()
-        return state

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from diffing.facets import answer_text
 from replay.graph import CONTAINERS
 from replay.proving.coupling import Alike, Coupling, Recorded, Recording, as_signed
-from replay.proving.derivations import answer
+from replay.proving.derivations import Given
 from replay.proving.outcomes import Result, Used
 from replay.proving.served_models import Served, replaced
 from replay.proving.watching import FAILED
@@ -87,13 +87,16 @@ def result(run_id: UUID, fork: int, payload: Payload, *, arguments: bool, alike:
     )  # fmt: skip
 
 
-def outputs(run_id: UUID, source: UUID, fork: int) -> Iterator[tuple[int | None, str, str]]:
+def outputs(run_id: UUID, source: UUID, fork: int) -> Iterator[tuple[int | None, str, Given]]:
     """What a replay gave from the fork on: the number in its source, or None for a new step, the call, the answer."""
     numbers = dict(Step.objects.filter(run_id=source).values_list("id", "sequence_no"))
     rows = Step.objects.filter(run_id=run_id, sequence_no__gte=fork).exclude(type__in=CONTAINERS)
-    columns = ("source_step", "signature", "status", "output_ref")
-    for step, signature, status, ref in rows.order_by("sequence_no").values_list(*columns).iterator(2000):
-        yield numbers.get(step), signature, answer(status, ref, None)
+    columns = ("source_step", "signature", "status", "output_ref", "label", "reason")
+    for step, signature, status, ref, label, reason in (
+        rows.order_by("sequence_no").values_list(*columns).iterator(2000)
+    ):
+        drawn = label != Label.EXACT and reason != Reason.OPERATOR_OVERRIDE
+        yield numbers.get(step), signature, Given(status=status, ref=ref, drawn=drawn)
 
 
 def guess_in(run_id: UUID, fork: int) -> str:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from replay.experiments.aggregation import COMPLETED
 from replay.models import ProofProbe
-from replay.proving.lab import Allowance, Ask, Seen
+from replay.proving.lab import Allowance, Ask, Seen, Stray
 from replay.proving.setups import Setup
 from traces.canonical import digest
 from traces.json_types import JSONObject, JSONValue
@@ -29,7 +29,8 @@ def dumped(seen: Seen) -> JSONObject:
 
 def loaded(stored: dict[str, Any]) -> dict[str, Any]:
     known = {name: value for name, value in stored.items() if name != UNPAID}
-    return {**known, "run": None if stored["run"] is None else UUID(stored["run"])}
+    strays = [Stray(**stray) for stray in stored.get("strays", ())]
+    return {**known, "run": None if stored["run"] is None else UUID(stored["run"]), "strays": strays}
 
 
 def earlier_sample(ask: Ask, setup: Setup) -> ProofProbe | None:

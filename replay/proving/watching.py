@@ -7,7 +7,7 @@ from typing import Final
 from diffing.facets import answer_text
 from replay.graph import CHECKS, CONTAINERS, Graph, Node
 from replay.proving.coupling import Coupling
-from replay.proving.derivations import Derivations, State, UnknownState, answer
+from replay.proving.derivations import Derivations, Given, State, UnknownState
 from replay.proving.outcomes import Result, Used
 from replay.wording import CUT_SHORT, RESULT_KEPT, UNFOLLOWED
 from replay.world import LIVE_REASONS, Answer, Call, Diverged, Event, Kept, Resolved
@@ -116,7 +116,7 @@ class Watch:
 
     def _kept(self, node: Node, no: int, payload: Payload) -> None:
         self._arrive(node.no)
-        self.state.note(node.no, node.signature, answer(node.status, node.output_ref, None))
+        self.state.note(node.no, node.signature, Given(status=node.status, ref=node.output_ref))
         self.coupling.made_again(node.signature)
         if node.type in _WORLD and node.signature:
             self.world.append(node.signature)
@@ -155,7 +155,9 @@ class Watch:
         self._note(call.type, said)
         if call.type not in CONTAINERS:
             number = None if call.node is None else call.node.no
-            self.state.note(number, call.signature, answer(given.status, given.output_ref, given.output))
+            drawn = given.reason is not Reason.OPERATOR_OVERRIDE and given.label is not Label.EXACT
+            gave = Given(status=given.status, ref=given.output_ref, output=given.output, drawn=drawn)
+            self.state.note(number, call.signature, gave)
         if call.type is StepType.TOOL:
             signature = call.reduced or self.coupling.alike(call.signature)
             self.tools.append(Used(tool=call.called, signature=signature, arguments=call.input))

@@ -7,6 +7,7 @@ from typing import Final
 
 from diffing.evidence_schemas import CheapestExperiment, EvidenceVerdict, NoiseGate
 from diffing.proved import OTHER_MODELS, kept
+from replay.proving import gate
 from replay.proving.lab import Atom, Atoms, Seen
 from replay.proving.ladder import Ladder
 
@@ -93,9 +94,12 @@ def _coarsened(ladder: Ladder) -> list[str]:
     asked, compared = ladder.case.question, ladder.question
     if compared is asked:
         return []
+    base, _ = gate.sides(ladder.space)
+    differ = "give other answers on the way" if base.stray() else f"differ from each other in {asked.text}"
+    which = f"{asked.text} measures" if base.stray() else "which measures"
     return [
-        f"Compared was {compared.text}: repeats of the unchanged base differ from each other in {asked.text}, which "
-        f"measures wording and no decision. The finer question is `{asked.kind}`, this one `{compared.kind}`."
+        f"Compared was {compared.text}: repeats of the unchanged base {differ}, {'so ' if base.stray() else ''}{which} "
+        f"wording and no decision. The finer question is `{asked.kind}`, this one `{compared.kind}`."
     ]
 
 

@@ -11,7 +11,8 @@ from pytest_django import Settings
 from diffing.models import Evidence
 from replay import runner
 from replay.models import Proof, ProofProbe, ReplaySession
-from replay.proving import running, services
+from replay.proving import running, services, stored
+from replay.proving.lab import Seen, Stray
 from replay.proving.probing import Laboratory
 from tests import proofs
 from tests.proofs import (
@@ -171,3 +172,8 @@ def test_the_budget_of_live_calls_holds_for_the_whole(ruled: Ruled) -> None:
     assert found["live_calls"] == 12
     assert found["confidence"] in {"low", "medium"}
     assert any("no live call is left" in probe["missing"] for probe in found["probes"])
+
+
+def test_outputs_of_a_probe_that_strayed_are_stored() -> None:
+    seen = Seen(outcome="needs_live", strays=[Stray(step=2, text="65", base="20", candidate="60")])
+    assert Seen(**stored.loaded(stored.dumped(seen))) == seen

@@ -1,5 +1,6 @@
 """The changes between two runs as overrides: of forks from their profiles, of separate recordings from their roots."""
 
+from collections.abc import Collection
 from typing import Any
 
 from diffing.report import Examined, examine
@@ -13,6 +14,8 @@ from tests.comparing import (
     Given,
     Store,
     agent,
+    answered,
+    asked,
     failing_refund,
     fixed_refund,
     model,
@@ -24,7 +27,7 @@ from tests.comparing import (
     user,
 )
 from traces.ids import new_id
-from traces.json_types import JSONObject
+from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepStatus, StepType
 
 SYSTEM = {"match": {"type": "model"}, "prompt": {"system": "Be brief."}}
@@ -180,3 +183,31 @@ def test_calls_that_differ_in_what_the_app_leaves_out_are_the_same_call() -> Non
     assert (coupling.answer("get7"), coupling.is_borrowed("get7")) == (answer, False)
     coupling.made_again("get8")
     assert (coupling.answer("get7"), coupling.is_borrowed("get")) == (None, True)
+
+
+def test_message_is_edited_where_its_conversation_has_it_first() -> None:
+    """The base books first and answers then; the candidate refuses at once. Both were told of days before that."""
+
+    hello = [system("Grant leave."), user("I want to be away.")]
+    first = [agent(), model(hello, said("How many days?"))]
+
+    def told(days: int) -> list[JSONObject]:
+        return [*hello, said("How many days?"), user(f"I want {days} days.")]
+
+    booked = [*told(6), asked("c1", "book", days=6), answered("c1", "booked")]
+    base = [*first, model(told(6), booked[4]), tool("book", "c1", {"days": 6}, "booked"),
+            model(booked, said("You have 6 days off.")), output("You have 6 days off.")]  # fmt: skip
+    candidate = [*first, model(told(10), said("You have no days off.")), output("You have no days off.")]
+    store = Store()
+
+    def load(refs: Collection[str]) -> dict[str, JSONValue]:
+        return {ref: store.values[ref] for ref in refs if ref in store.values}
+
+    seen = examine(side_of(base, store), side_of(candidate, store), load)
+    changes = Changes(changes={change.atom.id: change for change in roots(seen, load)}, lattice=False)
+    (message,) = (name for name in changes.changes if name.startswith("message-list"))
+    (made,), (undone,) = (
+        dumped(changes, *applied, side=side) for applied, side in (([message], "base"), ([], "candidate"))
+    )
+    assert (made["match"], undone["match"]) == ({"step": 3}, {"step": 3})
+    assert made["messages"][0]["content"] == "I want 10 days."

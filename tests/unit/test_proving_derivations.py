@@ -1,5 +1,6 @@
 """What the agent's code derives from earlier outputs, in probes that do not run it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,17 +12,28 @@ from replay.overrides import OverrideProfile
 from replay.policy import Policy
 from replay.proving.certificates import certify
 from replay.proving.coupling import Coupling, Recorded, Recording
-from replay.proving.derivations import Derivations, OtherState, Output, Product, UnknownState, derivations
-from replay.proving.lab import Side
+from replay.proving.derivations import (
+    Derivations,
+    OtherState,
+    Output,
+    Product,
+    UnknownState,
+    derivations,
+)
+from replay.proving.derivations import (
+    Given as Gave,
+)
+from replay.proving.lab import Side, Stray
 from replay.proving.roots import roots
 from replay.proving.watching import Watch
 from replay.replayer import Replayer
-from tests.comparing import Given, model, said, system, user
+from tests.comparing import Given, agent, model, said, system, user
 from tests.replay_runs import graph_of
 from tests.unit.test_diffing_origins import routed
 from tests.unit.test_proving_changes import examined
 from tests.unit.test_proving_watch import Memory
 from traces.ids import new_id
+from traces.json_types import JSONValue
 from traces.recording import RecordedRun, RecordedStep
 from traces.vocabulary import RunSource
 
@@ -34,21 +46,21 @@ def code_after(*outputs: Output, due: tuple[int, int] = (3, 3)) -> Derivations:
 
 def test_own_outputs_keep_the_derived_content() -> None:
     state = code_after(ROUTER).state("base")
-    state.note(2, "s", "ok b")
+    state.note(2, "s", Gave(status="ok", ref="b"))
     state.arrive(3)
     state.end()
 
 
 def test_outputs_of_the_other_run_lead_to_its_state() -> None:
     state = code_after(ROUTER).state("base")
-    state.note(2, "s", "ok t")
+    state.note(2, "s", Gave(status="ok", ref="t"))
     with pytest.raises(OtherState):
         state.arrive(3)
 
 
 def test_new_outputs_have_no_known_state() -> None:
     state = code_after(ROUTER).state("candidate")
-    state.note(2, "s", "ok something new")
+    state.note(2, "s", Gave(status="ok", ref="something new"))
     with pytest.raises(UnknownState):
         state.arrive(4)
 
@@ -56,8 +68,8 @@ def test_new_outputs_have_no_known_state() -> None:
 def test_mixed_outputs_have_no_known_state() -> None:
     second = Output(numbers=(3, 3), answers=("ok 1", "ok 2"), signatures=("r", "r"))
     state = code_after(ROUTER, second, due=(4, 4)).state("base")
-    state.note(2, "s", "ok t")
-    state.note(3, "r", "ok 1")
+    state.note(2, "s", Gave(status="ok", ref="t"))
+    state.note(3, "r", Gave(status="ok", ref="1"))
     with pytest.raises(UnknownState):
         state.arrive(4)
 
@@ -65,15 +77,15 @@ def test_mixed_outputs_have_no_known_state() -> None:
 def test_outputs_after_the_code_do_not_count() -> None:
     late = Output(numbers=(5, 5), answers=("ok 1", "ok 2"), signatures=("r", "r"))
     state = code_after(ROUTER, late).state("base")
-    state.note(2, "s", "ok b")
+    state.note(2, "s", Gave(status="ok", ref="b"))
     state.arrive(3)
-    state.note(5, "r", "ok 2")
+    state.note(5, "r", Gave(status="ok", ref="2"))
     state.end()
 
 
 def test_step_that_only_the_other_run_took_is_due_before_the_next() -> None:
     state = code_after(ROUTER, due=(4, 3)).state("base")  # the candidate's step 3 has no counterpart
-    state.note(2, "s", "ok t")
+    state.note(2, "s", Gave(status="ok", ref="t"))
     state.arrive(3)
     with pytest.raises(OtherState):
         state.arrive(4)
@@ -82,8 +94,8 @@ def test_step_that_only_the_other_run_took_is_due_before_the_next() -> None:
 def test_added_steps_count_towards_the_other_state() -> None:
     extra = Output(numbers=(None, 3), answers=("", "ok found"), signatures=("", "lookup"))
     state = code_after(ROUTER, extra, due=(3, 4)).state("base")
-    state.note(2, "s", "ok t")
-    state.note(None, "lookup", "ok found")
+    state.note(2, "s", Gave(status="ok", ref="t"))
+    state.note(None, "lookup", Gave(status="ok", ref="found"))
     with pytest.raises(OtherState):
         state.arrive(3)
 
@@ -168,10 +180,42 @@ def test_probe_of_the_router_prompt_goes_on_as_the_other_run() -> None:
 
 def test_traced_values_are_left_to_the_replay_in_a_new_state() -> None:
     state = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), traced=True)]).state("base")
-    state.note(2, "s", "ok something new")
+    state.note(2, "s", Gave(status="ok", ref="something new"))
     state.end()
     again = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), traced=True)]).state("base")
-    again.note(2, "s", "ok t")
+    again.note(2, "s", Gave(status="ok", ref="t"))
     with pytest.raises(OtherState) as other:
         again.end()
     assert other.value.traced
+
+
+def test_outputs_that_stray_stand_beside_the_recorded_ones() -> None:
+    router = replace(ROUTER, refs=("b", "t"))
+    state = Derivations(outputs=[router], rounds=[router], products=[Product(due=(3, 3))]).state("base")
+    texts: dict[str, JSONValue] = {name: {"message": {"content": name * 3}} for name in "bt"}
+    state.note(2, "s", Gave(status="ok", ref="", output={"message": {"content": "new"}}, drawn=True))
+    with pytest.raises(UnknownState):
+        state.arrive(3)
+    assert state.strays(texts.__getitem__) == [Stray(step=2, text="new", base="bbb", candidate="ttt")]
+
+
+def test_kept_outputs_do_not_stray() -> None:
+    router = replace(ROUTER, refs=("b", "t"))
+    state = Derivations(outputs=[router], rounds=[router], products=[Product(due=(3, 3))]).state("base")
+    state.note(2, "s", Gave(status="ok", ref="b"))
+    assert state.strays(lambda ref: ref) == []
+
+
+def test_rounds_of_a_loop_pair_by_their_number() -> None:
+    """The base's first answer is the candidate's second one, which is what alignment pairs."""
+    runs = [
+        [agent(), *(model([system(f"Judge.{rule}"), user(text)], said(answer)) for text, answer in rounds)]
+        for rule, rounds in (
+            ("", (("A, B", "Second."), ("B, C", "First."))),
+            (" Fast!", (("A, B", "First."), ("A, C", "Second."))),
+        )
+    ]
+    ends = [model([system("Order."), user(name)], said(f"We order from {name}.")) for name in ("Bader", "Conz")]
+    found = examined([*runs[0], ends[0]], [*runs[1], ends[1]])
+    rounds = derivations(found.comparison, found.flow, found.found.atoms).rounds
+    assert [each.numbers for each in rounds] == [(2, 2), (3, 3), (4, 4)]

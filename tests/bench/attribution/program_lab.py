@@ -12,6 +12,7 @@ from replay.graph import Node
 from replay.policy import Policy
 from replay.proving import outcomes
 from replay.proving.atoms import Absent, Change
+from replay.proving.derivations import OtherState
 from replay.proving.lab import Allowance, Ask, Case, Seen
 from replay.proving.outcomes import Result
 from replay.proving.watching import Lost, Missed, Watch
@@ -26,7 +27,7 @@ from tests.bench.attribution.programs.shapes import Program
 from tests.bench.attribution.replays import Source
 from tests.bench.attribution.truth import Injection, Truth
 from tests.bench.attribution.unaided import CoupledEngine, UnaidedLab
-from traces.json_types import JSONObject
+from traces.json_types import JSONObject, JSONValue
 from traces.vocabulary import StepType
 
 RECORDED: Final = Policy(allow=["model"], semantic_threshold=1.0)
@@ -115,7 +116,10 @@ class ProgramLab(UnaidedLab):
                 watch.see(event, source.payloads.__getitem__)
             answer = watch.result(source.payloads.__getitem__).answer
         except (Missed, Lost) as missed:
-            return Seen(outcome="needs_live", missing=str(missed), live_calls=engine.live_models)
+            strays = state.strays(self._payloads.__getitem__)
+            return Seen(outcome="needs_live", missing=str(missed), strays=strays, live_calls=engine.live_models)
+        except OtherState as came:
+            raise OtherState(traced=came.traced, strays=state.strays(self._payloads.__getitem__)) from came
         self._world = watch.world
         return Seen(
             outcome=self._outcome(answer),
@@ -129,6 +133,10 @@ class ProgramLab(UnaidedLab):
             derived=state.copied,
             live_calls=engine.live_models,
         )
+
+    @cached_property
+    def _payloads(self) -> Mapping[str, JSONValue]:
+        return {**self.bench.base.payloads, **self.bench.candidate.payloads}
 
     def _outcome(self, answer: str) -> ProbeOutcome:
         base, candidate = (self._value(side.answer) for side in (self.bench.base, self.bench.candidate))

@@ -69,7 +69,7 @@ class UnaidedLab:
 
     @cached_property
     def changes(self) -> Changes:
-        return Changes(changes={change.atom.id: change for change in roots(self.seen)}, lattice=False)
+        return Changes(changes={change.atom.id: change for change in roots(self.seen, self._load)}, lattice=False)
 
     def case(self) -> Case:
         atoms = [change.atom for change in self.changes.changes.values()]
@@ -96,15 +96,15 @@ class UnaidedLab:
         except OtherState as state:
             if ask.clamp is not None:
                 return Seen(outcome="needs_live", missing=UNSETTLED)
-            traced = state.traced
+            came = state
         try:
             seen = self._probe(replace(ask, side=other(ask.side)), allowance)
             own = self._coupling(self.bench.base if ask.side == "base" else self.bench.candidate)
             return replace(
-                seen, derived=seen.derived or not traced, borrowed=seen.borrowed + own.lacked(self._world)
+                seen, derived=seen.derived or not came.traced, borrowed=seen.borrowed + own.lacked(self._world)
             )  # fmt: skip
         except OtherState:
-            return Seen(outcome="needs_live", missing=UNSETTLED)
+            return Seen(outcome="needs_live", missing=UNSETTLED, strays=came.strays)
 
     def _probe(self, ask: Ask, allowance: Allowance) -> Seen:
         source = self.bench.base if ask.side == "base" else self.bench.candidate
