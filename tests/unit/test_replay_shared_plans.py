@@ -168,3 +168,32 @@ def test_plans_share_one_walk(monkeypatch: pytest.MonkeyPatch, order: Any) -> No
         entries: list[JSONValue] = [{"match": MODELS, "model": {"temperature": temperature}}]
         planned(archive.of, entries, Policy(order=order), shared, brief=True)
     assert len(walks) == 1
+
+
+def test_plans_whose_edited_requests_hold_a_given_output_look_each_up() -> None:
+    """What the first plan found for its request says nothing of the others, which are edited otherwise."""
+    lost: JSONValue = {"match": {"step": 2}, "tool": {"output": "Lost."}}
+    assert_alone([lost, {"match": {"step": 3}, "model": {"temperature": number / 10}}] for number in range(10))
+
+
+def test_plans_that_give_other_outputs_look_each_request_up() -> None:
+    """The requests of steps that nobody edits hold the given outputs."""
+    warm: JSONValue = {"match": {"step": 4}, "model": {"temperature": 0.5}}
+    assert_alone([{"match": {"step": 2}, "tool": {"output": f"Lost {number}."}}, warm] for number in range(10))
+
+
+def test_plans_in_which_a_loop_goes_another_way_are_made_alone() -> None:
+    """An answer from another run asks for other tools, and what then is asked depends on all that is set."""
+    lost: JSONValue = {"match": {"step": 2}, "tool": {"output": "Lost."}}
+    assert_alone([lost, {"match": {"step": 5}, "model": {"temperature": number / 10}}] for number in range(10))
+
+
+def assert_alone(cells: Iterable[list[JSONValue]]) -> None:
+    """Plans that may share say what each says alone, where half of all requests were answered in another run."""
+    told, policy = [list(cell) for cell in cells], Policy()
+    for digits in ("01234567", "89abcdef", "02468ace"):
+        for run in (flat(order_desk()), desk(4, "apart")):
+            archive = Archive(replay(run=run), digits)
+            shared = archive.sources
+            alone = [planned(archive.of, cell, policy, archive.sources, brief=False) for cell in told]
+            assert [planned(archive.of, cell, policy, shared, brief=True) for cell in told] == alone
