@@ -10,6 +10,7 @@ from replay.proving.lab import Budget
 from tests.bench.attribution import scoring
 from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
 from tests.bench.attribution.programs.development import PROGRAMS
+from tests.bench.attribution.programs.fresh import FRESH
 from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.shapes import Program, draw_case
 from tests.bench.attribution.programs.unseen import UNSEEN
@@ -17,8 +18,13 @@ from tests.bench.attribution.truth import Ids
 from traces.json_types import JSONObject
 
 SEED: Final = 20_261_122
-HELD_OUT_SETS: Final = ("held out", "unseen")
-_SETS: Final[Mapping[str, Sequence[Program]]] = {"development": PROGRAMS, "held out": HELD_OUT, "unseen": UNSEEN}
+HELD_OUT_SETS: Final = ("held out", "unseen", "fresh")
+_SETS: Final[Mapping[str, Sequence[Program]]] = {
+    "development": PROGRAMS,
+    "held out": HELD_OUT,
+    "unseen": UNSEEN,
+    "fresh": FRESH,
+}
 _REPEATS: Final = 10
 _CYCLE: Final = 16  # cases until sizes and causes have taken all turns
 Job = tuple[str, int, int]  # a set of programs, the program's place in it, the number of the case
