@@ -106,5 +106,5 @@ def test_every_machine_shows_the_same_fonts(open_cockpit: OpenCockpit, demo: Dem
 
 def test_an_unknown_address_says_so(open_cockpit: OpenCockpit) -> None:
     cockpit = open_cockpit("/no/such/page")
-    expect(cockpit.page.get_by_role("main")).to_contain_text("There is no such page")
+    expect(cockpit.page.get_by_role("main")).to_contain_text("Page not found")
     assert cockpit.serious_accessibility_problems() == []

@@ -5,8 +5,8 @@ import { EmptyState } from "@/ui/EmptyState";
 
 export function NotFound(): ReactElement {
   return (
-    <EmptyState isPage title="There is no such page" action={<Link {...paths.runs()}>To the runs</Link>}>
-      The address may be incomplete. Links to runs, replays and diffs stay valid while what they name exists.
+    <EmptyState isPage title="Page not found" action={<Link {...paths.runs()}>To the runs</Link>}>
+      The address may be incomplete. Links to runs, replays and diffs stay valid as long as these exist.
     </EmptyState>
   );
 }

@@ -33,7 +33,7 @@ const look = EditorView.theme({
   ".cm-panels": { backgroundColor: "var(--sunken)", color: "var(--text)" },
 });
 
-/** JSON in CodeMirror: to read, or to edit where `onChange` is given. Text is taken as it is, other values are laid out. */
+/** JSON in CodeMirror: read-only, or an editor if there is `onChange`. Strings are shown verbatim, other values indented. */
 export default function CodeView({ value, label, onChange }: Props): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const text = useMemo(
@@ -73,6 +73,10 @@ export default function CodeView({ value, label, onChange }: Props): ReactElemen
     return () => view.destroy();
   }, [visibleText, label, editable, tooLong]);
   if (tooLong)
-    return <p className="muted">{bytes(visibleText.length)} of JSON: too much to show here. The API gives it whole.</p>;
+    return (
+      <p className="muted">
+        {bytes(visibleText.length)} of JSON: too large to show here. Use the API to get all of it.
+      </p>
+    );
   return <div ref={host} className={classes.code} />;
 }

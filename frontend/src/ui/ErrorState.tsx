@@ -10,20 +10,20 @@ function advice(error: unknown): string {
   if (!(error instanceof ProblemError)) {
     return error instanceof TypeError
       ? "The server cannot be reached. Check that it is running, then try again."
-      : "This is a fault of the page. Reload it; if it comes back, the text above helps to report it.";
+      : "This is a bug in the page. Reload it. If it happens again, report it with the text above.";
   }
   switch (error.problem.code) {
     case "not_found":
       return "It may have been removed, or the address is incomplete.";
     case "auth_required":
-      return "Sign in and come back to this address.";
+      return "Sign in and open this address again.";
     case "auth_forbidden":
       return "Your role does not allow this. An administrator can change that.";
     case "rate_limited":
     case "dependency_unavailable":
       return "Wait a moment, then try again.";
     default:
-      return error.problem.retryable ? "Trying again may help." : "Trying again will give the same answer.";
+      return error.problem.retryable ? "Trying again may help." : "Trying again will not help.";
   }
 }
 

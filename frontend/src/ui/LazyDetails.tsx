@@ -3,7 +3,7 @@ import { useState, type ReactElement, type ReactNode } from "react";
 interface Props {
   className?: string | undefined;
   summary: ReactNode;
-  /** Something inside is changed: it unfolds, and stays as it is when the change is taken back. */
+  /** A field inside is edited: the details open, and stay open when the edit is undone. */
   edited?: boolean;
   children: ReactNode;
 }

@@ -10,7 +10,7 @@ export function Page({ children }: { children: ReactNode }): ReactElement {
 /** What stands there until a page's content comes: its header, then one block for each panel. */
 export function PageLoading({ what, panels }: { what: string; panels: readonly number[] }): ReactElement {
   return (
-    <div className={classes.page} aria-busy="true" aria-label={`${what} is being read`}>
+    <div className={classes.page} aria-busy="true" aria-label={`Loading ${what}`}>
       <Skeleton height={60} width="min(420px, 100%)" radius="md" />
       {panels.map((height) => (
         <Skeleton key={height} height={height} radius="md" />
@@ -24,7 +24,7 @@ interface HeaderProps {
   crumbs?: readonly ReactNode[];
   title: ReactNode;
   note?: ReactNode;
-  /** How far it is, told anew whenever it changes. */
+  /** Current progress, announced on every change. */
   state?: ReactNode;
   progress?: ReactNode;
   /** What can be done here. */

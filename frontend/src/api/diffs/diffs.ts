@@ -12,7 +12,7 @@ export function isReport(response: DiffResponse | undefined): response is DiffRe
 /** The same address also gives the report as text to people who ask for it; this client never does. */
 async function asMade<T extends DiffResponse>(call: Promise<T | string>): Promise<T> {
   const response = await call;
-  if (typeof response === "string") throw new TypeError("The server answered with a text where JSON was asked for.");
+  if (typeof response === "string") throw new TypeError("The server answered with text instead of JSON.");
   return response;
 }
 

@@ -104,7 +104,7 @@ function Finder({ onClose }: { onClose: () => void }): ReactElement {
             })}
           </div>
         ))}
-        {entries.length === 0 && <p className={classes.none}>Nothing matches. Try the name of a run, or “diff”.</p>}
+        {entries.length === 0 && <p className={classes.none}>No matches. Try the name of a run, or “diff”.</p>}
       </div>
     </>
   );

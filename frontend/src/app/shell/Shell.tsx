@@ -42,7 +42,7 @@ export function Shell({ children }: { children: ReactNode }): ReactElement {
   return (
     <div className={bare ? classes.bare : classes.shell}>
       <a className={classes.skip} href="#main">
-        Skip to the content
+        Skip to content
       </a>
       {!bare && <Rail onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />}
       <main id="main" ref={main} tabIndex={-1} className={classes.main}>
@@ -71,7 +71,7 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
     { keys: "", action: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },
     { keys: "mod+k", action: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
   ];
-  const help = { keys: "?", action: "Show the keyboard shortcuts", run: props.onHelp };
+  const help = { keys: "?", action: "Show keyboard shortcuts", run: props.onHelp };
   const logoutCommand = {
     keys: "",
     action: "Log out",

@@ -5,7 +5,7 @@ export type Confidence = NonNullable<Attribution["confidence"]>;
 
 /** The mark borrows the shapes of the labels, so that confidence is never colour alone. */
 export const CONFIDENCE: Record<Confidence, { words: string; means: string; mark: Mark }> = {
-  high: { words: "high confidence", means: "Shown by replaying both with and without the change.", mark: "exact" },
+  high: { words: "high confidence", means: "Proven by replaying both with and without the change.", mark: "exact" },
   medium: {
     words: "medium confidence",
     means: "Shown in one direction, or the only candidate that is left.",

@@ -45,11 +45,11 @@ describe("overrideInWords", () => {
         { name: "temperature", value: "0" },
         { name: "n", value: "2" },
         { name: "response format", value: "left out" },
-        { name: "called with", value: '{"id":2}' },
+        { name: "arguments", value: '{"id":2}' },
       ],
     });
     const empty = describeOverride(override({ tool: { output: "", status: "ok" } }));
-    expect(empty.sets).toEqual([{ name: "tool answers (ok)", value: "" }]);
+    expect(empty.sets).toEqual([{ name: "tool result (ok)", value: "" }]);
   });
 
   it("names a whole kind of steps", () => {

@@ -17,13 +17,13 @@ function* settings(override: Override): Generator<{ name: string; value: string 
   yield* fields(model, {});
   yield* fields(parameters, {});
   for (const name of unset ?? []) yield { name: name.replaceAll("_", " "), value: "left out" };
-  yield* fields(override.retrieval, { top_k: "documents asked for" });
+  yield* fields(override.retrieval, { top_k: "documents requested" });
   for (const edit of override.messages ?? []) {
     const content = edit.message ? edit.message["content"] : edit.content;
     yield { name: `${edit.op} message ${edit.index + 1}`, value: edit.op === "delete" ? "" : text(content) };
   }
-  if (override.arguments !== null) yield { name: "called with", value: text(override.arguments) };
-  if (override.tool) yield { name: `tool answers (${override.tool.status})`, value: text(override.tool.output) };
+  if (override.arguments !== null) yield { name: "arguments", value: text(override.arguments) };
+  if (override.tool) yield { name: `tool result (${override.tool.status})`, value: text(override.tool.output) };
   if (override.output !== null) yield { name: "output", value: text(override.output) };
 }
 

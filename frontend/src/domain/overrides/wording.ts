@@ -11,7 +11,7 @@ export const callOutcome: Record<ToolOverride["status"], string> = {
   ok: "succeeds",
   error: "fails",
   timeout: "times out",
-  partial: "answers in part",
+  partial: "answers partially",
   denied: "is denied",
 };
 
@@ -40,9 +40,9 @@ export function describeSettings(entry: SparseOverride): string {
   if (entry.messages) words.push(...entry.messages.map(messageWords));
   if (entry.model) words.push(...modelWords(entry.model));
   if (entry.retrieval) words.push(...retrievalWords(entry.retrieval));
-  if (entry.arguments !== undefined) words.push("called with");
-  if (entry.tool) words.push("tool answer");
-  if ("output" in entry) words.push("what it said");
+  if (entry.arguments !== undefined) words.push("arguments");
+  if (entry.tool) words.push("tool result");
+  if ("output" in entry) words.push("output");
   return words.join(", ");
 }
 
@@ -75,7 +75,7 @@ const CHIP_TEXT = 32;
 
 function messageWords(edit: MessageEdit): string {
   const { op, index } = edit;
-  if (op === "delete") return `message ${index + 1} left out`;
+  if (op === "delete") return `message ${index + 1} removed`;
   const content = edit.message ? edit.message["content"] : edit.content;
   const messageRole = edit.message?.["role"];
   const role = typeof messageRole === "string" ? messageRole : edit.role;

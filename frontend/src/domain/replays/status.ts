@@ -28,38 +28,38 @@ interface StatusWords {
 
 const STATUS: Record<SessionView["status"], StatusWords> = {
   pending: { title: "Waiting for a worker", detail: "The replay is in the queue.", tone: "neutral" },
-  running: { title: "Replaying", detail: "Every finished step is already kept.", tone: "active" },
+  running: { title: "Replaying", detail: "Finished steps are already saved.", tone: "active" },
   awaiting_operator: {
     title: "Waiting for you",
-    detail: "A call needs an answer before the replay goes on.",
+    detail: "A call needs an answer before the replay continues.",
     tone: "waiting",
   },
   completed_exact: {
     title: "Done: everything exact",
-    detail: "Every step has the output that was recorded for the same call.",
+    detail: "Every step has the output recorded for the same call.",
     tone: "exact",
   },
   completed_mixed: {
     title: "Done: partly simulated",
-    detail: "Some steps come from the recording, others were answered anew.",
+    detail: "Some steps come from the recording, others were executed again.",
     tone: "mixed",
   },
   completed_simulated: {
-    title: "Done: simulated from the fork on",
-    detail: "No step from the fork on has a recorded or cached output.",
+    title: "Done: simulated after the fork",
+    detail: "No step after the fork has a recorded or cached output.",
     tone: "simulated",
   },
   failed_validation: {
     title: "Refused before it started",
-    detail: "The plan could not be carried out; nothing ran.",
+    detail: "The plan could not be executed; nothing ran.",
     tone: "failed",
   },
   failed_execution: {
     title: "Failed",
-    detail: "The replay stopped at an error. Finished steps are kept.",
+    detail: "The replay stopped at an error. Finished steps are saved.",
     tone: "failed",
   },
-  cancelled: { title: "Cancelled", detail: "Stopped on request. Finished steps are kept.", tone: "neutral" },
+  cancelled: { title: "Cancelled", detail: "Stopped on request. Finished steps are saved.", tone: "neutral" },
 };
 
 export function statusWords(status: SessionView["status"]): StatusWords {

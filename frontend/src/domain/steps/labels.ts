@@ -21,24 +21,24 @@ export const markMeaning: Record<Mark, string> = {
 
 /** Why a step carries its label, as one sentence. */
 const reasons: Record<string, string> = {
-  source_output_reused: "The recorded output is used: nothing that determines it changed.",
-  simulation_operator_override: "You said what this step answers.",
-  cache_hit_signature_match: "The very same call was answered in another recorded run.",
-  cache_hit_semantic_match: "A call that means the same was answered in a recording.",
+  source_output_reused: "The recorded output is reused: nothing it depends on changed.",
+  simulation_operator_override: "You overrode this step's output.",
+  cache_hit_signature_match: "The identical call was answered in another recorded run.",
+  cache_hit_semantic_match: "A semantically similar call was answered in a recording.",
   live_model_call: "The model was called.",
   live_tool_call: "The tool was called.",
-  live_retrieval: "The retriever was asked.",
+  live_retrieval: "The retriever was queried.",
   side_effect_blocked: "The call was not made: the tool may have side effects and is not allowed.",
   duplicate_suppressed: "The same call had already succeeded in this turn.",
-  simulation_policy_fallback: "Nothing could answer it, so the policy put a placeholder that says so.",
+  simulation_policy_fallback: "No answer was available, so the policy inserted a placeholder.",
   assumed_unaffected:
     "Kept as recorded on the assumption that the change does not reach it: parts of its input may come from it.",
-  derived: "It follows from the steps inside of it.",
+  derived: "Derived from the steps inside it.",
   denied: "A hook denied the call, so it was not made.",
   stopped: "A hook stopped the agent here.",
-  signature_mismatch: "What determines the answer differs from the recording.",
-  input_unknown: "What the changed steps now make of part of its input cannot be derived.",
-  artifact_missing: "The recorded payload was not recorded, is gone, or is damaged.",
+  signature_mismatch: "Something the answer depends on differs from the recording.",
+  input_unknown: "Part of its input comes from changed steps and cannot be derived.",
+  artifact_missing: "The payload was not recorded, is missing, or is damaged.",
 };
 
 export function reasonSentence(reason: string): string {

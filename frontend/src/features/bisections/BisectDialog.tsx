@@ -77,8 +77,8 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
     >
       <div className={classes.dialog}>
         <p className="muted">
-          The run is forked at one step after another and answered afresh from there, until it is known from which step
-          on it still passes and from which it does not any more. What lies before a fork is the recording.
+          The run is forked at one step after another and continued with live answers, to find the last step from which
+          it can still pass. Everything before a fork stays as recorded.
         </p>
         <h3>A good run</h3>
         <ChecksEditor checks={checks} onChange={setChecks} />
@@ -92,14 +92,14 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
             onChange={(value) => setSamples(Number(value) || 1)}
           />
           <TextInput
-            label="Model that answers afresh"
-            placeholder={profile ? "as the changes say" : "as recorded"}
+            label="Model for live answers"
+            placeholder={profile ? "as in the changes" : "as recorded"}
             disabled={profile !== null}
             value={profile ? "" : model}
             onChange={(event) => setModel(event.currentTarget.value)}
           />
           <NumberInput
-            label="Live calls at most"
+            label="Maximum live calls"
             placeholder="no limit"
             value={maxCalls ?? ""}
             min={1}
@@ -114,13 +114,16 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
             choices={choices.profiles}
             onChange={setProfile}
           />
-          <SavedSelect label="Policy" placeholder="the usual one" choices={choices.policies} onChange={setPolicy} />
+          <SavedSelect
+            label="Policy"
+            placeholder="the default policy"
+            choices={choices.policies}
+            onChange={setPolicy}
+          />
         </div>
         <div aria-live="polite" aria-busy={plan.isFetching}>
           {problem && <p className="failed">{problem}</p>}
-          {!problem && checkRequests.length === 0 && (
-            <p className="muted">Say what a good run does, to see the price.</p>
-          )}
+          {!problem && checkRequests.length === 0 && <p className="muted">Add a check to see the estimated cost.</p>}
           {ready && plan.isFetching && !plan.data && <Loader size={12} role="img" aria-label="Planning" />}
           {ready && plan.error && <p className="failed">{plan.error.message}</p>}
           {ready && !plan.error && plan.data && <PlanSummary plan={plan.data} />}
@@ -163,7 +166,7 @@ function SavedSelect({ label, placeholder, choices, onChange }: StoredProps): Re
     <Select
       label={label}
       placeholder={placeholder}
-      description={choices.length === 0 ? "Nothing is stored under a name yet." : undefined}
+      description={choices.length === 0 ? "Nothing has been saved under a name yet." : undefined}
       data={choices}
       disabled={choices.length === 0}
       clearable
@@ -192,7 +195,7 @@ function PlanSummary({ plan }: { plan: BisectPlan }): ReactElement {
   }
   return (
     <dl className={classes.facts}>
-      <dt>Steps to answer afresh from</dt>
+      <dt>Steps to fork from</dt>
       <dd>{pluralize(plan.forks.length, "step")}</dd>
       <dt>Probes</dt>
       <dd>

@@ -8,7 +8,11 @@ const KINDS: { value: CheckKind; label: string; placeholder: string }[] = [
   { value: "contains", label: "answer contains", placeholder: "42.00 EUR" },
   { value: "not_contains", label: "answer does not contain", placeholder: "sorry" },
   { value: "regex", label: "answer matches pattern", placeholder: "\\d+\\.\\d{2} EUR" },
-  { value: "json_schema", label: "answer fits JSON schema", placeholder: '{"type": "object", "required": ["answer"]}' },
+  {
+    value: "json_schema",
+    label: "answer matches JSON schema",
+    placeholder: '{"type": "object", "required": ["answer"]}',
+  },
   { value: "tool_called", label: "calls the tool", placeholder: "refund_order" },
   { value: "tool_not_called", label: "does not call the tool", placeholder: "cancel_*" },
   { value: "status", label: "the run has", placeholder: "" },
@@ -69,8 +73,8 @@ function Row(props: {
         onChange={(value) => value && become(value)}
       />
       <CheckValue check={check} number={number} onChange={(text) => onChange({ ...check, text })} />
-      <Tooltip label="Leave out">
-        <ActionIcon variant="subtle" aria-label={`Leave out check ${number}`} onClick={onRemove}>
+      <Tooltip label="Remove">
+        <ActionIcon variant="subtle" aria-label={`Remove check ${number}`} onClick={onRemove}>
           <IconTrash size={15} />
         </ActionIcon>
       </Tooltip>

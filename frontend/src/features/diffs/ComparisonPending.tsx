@@ -7,8 +7,8 @@ export function ComparisonPending(): ReactElement {
   return (
     <div role="status">
       <EmptyState isPage icon={<Loader size="sm" aria-hidden />} title="Comparing the two runs">
-        Aligning the steps, comparing what went in and came out, and looking for the cause. This page shows the report
-        when it is there.
+        Aligning the steps, comparing their inputs and outputs, and looking for the cause. The report appears here when
+        it is ready.
       </EmptyState>
     </div>
   );

@@ -81,7 +81,7 @@ function Figures({ usage }: { usage: UsageSum }): ReactElement {
       <td>{tokens(usage.tokens_in)}</td>
       <td>{tokens(usage.tokens_cached)}</td>
       <td>{tokens(usage.tokens_out)}</td>
-      <td title={usage.unpriced_calls > 0 ? "The cost of some calls is not known" : undefined}>{costWords(usage)}</td>
+      <td title={usage.unpriced_calls > 0 ? "The cost of some calls is unknown" : undefined}>{costWords(usage)}</td>
     </>
   );
 }

@@ -37,7 +37,7 @@ export function BisectionPage(): ReactElement {
   );
   useDocumentTitle(view ? `Bisection of ${view.run_name}` : "Bisection");
   if (error && !view) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!view) return <PageLoading what="The bisection" panels={[180, 320]} />;
+  if (!view) return <PageLoading what="the bisection" panels={[180, 320]} />;
   return (
     <Page>
       <Header view={view} />
@@ -45,7 +45,7 @@ export function BisectionPage(): ReactElement {
       <div className={classes.two}>
         <section className="panel" aria-labelledby="tried">
           <header className={classes.head}>
-            <h2 id="tried">Answered afresh from</h2>
+            <h2 id="tried">Forked from</h2>
             <span className="muted num">
               {count(view.result.forks.length)} of {pluralize(view.forks, "step")} tried
             </span>
@@ -55,7 +55,7 @@ export function BisectionPage(): ReactElement {
         <section className="panel" aria-labelledby="probes">
           <header className={classes.head}>
             <h2 id="probes">Probes</h2>
-            <span className="muted">each a fork of the run; what lies before it is the recording</span>
+            <span className="muted">each a fork of the run; everything before it stays as recorded</span>
           </header>
           <ProbesTable probes={view.results} />
         </section>
@@ -106,7 +106,7 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
           {result.repeats.passed + result.repeats.failed > 0 &&
             `${result.repeats.failed} of ${result.repeats.passed + result.repeats.failed} repeats from the start failed`}
         </Answer>
-        <Answer question="Does answering afresh help?" answer={RESCUE[result.rescue]}>
+        <Answer question="Does a new attempt help?" answer={RESCUE[result.rescue]}>
           {changes && `with ${changes}`}
         </Answer>
         <div>
@@ -166,7 +166,7 @@ function Cancel({ id }: { id: string }): ReactElement {
     <StopButton
       stop={() => cancelBisection(id)}
       onStopped={(view) => client.setQueryData(bisectionQuery(id).queryKey, view)}
-      failureTitle="The search goes on"
+      failureTitle="The search continues"
     >
       Cancel
     </StopButton>

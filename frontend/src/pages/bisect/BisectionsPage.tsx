@@ -22,7 +22,7 @@ export function BisectionsPage(): ReactElement {
       query.state.data?.bisections.some(({ status }) => status === "running") ? 1000 : false,
   });
   return (
-    <ListPage title="Bisections" note="From which step on a failing run could still have been saved.">
+    <ListPage title="Bisections" note="Find the last step from which a failing run can still succeed.">
       <LoadedList listing={listing}>
         {({ bisections }) => (
           <RowTable
@@ -42,7 +42,7 @@ function NoBisections(): ReactElement {
   return (
     <EmptyState
       icon={<IconStethoscope size={28} stroke={1.5} />}
-      title="There is no bisection yet"
+      title="No bisections yet"
       action={<Link {...paths.runs()}>To the runs</Link>}
     >
       Open a run that failed, and choose <b>Bisect: where did it go wrong?</b> under Examine, or press <b>b</b>.

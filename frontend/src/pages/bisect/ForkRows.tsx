@@ -10,14 +10,14 @@ import classes from "./Bisect.module.css";
 
 const IS: Record<NonNullable<Row["role"]>, string> = {
   commit: "committed here: the last step from which it passes",
-  kept: "with the answer before it kept, it does not pass any more",
+  kept: "if the answer before it is kept, the run no longer passes",
   earliest: "the earliest step from which it passes",
 };
 
-/** The steps from which was answered afresh, in the run's order, with a mark for each probe. */
+/** The steps that probes forked from, in the run's order, with a mark for each probe. */
 export function ForkRows({ view }: { view: BisectionView }): ReactElement {
   const rows = rowsOf(view, view.fork_steps);
-  if (rows.length === 0) return <p className={classes.none}>No step was tried yet.</p>;
+  if (rows.length === 0) return <p className={classes.none}>No step has been tried yet.</p>;
   return (
     <ol className={classes.forks}>
       {rows.map(({ fork, skippedSteps, role }) => (

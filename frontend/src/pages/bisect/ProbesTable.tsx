@@ -11,7 +11,8 @@ import classes from "./Bisect.module.css";
 
 /** Every probe with its verdict; each is a replay like any other. */
 export function ProbesTable({ probes }: { probes: readonly ProbeView[] }): ReactElement {
-  if (probes.length === 0) return <EmptyState title="No probe has begun">The first one begins in a moment.</EmptyState>;
+  if (probes.length === 0)
+    return <EmptyState title="No probe has started">The first one starts in a moment.</EmptyState>;
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Probes, scrollable">
       <table className={list.table}>

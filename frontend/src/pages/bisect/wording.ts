@@ -34,7 +34,7 @@ export function forkName({ sequence_no, type, name }: ForkResult["step"]): strin
 
 export interface Row {
   fork: ForkResult;
-  /** Steps that could be answered afresh and were not tried, right before this one. */
+  /** Steps right before this one that could be forked from and were not tried. */
   skippedSteps: number;
   role: "commit" | "kept" | "earliest" | null;
 }

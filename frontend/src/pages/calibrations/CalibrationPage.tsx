@@ -38,7 +38,7 @@ function Calibration({ calibration }: { calibration: CalibrationView }): ReactEl
     <>
       <PageHeader
         crumbs={[<Link {...paths.runs()}>Runs</Link>, "calibrate"]}
-        title={`What signatures of ${calibration.app} may leave out`}
+        title={`Fields to ignore in signatures of ${calibration.app} may leave out`}
         note={
           <>
             <Link {...paths.run(calibration.base)}>{calibration.base_name}</Link> and{" "}
@@ -75,7 +75,7 @@ function Proposals({
   return (
     <section className="panel" aria-labelledby="proposals">
       <header className={classes.head}>
-        <h2 id="proposals">Fields that differ without meaning</h2>
+        <h2 id="proposals">Insignificant differences</h2>
         <span className="grow" />
         <Button
           disabled={selection.length === 0}
@@ -87,7 +87,7 @@ function Proposals({
         </Button>
       </header>
       {proposals.length === 0 ? (
-        <p className={classes.none}>No field looks like a time, an id or a counter that differs.</p>
+        <p className={classes.none}>No differing field looks like a time, an id or a counter.</p>
       ) : (
         <ProposalsTable
           calibration={calibration}

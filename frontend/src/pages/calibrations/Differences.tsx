@@ -11,8 +11,8 @@ export function Differences({ calibration }: { calibration: CalibrationView }): 
   return (
     <section className="panel" aria-labelledby="left">
       <header className={classes.head}>
-        <h2 id="left">Differences that say something</h2>
-        <span className="muted">never left out</span>
+        <h2 id="left">Significant differences</h2>
+        <span className="muted">never ignored</span>
       </header>
       <ul className={classes.rules}>
         {left.map((difference) => (

@@ -66,7 +66,7 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
   const [example] = examples;
   return (
     <tr>
-      <td data-label="Leave out">
+      <td data-label="Remove">
         <Checkbox
           checked={isHeld || isChosen}
           disabled={isHeld}

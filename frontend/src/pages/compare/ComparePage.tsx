@@ -27,7 +27,7 @@ export function ComparePage(): ReactElement {
       <PageHeader
         crumbs={[<Link {...paths.diffs()}>Diffs</Link>, "new"]}
         title="Compare two runs"
-        note="The base is how it was, the candidate how it became. The report says what changed and why."
+        note="Compare a known base run with a new candidate run. The report shows what changed and why."
       />
       <div className={classes.sides}>
         <SideChoice name="Base" run={base} otherRun={candidate} onChoose={(run) => choose("base", run)} />

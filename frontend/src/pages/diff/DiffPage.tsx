@@ -75,9 +75,9 @@ function Header({ report }: { report: DiffReport }): ReactElement {
 }
 
 const FORMATS = [
-  { format: "html", label: "HTML, one file that opens anywhere" },
+  { format: "html", label: "HTML, a single self-contained file" },
   { format: "md", label: "Markdown, for an issue or a review" },
-  { format: "json", label: "JSON, everything in it" },
+  { format: "json", label: "JSON, complete" },
 ] as const;
 
 function ExportMenu({ diff }: { diff: string }): ReactElement {
@@ -106,7 +106,7 @@ function ExportMenu({ diff }: { diff: string }): ReactElement {
 
 function DiffSkeleton(): ReactElement {
   return (
-    <div className={classes.page} aria-busy="true" aria-label="The report is being read">
+    <div className={classes.page} aria-busy="true" aria-label="Loading the report">
       <Skeleton height={38} width={420} radius="md" />
       <Skeleton height={118} radius="md" />
       <Skeleton height={320} radius="md" />

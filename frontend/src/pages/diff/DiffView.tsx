@@ -17,7 +17,7 @@ interface Props {
   onSearch: (change: Partial<DiffSearch>) => void;
 }
 
-/** The report itself, the same for its owner and for whoever got a share link. */
+/** The report itself, the same for its owner and for readers of a share link. */
 export function DiffView({ report, linked, search, onSearch }: Props): ReactElement {
   const frame = useMemo(() => ({ report, linked }), [report, linked]);
   return (

@@ -12,7 +12,7 @@ export const ReportContext = createContext<ReportFrame | null>(null);
 
 export function useReport(): ReportFrame {
   const frame = useContext(ReportContext);
-  if (!frame) throw new Error("this belongs inside a report");
+  if (!frame) throw new Error("useReport must be used inside a report");
   return frame;
 }
 

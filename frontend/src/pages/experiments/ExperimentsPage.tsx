@@ -55,7 +55,7 @@ function NoExperiments(): ReactElement {
   return (
     <EmptyState
       icon={<IconFlask size={28} stroke={1.5} />}
-      title="There is no experiment yet"
+      title="No experiments yet"
       action={<Link {...paths.runs()}>To the runs</Link>}
     >
       Open a run, pick the step where it went wrong, press <b>f</b>, and choose <b>Experiment…</b> beside Replay.

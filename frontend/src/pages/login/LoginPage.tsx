@@ -35,7 +35,7 @@ export function LoginPage(): ReactElement {
       <Logo />
       <h1>Log in to Forkpoint</h1>
       <p className="muted">
-        Paste an API token. Whoever runs this server makes one with <code>forkpoint token create</code>.
+        Paste an API token. The operator of this server creates one with <code>forkpoint token create</code>.
       </p>
       <PasswordInput
         label="API token"

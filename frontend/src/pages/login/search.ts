@@ -3,7 +3,7 @@ export interface LoginSearch {
   next?: string;
 }
 
-/** Only a path of this very site, so that no link can send somebody elsewhere. */
+/** Only a path on this site, so that no link can redirect to another one. */
 export function parseLoginSearch(search: Record<string, unknown>): LoginSearch {
   const { next } = search;
   return typeof next === "string" && /^\/(?![/\\])/.test(next) ? { next } : {};

@@ -28,7 +28,7 @@ export function ReplaysPage(): ReactElement {
     refetchInterval: (query) => (query.state.data?.sessions.some((session) => !isOver(session)) ? 1000 : false),
   });
   return (
-    <ListPage title="Replays" note="A replay runs a recording again from a step on, with what you changed there.">
+    <ListPage title="Replays" note="A replay runs a recording again from one step on, with your changes.">
       <LoadedList listing={listing}>
         {({ sessions }) => (
           <RowTable

@@ -31,7 +31,7 @@ const storedSizes = (layout: Layout): SplitterPaneSize[] =>
 
 function Side({ steps, step, fork }: Props): ReactElement {
   const layout = fork === null ? "two" : "three";
-  // A region that comes or goes leaves the others as they are: each layout has sizes of its own.
+  // Each layout keeps its own sizes, so that a region which comes or goes does not resize the others.
   const [sizesByLayout, setSizesByLayout] = useState(() => ({ two: storedSizes("two"), three: storedSizes("three") }));
   const sizes = sizesByLayout[layout];
   const setSizes = (next: SplitterPaneSize[]) => setSizesByLayout((current) => ({ ...current, [layout]: next }));

@@ -124,7 +124,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
             />
           ) : (
             <EmptyState title={partial ? "Loading…" : `There is no step ${selected ?? ""}`}>
-              {partial ? "The step is on its way." : "Select one in the list."}
+              {partial ? "The step is loading." : "Select one in the list."}
             </EmptyState>
           )
         }

@@ -5,7 +5,7 @@ export const edgeWords: Record<EdgeKind, string> = {
   tool_call_id: "by its call id",
   link: "by a link in the recording",
   history: "as history of the conversation",
-  digest: "the very same content",
-  text: "its text is contained",
+  digest: "identical content",
+  text: "contains its text",
   value: "a value from it (weak evidence)",
 };

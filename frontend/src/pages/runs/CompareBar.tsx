@@ -13,7 +13,7 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import classes from "./CompareBar.module.css";
 import { orderPair } from "./listing";
 
-const CALIBRATE = "Two recordings of the same work: find what signatures may leave out";
+const CALIBRATE = "Two recordings of the same task: find fields to ignore in signatures";
 
 /** What is chosen for a comparison; appears with the first choice. */
 export function CompareBar(props: {

@@ -136,7 +136,7 @@ function Actions({ session }: { session: SessionView }): ReactElement {
 function Cancel({ id }: { id: string }): ReactElement {
   const cancel = useMutation({
     mutationFn: () => cancelSession(id),
-    onError: (error) => notifications.show({ color: "red", title: "The replay goes on", message: error.message }),
+    onError: (error) => notifications.show({ color: "red", title: "The replay continues", message: error.message }),
   });
   return (
     <Button
@@ -153,7 +153,7 @@ function Cancel({ id }: { id: string }): ReactElement {
 
 function SessionSkeleton(): ReactElement {
   return (
-    <div className={classes.page} aria-busy="true" aria-label="The replay is being read">
+    <div className={classes.page} aria-busy="true" aria-label="Loading the replay">
       <Skeleton height={38} width={420} radius="md" />
       <Skeleton height={96} radius="md" />
       <Skeleton height={420} radius="md" />

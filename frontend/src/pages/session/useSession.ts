@@ -28,7 +28,7 @@ export function useSession(id: string): LiveSession {
 
 const NO_STEPS: readonly StepSummary[] = [];
 
-/** The derived run's steps, read as they become readable, and once more whole when nothing will move any more. */
+/** The derived run's steps: read as they become available, and all of them again once the session has ended. */
 function useSteps(session: SessionView | undefined, lastStep: number): readonly StepSummary[] {
   const client = useQueryClient();
   const run = session?.run ?? "";

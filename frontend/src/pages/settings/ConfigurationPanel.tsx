@@ -28,8 +28,8 @@ export function ConfigurationPanel({ settings }: { settings: Configuration }): R
         </Fact>
         <Fact name="Login">
           {settings.login_required
-            ? "a token is asked for"
-            : "nobody logs in: only this machine reaches it, and everybody is admin"}
+            ? "a token is required"
+            : "no login: only this machine can reach the server, and every user is an admin"}
         </Fact>
         <Fact name="Share links">{settings.sharing ? "on" : "switched off: no link opens, and none can be made"}</Fact>
         <Fact name="Home">
@@ -45,7 +45,7 @@ export function ConfigurationPanel({ settings }: { settings: Configuration }): R
           <code>{settings.artifacts}</code>
         </Fact>
         <Fact name="Similarity">
-          {settings.semantic ? "by meaning, with a model of sentences" : "lexical: no model of sentences is installed"}
+          {settings.semantic ? "by meaning, with an embedding model" : "lexical: no embedding model is installed"}
         </Fact>
         <Fact name="Tools that can run">
           {settings.tools.map(({ name, runs }) => (

@@ -13,8 +13,8 @@ export function ProvidersPanel({ providers }: { providers: readonly ProviderSett
       </header>
       {providers.length === 0 ? (
         <p className={classes.none}>
-          None is configured, so no replay asks a model. <code>OPENAI_API_KEY</code> or <code>ANTHROPIC_API_KEY</code>{" "}
-          is enough; <code>FORKPOINT_PROVIDERS</code> names others.
+          No provider is configured, so replays cannot call models. <code>OPENAI_API_KEY</code> or{" "}
+          <code>ANTHROPIC_API_KEY</code> is enough; <code>FORKPOINT_PROVIDERS</code> names others.
         </p>
       ) : (
         <table className={`${list.table} ${list.stacking}`}>

@@ -18,7 +18,7 @@ export function SettingsPage(): ReactElement {
     <Page>
       <PageHeader
         title="Settings"
-        note="What this server was started with. It is changed where the server starts; tokens are made and revoked here."
+        note="The configuration this server was started with. Change it where the server is started. Tokens are created and revoked here."
       />
       {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
     </Page>
@@ -46,7 +46,7 @@ function AdminOnly(): ReactElement {
   return (
     <section className="panel">
       <EmptyState title="Only an administrator sees the settings">
-        Ask whoever runs this server, or log in with a token that has the role admin.
+        Ask the administrator of this server, or log in with a token that has the role admin.
       </EmptyState>
     </section>
   );

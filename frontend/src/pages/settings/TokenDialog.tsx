@@ -9,7 +9,7 @@ import classes from "./Settings.module.css";
 const ROLES: { value: TokenRequest["role"]; label: string; permission: string }[] = [
   { value: "viewer", label: "viewer", permission: "Reads everything, changes nothing." },
   { value: "debugger", label: "debugger", permission: "Also imports, replays, compares and shares." },
-  { value: "admin", label: "admin", permission: "Also decides about tools, and makes tokens." },
+  { value: "admin", label: "admin", permission: "Also reviews tools and creates tokens." },
 ];
 
 /** Makes a token and shows its secret, once. */
@@ -40,7 +40,7 @@ export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement 
         <form className={classes.form} onSubmit={submit}>
           <TextInput
             label="Name"
-            description="Who or what will use it: decisions and links are noted under this name."
+            description="Who or what will use it. Decisions and links are recorded under this name."
             value={name}
             maxLength={120}
             data-autofocus
@@ -56,7 +56,7 @@ export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement 
           <p className={classes.roles}>{ROLES.find(({ value }) => value === role)?.permission}</p>
           {create.error && <p className="failed">{create.error.message}</p>}
           <Button type="submit" loading={create.isPending} disabled={name.trim() === ""}>
-            Make the token
+            Create the token
           </Button>
         </form>
       )}

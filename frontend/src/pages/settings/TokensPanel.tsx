@@ -38,7 +38,7 @@ function None({ isOpen }: { isOpen: boolean }): ReactElement {
     <p className={classes.none}>
       {isOpen
         ? "There is none, and none is needed: only this machine reaches the server. Other machines need one each."
-        : "There is none in force."}
+        : "There are no active tokens."}
     </p>
   );
 }
@@ -48,7 +48,7 @@ function Tokens({ tokens }: { tokens: readonly TokenView[] }): ReactElement {
   const revoke = useMutation({
     mutationFn: revokeToken,
     onSuccess: () => client.invalidateQueries({ queryKey: tokensQuery.queryKey }),
-    onError: (error) => notifications.show({ title: "It was not revoked", message: error.message, color: "red" }),
+    onError: (error) => notifications.show({ title: "Revoking failed", message: error.message, color: "red" }),
   });
   return (
     <table className={`${list.table} ${list.stacking}`}>

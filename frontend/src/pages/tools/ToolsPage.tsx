@@ -39,7 +39,7 @@ export function ToolsPage(): ReactElement {
       action={
         <div className={classes.actions}>
           <SegmentedControl
-            aria-label="What is shown"
+            aria-label="Tools or retrievers"
             value={activeTab}
             data={[
               { value: "tools", label: "Tools" },
@@ -64,7 +64,7 @@ export function ToolsPage(): ReactElement {
 
 const NOTES = {
   tools:
-    "A replay runs no tool that nobody has reviewed as safe. A side effect never runs: its recorded answer is used, or it is blocked.",
+    "A replay only runs tools that were reviewed as safe. Side effects never run: their recorded answer is used, or the call is blocked.",
   retrievers:
     "A replay searches again where its policy lets it, and only reads. The first retriever that serves a step answers it.",
 };
@@ -88,7 +88,7 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
       {data?.tools.length === 0 && (
         <EmptyState
           icon={<IconTool size={28} stroke={1.5} />}
-          title="No run has called a tool yet"
+          title="No tool calls recorded yet"
           action={<Link {...paths.runs()}>To the runs</Link>}
         >
           Import or record a run of an agent with tools. Each tool is listed here with what its words suggest, and waits

@@ -26,7 +26,7 @@ export function TreePage(): ReactElement {
   const root = tree?.runs[0];
   useDocumentTitle(root ? `Forks of ${root.name}` : "Fork tree");
   if (error && !tree) return <ErrorPage error={error} onRetry={() => void refetch()} />;
-  if (!tree) return <PageLoading what="The tree" panels={[160, 320]} />;
+  if (!tree) return <PageLoading what="the tree" panels={[160, 320]} />;
   return <Tree tree={tree} />;
 }
 
@@ -43,7 +43,7 @@ function Tree({ tree }: { tree: RunTree }): ReactElement {
           {pluralize(tree.left_out, "more fork")} are not shown: this page holds the first thousand.
         </p>
       )}
-      <section className="panel" aria-label="The tree drawn">
+      <section className="panel" aria-label="Drawing of the tree">
         <TreeDrawing runs={runs} currentRun={tree.asked} />
       </section>
       <section className="panel" aria-label="Runs of the tree">
@@ -56,7 +56,7 @@ function Tree({ tree }: { tree: RunTree }): ReactElement {
 function Header(props: {
   tree: RunTree;
   filter: TreeFilter;
-  onKeep: (kept: TreeFilter) => void;
+  onKeep: (filter: TreeFilter) => void;
   selection: readonly string[];
 }): ReactElement {
   const { tree, filter, selection } = props;

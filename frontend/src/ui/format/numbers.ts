@@ -47,8 +47,8 @@ export function bytes(size: number): string {
 }
 
 /** "1 step", "3 steps", "1 entry": `plural` where an s does not do. */
-export function pluralize(value: number, one: string, plural = `${one}s`): string {
-  return `${grouped.format(value)} ${value === 1 ? one : plural}`;
+export function pluralize(value: number, singular: string, plural = `${singular}s`): string {
+  return `${grouped.format(value)} ${value === 1 ? singular : plural}`;
 }
 
 const units: [string, number][] = [

@@ -1,4 +1,4 @@
-/** A remark of the server as a sentence of its own. */
+/** A remark of the server as a full sentence. */
 export function sentence(text: string): string {
   const start = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(start) ? start : `${start}.`;

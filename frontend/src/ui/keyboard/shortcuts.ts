@@ -70,11 +70,11 @@ export function handleKey(event: KeyboardEvent): void {
 
 /** Registers shortcuts while the component is mounted. */
 export function useShortcuts(name: string, shortcuts: readonly Shortcut[]): void {
-  const run = useEffectEvent((action: string) => shortcuts.find((each) => each.action === action)?.run());
+  const run = useEffectEvent((action: string) => shortcuts.find((shortcut) => shortcut.action === action)?.run());
   const shape = JSON.stringify(shortcuts.map(({ keys, action, whileTyping }) => ({ keys, action, whileTyping })));
   useEffect(() => {
     const fixed = JSON.parse(shape) as Omit<Shortcut, "run">[];
-    return register({ name, shortcuts: fixed.map((each) => ({ ...each, run: () => run(each.action) })) });
+    return register({ name, shortcuts: fixed.map((shortcut) => ({ ...shortcut, run: () => run(shortcut.action) })) });
   }, [name, shape]);
 }
 

@@ -21,11 +21,11 @@ export function AttributionPanel(): ReactElement {
       </header>
       <div className={classes.body} tabIndex={0}>
         {path.length > 0 ? <Path path={path} primary={primary} /> : <NoPath verdict={attribution.verdict} />}
-        <Causes title="Also played a part" causes={supporting} />
+        <Causes title="Contributing changes" causes={supporting} />
         <Causes title="Not ruled out" causes={alternatives} />
         {attribution.cheapest_experiment && (
           <div className={classes.experiment}>
-            <h3>What would settle it</h3>
+            <h3>What would settle this</h3>
             <p>{attribution.cheapest_experiment}</p>
           </div>
         )}
@@ -34,10 +34,10 @@ export function AttributionPanel(): ReactElement {
   );
 }
 
-const NOT_CONNECTED = "The recordings do not connect a change with the answer, so no path is drawn.";
+const NOT_CONNECTED = "The recordings do not connect any change to the answer, so no path is drawn.";
 const NO_PATH: Readonly<Record<string, string>> = {
   no_difference: "Both runs give the same answer: there is nothing to explain.",
-  noise: "Chance does as much, so there is no cause from which a path could be drawn.",
+  noise: "Chance alone explains the difference, so there is no cause to draw a path from.",
 };
 
 function NoPath({ verdict }: { verdict: string }): ReactElement {
@@ -104,7 +104,7 @@ function Node({ link, number, name }: { link: PathLink; number: number; name: st
       </div>
       <span
         className={link.evidence === "tested" ? "chip exact" : "chip"}
-        title={link.evidence === "tested" ? "Shown by replaying" : `Known from the recordings: ${VIA[link.via]}`}
+        title={link.evidence === "tested" ? "Proven by replaying" : `Known from the recordings: ${VIA[link.via]}`}
       >
         {link.evidence}
       </span>

@@ -43,7 +43,7 @@ function Lane({ lane, linked }: { lane: UnchangedLane; linked: boolean }): React
       </header>
       <div className={classes.said}>
         <StateChip mark={lane.answer_differs ? "simulated" : "exact"}>
-          {lane.answer_differs ? "The answer differs as well" : "The answer stays"}
+          {lane.answer_differs ? "The answer differs as well" : "The answer is unchanged"}
         </StateChip>
         <p>{lane.sentence}</p>
         <span className="muted num">output {score(lane.scores.output_similarity)} similar</span>
@@ -125,7 +125,7 @@ function StartControlReplay({ diff }: { diff: string }): ReactElement | null {
   return (
     <section className={`panel ${classes.offer}`} aria-label="Without the changes">
       <p className="grow">
-        Is it the change, or would asking again have altered it anyway?{" "}
+        Is it the change, or would a repeat have differed anyway?{" "}
         <span className="muted">{refusal ? sentence(refusal.detail) : price(data)}</span>
       </p>
       {running && data.session ? (
@@ -151,7 +151,7 @@ function StartControlReplay({ diff }: { diff: string }): ReactElement | null {
 function price(view: UnchangedView): string {
   if (view.session && view.session.ended_at !== null)
     return `The last try ended: ${view.session.error || "cancelled"}.`;
-  if (view.live_calls === 0) return "Nobody has to be asked for it.";
+  if (view.live_calls === 0) return "No live calls needed.";
   const cost = view.cost_usd === null ? "cost unknown" : money(view.cost_usd);
   return `Replaying the base without the changes takes ${pluralize(view.live_calls, "live call")}, ${cost}.`;
 }

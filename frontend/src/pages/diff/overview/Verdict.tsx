@@ -55,7 +55,7 @@ function Lines({ brief, confidence }: { brief: Brief; confidence: Attribution["c
       <dd>{brief.compared}</dd>
       <dt>What changed</dt>
       <dd>{brief.changed}</dd>
-      <dt>How sure, and why</dt>
+      <dt>Confidence</dt>
       <dd>
         <ConfidenceLevel words={brief.confidence} confidence={confidence} /> {brief.why}
       </dd>
@@ -123,7 +123,7 @@ function Figures({ scores, deltas, outcomes }: FiguresProps): ReactElement {
         name="answers"
         value={score(scores.output_similarity)}
         note={METHOD[scores.similarity_method] ?? scores.similarity_method}
-        hint={`How alike the answers of all turns are on average, ${METHOD[scores.similarity_method] ?? scores.similarity_method}.`}
+        hint={`Average similarity of the answers of all turns, ${METHOD[scores.similarity_method] ?? scores.similarity_method}.`}
       />
       <Figure
         name="tools"

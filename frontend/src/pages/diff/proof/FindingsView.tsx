@@ -6,7 +6,7 @@ import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { CONFIDENCE } from "@/domain/diffs/confidence";
 import { StepLink } from "../StepLink";
 import { AtomTable } from "./AtomTable";
-import { CheapestExperimentPanel } from "./CheapestExperiment";
+import { CheapestExperimentPanel } from "./CheapestExperimentPanel";
 import { ProbeTable } from "./ProbeTable";
 import { chanceSentence, costSentence, interactionWords, verdictOf } from "./wording";
 import classes from "./FindingsView.module.css";
@@ -38,7 +38,7 @@ export function FindingsView({
         <dd className="num">{costSentence(findings)}</dd>
         {findings.cheapest_experiment && (
           <>
-            <dt>What would settle it</dt>
+            <dt>What would settle this</dt>
             <dd>
               {isPartial ? (
                 findings.cheapest_experiment.text
@@ -96,8 +96,8 @@ function Conclusion({ findings, isPartial }: { findings: Findings; isPartial: bo
 function Interactions({ findings }: { findings: Findings }): ReactElement {
   const titles = new Map(findings.atoms.map(({ id, title }) => [id, title]));
   return (
-    <section aria-label="How the changes act together">
-      <h3 className={classes.title}>How the changes act together</h3>
+    <section aria-label="Interaction of the changes">
+      <h3 className={classes.title}>Interaction of the changes</h3>
       <ul className={classes.interactions}>
         {findings.interactions.map((pair) => {
           const { sentence, figure } = interactionWords(pair, titles);
@@ -119,14 +119,14 @@ function Interactions({ findings }: { findings: Findings }): ReactElement {
 }
 
 const ROLES: Record<Mediator["role"], string> = {
-  entry: "where it comes in",
+  entry: "where it enters",
   between: "on the way",
   commitment: "where the answer was decided",
 };
 
 function Mediators({ mediators }: { mediators: readonly Mediator[] }): ReactElement {
   return (
-    <section aria-label="Steps through which the cause worked">
+    <section aria-label="Steps that passed the effect on">
       <h3 className={classes.title}>How it reached the answer</h3>
       <ol className={classes.mediators}>
         {mediators.map((mediator) => (
@@ -139,7 +139,7 @@ function Mediators({ mediators }: { mediators: readonly Mediator[] }): ReactElem
               className={mediator.evidence === "tested" ? "chip exact" : "chip"}
               title={
                 mediator.evidence === "tested"
-                  ? "With the base's answer at this step the old outcome came back."
+                  ? "With the base's answer at this step, the old outcome returns."
                   : "Known from the recorded data flow."
               }
             >

@@ -92,8 +92,8 @@ function ProofIntro(): ReactElement {
   return (
     <p className="muted">
       So far the cause is read from the recordings. Replays can test it: each change alone in the base, and the
-      candidate without it. They answer which change is enough, which one cannot be missing, which part of it does it,
-      and whether chance would have done the same.
+      candidate without it. They answer which change is enough, which one cannot be missing, find the part that matters
+      does it, and whether chance would have done the same.
     </p>
   );
 }
@@ -104,7 +104,7 @@ function ObservedRuns(): ReactElement | null {
   return (
     observed && (
       <p className={`muted ${classes.observed}`}>
-        The recordings alone had said, with {observed.confidence ?? "no"} confidence: {observed.sentence}
+        The recordings alone suggested, with {observed.confidence ?? "no"} confidence: {observed.sentence}
       </p>
     )
   );
@@ -119,7 +119,7 @@ function Answers({ evidence }: { evidence: readonly Evidence[] }): ReactElement 
   return (
     <>
       {evidence.length > 1 && (
-        <Tooltip label="Each question about the difference has an answer of its own">
+        <Tooltip label="Each question about the difference has its own answer">
           <SegmentedControl
             className={classes.questions ?? ""}
             aria-label="Question"

@@ -38,7 +38,7 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
         <Limits draft={draft} onChange={setDraft} plan={plan.data} />
         <div className={classes.outlook} aria-busy={stale}>
           <div className="bar">
-            <h2>What it would take</h2>
+            <h2>Estimated cost</h2>
             {stale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
           </div>
           {problem && <p className="muted">{problem}</p>}
@@ -75,7 +75,7 @@ function Question({ draft, onChange }: { draft: ProofDraft; onChange: Edit }): R
   return (
     <div className={classes.question}>
       <Select
-        label="Which difference is to be explained?"
+        label="Which difference should be explained?"
         description={QUESTIONS[draft.question].hint}
         data={Object.entries(QUESTIONS).map(([value, { label }]) => ({ value, label }))}
         value={draft.question}
@@ -147,7 +147,9 @@ function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: nu
           <em>candidate</em> {plan.candidate_outcome}
         </span>
       </p>
-      {!plan.differs && <p className="muted">Seen this way both runs come out the same: there is nothing to prove.</p>}
+      {!plan.differs && (
+        <p className="muted">Both runs have the same outcome under this check, so there is nothing to prove.</p>
+      )}
       <dl className={`${classes.facts} num`}>
         <dt>Changes to test</dt>
         <dd>
@@ -170,7 +172,7 @@ function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: nu
       </dl>
       {plan.live_calls > allowedCalls && (
         <p className="simulated">
-          {allowedCalls === 0 ? "No live call is allowed" : `Only ${pluralize(allowedCalls, "live call")} are allowed`}:
+          {allowedCalls === 0 ? "No live call is allowed" : `Only ${pluralize(allowedCalls, "live call")} allowed`}:
           what cannot be answered from the recordings stays open, and the result says so.
         </p>
       )}

@@ -29,10 +29,10 @@ export function needsChecks(question: QuestionKind): boolean {
 /** What cannot be sent yet, in one sentence; null when all of it can. */
 export function draftProblem(draft: ProofDraft): string | null {
   if (!needsChecks(draft.question)) return null;
-  return checksOf(draft.checks).length === 0 ? "Say what to check." : checksProblem(draft.checks);
+  return checksOf(draft.checks).length === 0 ? "Add a check." : checksProblem(draft.checks);
 }
 
-/** `planned`: the live calls of the plan, which whoever saw its price agrees to by starting. */
+/** `plannedCalls`: the live calls of the plan. Starting the proof accepts their price. */
 export function toProof(draft: ProofDraft, plannedCalls: number | null = null): SparseProof {
   return {
     question: draft.question,

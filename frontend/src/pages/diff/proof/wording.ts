@@ -17,16 +17,16 @@ export type QuestionKind = ProofRequest["question"];
 
 export const QUESTIONS: Record<QuestionKind, { label: string; hint: string }> = {
   answer: { label: "The final answer", hint: "as text, without regard to case, spacing and punctuation" },
-  answer_exact: { label: "The final answer, to the letter", hint: "any other character counts" },
+  answer_exact: { label: "The exact final answer", hint: "any other character counts" },
   answer_facts: { label: "The facts in the answer", hint: "numbers, dates and names, however they are worded" },
   answer_alike: {
-    label: "Which recorded answer it is like",
-    hint: "by the words that tell the two answers apart, for answers that are worded anew each time",
+    label: "Which recorded answer it resembles",
+    hint: "by the words that distinguish the two answers; for answers whose wording varies",
   },
   tool_calls: { label: "The tools that were called", hint: "which ones, how often and with what" },
   status: { label: "How the run ended", hint: "completed or failed, and where" },
-  check: { label: "A check of yours", hint: "whether the final answer passes all of them" },
-  score: { label: "A score of yours", hint: "how many of the checks pass" },
+  check: { label: "Your own check", hint: "whether the final answer passes all of them" },
+  score: { label: "Your own score", hint: "how many of the checks pass" },
 };
 
 const VERDICTS: Record<Findings["verdict"], string> = {
@@ -34,7 +34,7 @@ const VERDICTS: Record<Findings["verdict"], string> = {
   joint: "Several changes did it together",
   over_determined: "More than one cause, each enough",
   no_effect: "No effect",
-  noise: "No cause found, chance does as much",
+  noise: "No cause found: within chance",
   inconclusive: "Not settled",
 };
 
@@ -47,14 +47,14 @@ export function verdictOf({ verdict, confidence }: Pick<Findings, "verdict" | "c
 }
 
 export const PURPOSES: Record<ProbeEvidence["purpose"], string> = {
-  reproduce: "does replaying bring back what was recorded",
-  apply: "is it enough alone",
-  revert: "can it be missing",
-  search: "which smallest set is it",
+  reproduce: "does a replay reproduce the recording",
+  apply: "is it sufficient alone",
+  revert: "is it necessary",
+  search: "find the smallest set",
   factorial: "every combination",
-  part: "which part of it",
+  part: "find the part that matters",
   clamp: "does the effect go through this step",
-  repeat: "the same again, to see what chance does",
+  repeat: "repeat unchanged, to measure chance",
 };
 
 const STAGES: Record<ProofProgress["stage"], string> = {

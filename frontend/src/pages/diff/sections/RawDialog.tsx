@@ -47,7 +47,7 @@ function Texts(props: { base: string; candidate: string; payload: Payload }): Re
   if (error) return <ErrorState error={error} />;
   if (!base.data || !candidate.data) return <Loader size="sm" m="lg" />;
   const missing = [base.data, candidate.data].flatMap((step) => step.unavailable).includes(props.payload);
-  if (missing) return <p>The recorded {props.payload} of one of these steps is missing from the store.</p>;
+  if (missing) return <p>The recorded {props.payload} of one of these steps is missing from storage.</p>;
   return (
     <Suspense fallback={<Loader size="sm" m="lg" />}>
       <div className={classes.editor}>

@@ -23,7 +23,7 @@ export function TextDiffView({ diff, unified }: { diff: TextDiff; unified: boole
           Show {pluralize(remaining, "more passage")}
         </UnstyledButton>
       )}
-      {diff.truncated && <p className={classes.note}>The texts are longer than what was compared word by word.</p>}
+      {diff.truncated && <p className={classes.note}>The texts are too long for a word-by-word comparison.</p>}
     </div>
   );
 }

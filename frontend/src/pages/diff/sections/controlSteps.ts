@@ -3,7 +3,7 @@ import type { DiffReport, LaneStep } from "@/api/schema";
 
 const DIFFERS: ReadonlySet<LaneStep["without_changes"]> = new Set(["changed", "removed"]);
 
-/** The base's steps that come out otherwise without any change. */
+/** Ids of the base's steps whose output differs in a replay without any change. */
 export function stepsChangedByReplay(report: Pick<DiffReport, "unchanged">): ReadonlySet<string> {
   const steps = report.unchanged?.steps ?? [];
   return new Set(steps.filter(({ without_changes }) => DIFFERS.has(without_changes)).map(({ base }) => base.id));

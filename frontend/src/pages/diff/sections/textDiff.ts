@@ -80,7 +80,7 @@ function nearChange(rows: readonly TextRow[], context: number): boolean[] {
 /** How much of an unbroken equal passage stays in sight beside a change. */
 const SHOWN = 160;
 
-/** Cuts the middle out of long equal passages of a changed row; the gap keeps its text for whoever opens it. */
+/** Cuts the middle out of long equal passages of a changed row; the gap keeps its text, so that it can be opened. */
 export function elide(segments: readonly Segment[]): Segment[] {
   return segments.flatMap((segment, index) => {
     const head = index === 0 ? 0 : SHOWN;

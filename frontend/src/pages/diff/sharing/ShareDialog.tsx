@@ -17,7 +17,7 @@ export function ShareDialog({ diff, onClose }: { diff: string; onClose: () => vo
     <Modal opened onClose={onClose} title="Share this report" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.body}>
         <p className="muted">
-          A link opens this report and nothing else. Its address is shown once; it can be revoked at any time.
+          A link opens only this report. Its address is shown once. You can revoke it at any time.
         </p>
         {data && !data.enabled ? (
           <p className="failed" role="alert">
@@ -48,7 +48,7 @@ function NewLink({ diff }: { diff: string }): ReactElement {
         max_views: views,
       }),
     onSuccess: () => client.invalidateQueries({ queryKey: sharesQuery(diff).queryKey }),
-    onError: (error) => notifications.show({ color: "red", title: "No link was made", message: error.message }),
+    onError: (error) => notifications.show({ color: "red", title: "The link was not created", message: error.message }),
   });
   const hasNoPeople = audience === "people" && people.length === 0;
   return (
@@ -62,7 +62,7 @@ function NewLink({ diff }: { diff: string }): ReactElement {
           onChange={(value) => setAudience(value ?? "anyone")}
         />
         <Select
-          label="The link ends"
+          label="Expires"
           data={EXPIRIES}
           value={expiry}
           allowDeselect={false}

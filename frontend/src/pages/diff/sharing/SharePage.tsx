@@ -19,7 +19,7 @@ import classes from "./SharePage.module.css";
 
 const route = getRouteApi("/share/$token");
 
-/** One report for somebody without an account. Nothing on it leads anywhere else. */
+/** One report for readers without an account. It links to nothing else. */
 export function SharePage(): ReactElement {
   const { token } = route.useParams();
   const search = route.useSearch();
@@ -58,7 +58,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
   );
 }
 
-/** Unknown, ended, revoked, used up and meant for others: one and the same to whoever holds the link. */
+/** Unknown, expired, revoked, used up or meant for others: the reader of the link is not told which. */
 function isGone(error: Error): boolean {
   return error instanceof ProblemError && [401, 403, 404, 410].includes(error.problem.status);
 }
@@ -66,16 +66,15 @@ function isGone(error: Error): boolean {
 function LinkUnavailable(): ReactElement {
   return (
     <EmptyState isPage icon={<IconLinkOff size={28} stroke={1.5} />} title="This link does not open a report">
-      It may have ended, been revoked, been opened as often as it may, been copied only in part, or be meant for people
-      who are signed in. <Link {...paths.login()}>Sign in</Link> if you have an account; else whoever sent it can make a
-      new one.
+      It may have expired, been revoked, reached its number of views, been copied incompletely, or be for signed-in
+      users only. <Link {...paths.login()}>Sign in</Link> if you have an account, or ask the sender for a new link.
     </EmptyState>
   );
 }
 
 function ReportSkeleton(): ReactElement {
   return (
-    <div className={classes.page} aria-busy="true" aria-label="The report is being read">
+    <div className={classes.page} aria-busy="true" aria-label="Loading the report">
       <Skeleton height={38} width={420} radius="md" />
       <Skeleton height={118} radius="md" />
       <Skeleton height={320} radius="md" />

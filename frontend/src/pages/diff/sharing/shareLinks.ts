@@ -8,13 +8,13 @@ export const EXPIRIES = [
   { value: String(DAY), label: "after a day" },
   { value: String(7 * DAY), label: "after a week" },
   { value: String(30 * DAY), label: "after 30 days" },
-  { value: "", label: "when I revoke it" },
+  { value: "", label: "when revoked" },
 ];
 
 export const AUDIENCES: { value: ShareView["audience"]; label: string }[] = [
   { value: "anyone", label: "anyone with the link" },
-  { value: "signed_in", label: "whoever is signed in here" },
-  { value: "people", label: "people that I name" },
+  { value: "signed_in", label: "signed-in users" },
+  { value: "people", label: "named people" },
 ];
 
 /** Who a link is for, and how often it opens, in a few words. */

@@ -37,7 +37,7 @@ export function AxesEditor({ draft, onChange, models, system }: Props): ReactEle
             <span className="muted grow ellipsis">{hints[axis.kind]}</span>
             <CloseButton
               size="sm"
-              aria-label={`Leave out: ${axisTitle[axis.kind]}`}
+              aria-label={`Remove: ${axisTitle[axis.kind]}`}
               onClick={() => replaceAxis(at, null)}
             />
           </div>
@@ -100,10 +100,10 @@ function Texts(props: {
               onChange={(event) => changeValue(at, { name: event.currentTarget.value })}
             />
           )}
-          <Tooltip label="Leave out">
+          <Tooltip label="Remove">
             <ActionIcon
               variant="subtle"
-              aria-label={`Leave out ${value.name}`}
+              aria-label={`Remove ${value.name}`}
               onClick={() => onChange(axis.values.filter((_, index) => index !== at))}
             >
               <IconTrash size={15} />

@@ -63,7 +63,7 @@ export function CostEstimate({ run, fork, base, draft, onChange }: Props): React
       />
       <Limits draft={draft} onChange={onChange} />
       <div className="bar">
-        <h2>Price of the whole</h2>
+        <h2>Estimated cost of the experiment</h2>
         {stale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
       </div>
       {problem ? (

@@ -42,7 +42,7 @@ export function NewExperimentPage(): ReactElement {
   }
   const error = run.error ?? model.error ?? providers.error;
   if (error) return <ErrorPage error={error} onRetry={() => void run.refetch()} />;
-  if (!run.data || !providers.data || model.pending) return <PageLoading what="The run" panels={[360]} />;
+  if (!run.data || !providers.data || model.pending) return <PageLoading what="the run" panels={[360]} />;
   return (
     <Builder
       key={`${run.data.id} ${fork}`}

@@ -70,7 +70,7 @@ export function draftProblem(draft: MatrixDraft): string | null {
     for (const { name, text } of values) {
       if (!name.trim()) return `Give each of the ${axisTitle[kind].toLowerCase()} a name.`;
       if (kind === "temperature" && text !== null && !isTemperature(text))
-        return `“${text}” is no temperature: 0 to 2.`;
+        return `“${text}” is not a temperature: use 0 to 2.`;
       if (kind === "overrides" && text !== null) {
         const parsed = parseOverrides(text);
         if ("error" in parsed) return `${name}: ${parsed.error}`;

@@ -28,7 +28,7 @@ export function ExperimentPage(): ReactElement {
   const [selection, setSelection] = useState<number[]>([]);
   useDocumentTitle(view ? view.name : "Experiment");
   if (error && !view) return <ErrorPage error={error} onRetry={retry} />;
-  if (!view) return <PageLoading what="The experiment" panels={[230, 320]} />;
+  if (!view) return <PageLoading what="the experiment" panels={[230, 320]} />;
   return (
     <Page>
       <Header view={view} selection={selection} />
@@ -125,7 +125,7 @@ function Cancel({ id }: { id: string }): ReactElement {
     <StopButton
       stop={() => cancelExperiment(id)}
       onStopped={(view) => client.setQueryData(experimentQuery(id).queryKey, view)}
-      failureTitle="The experiment goes on"
+      failureTitle="The experiment continues"
     >
       Cancel
     </StopButton>

@@ -49,7 +49,7 @@ export default function Scatter({ rows }: { rows: readonly ExperimentRowView[] }
         />
       </div>
       {cells.length === 0 ? (
-        <p className="muted">The first finished row with known figures appears here.</p>
+        <p className="muted">Finished rows with known figures appear here.</p>
       ) : (
         <ResponsiveContainer width="100%" height={230} className={classes.plot ?? ""}>
           <ScatterChart margin={{ top: 10, right: 14, bottom: 4, left: 0 }} accessibilityLayer={false}>

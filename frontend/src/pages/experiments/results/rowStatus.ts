@@ -5,7 +5,7 @@ import type { Mark } from "@/domain/steps/labels";
 export function rowWords(row: ExperimentRowView): { title: string; mark: Mark | "accent" } {
   switch (row.status) {
     case "pending":
-      return { title: row.queued ? "Its turn comes" : "Waiting", mark: "live" };
+      return { title: row.queued ? "Queued" : "Waiting", mark: "live" };
     case "running":
       return { title: `${row.resolved_steps} of ${Math.max(row.planned_steps, row.resolved_steps)}`, mark: "accent" };
     case "awaiting_operator":

@@ -110,7 +110,7 @@ export function ForkPanel({
           {blocked
             ? "The plan refuses this; see above."
             : plan && draft.overrides.length === 0
-              ? "Nothing is changed yet."
+              ? "No changes yet."
               : ""}
         </span>
         <Button
@@ -120,7 +120,7 @@ export function ForkPanel({
         >
           Experiment…
         </Button>
-        <Tooltip label={fork.error ? fork.error.message : "The plan refuses what is set above"} disabled={!blocked}>
+        <Tooltip label={fork.error ? fork.error.message : "The plan refuses the settings above"} disabled={!blocked}>
           <Button
             leftSection={<IconPlayerPlay size={14} />}
             rightSection={<Keys keys="mod+Enter" />}

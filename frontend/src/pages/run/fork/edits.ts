@@ -18,7 +18,7 @@ export function entryFor(draft: Draft, match: Partial<Match>): SparseOverride | 
   return draft.overrides.find((entry) => sameMatch(entry.match, match));
 }
 
-/** The draft with one entry changed; an entry that sets nothing any more is dropped. */
+/** The draft with one entry changed; an entry without any setting left is dropped. */
 function changeEntry(draft: Draft, match: Partial<Match>, change: (entry: SparseOverride) => SparseOverride): Draft {
   const previous = entryFor(draft, match);
   const changedEntry = change(previous ?? { match });
@@ -50,7 +50,7 @@ export function setField<P extends Part, F extends keyof NonNullable<SparseOverr
   });
 }
 
-/** Sets or drops a part that is a value of its own. */
+/** Sets or drops a part that is a single value. */
 export function setPart<P extends "arguments" | "tool" | "output" | "messages">(
   draft: Draft,
   match: Partial<Match>,

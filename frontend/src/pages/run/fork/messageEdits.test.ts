@@ -24,7 +24,7 @@ test("messages are put in beside the edit of the message after them", () => {
 
 test("each message edit is a phrase of its chip", () => {
   const edited = insertMessages(deleteMessage(emptyDraft, one, 3), one, 5, [{ text: "Hi", role: "system" }]);
-  expect(edited.overrides.map(describeSettings)).toEqual(["message 4 left out, new system message: “Hi”"]);
+  expect(edited.overrides.map(describeSettings)).toEqual(["message 4 removed, new system message: “Hi”"]);
 });
 
 test("an unedited inserted message stays as the server wrote it", () => {

@@ -67,7 +67,7 @@ export function insertMessages(
   return setPart(draft, match, "messages", edits.length > 0 ? edits : undefined);
 }
 
-/** Content that is no text stays what it is as long as nobody changed how it is written. */
+/** Structured content keeps its structure unless its text was edited. */
 function originalUnlessEdited(content: JsonValue | undefined, text: string): JsonValue {
   return content !== undefined && textOf(content) === text ? content : text;
 }

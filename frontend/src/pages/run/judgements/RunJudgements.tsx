@@ -76,7 +76,7 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
 /** Why the caller cannot judge a run; empty when they can. */
 export function useRefusal(sealed: boolean): string {
   const { data: access } = useQuery(accessQuery);
-  if (!sealed) return "The run is still being recorded: judge it when it has ended.";
+  if (!sealed) return "The run is still being recorded. Judge it once it has ended.";
   return access?.role === "viewer" ? "Judging needs the role debugger." : "";
 }
 

@@ -17,7 +17,7 @@ export function useJudgements(run: string) {
     mutationFn: (body: JudgementRequest) => judge(run, body),
     onSuccess: refresh,
     onError: (error) =>
-      notifications.show({ title: "The judgement was not stored", message: error.message, color: "red" }),
+      notifications.show({ title: "The judgement was not saved", message: error.message, color: "red" }),
   });
   const remove = useMutation({
     mutationFn: (judgement: string) => withdraw(run, judgement),

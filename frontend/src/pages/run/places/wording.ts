@@ -19,7 +19,7 @@ export function kindChoices(kinds: readonly PlaceKindView[]): { value: string; l
   return kinds.map((kind) => ({ value: kind.kind, label: `${kind.title} (${kind.places})` }));
 }
 
-/** How often a kind helped on labelled failures, or that nobody knows. */
+/** How often a kind helped on labelled failures, or that it was not measured. */
 export function measurementWords(kind: PlaceKindView): string {
   const figures = kind.measured.map(
     (figure) =>

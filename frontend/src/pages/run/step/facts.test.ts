@@ -3,7 +3,7 @@ import { factName, factWords, hookFacts } from "./facts";
 
 test("lists are told in full, codes as sentences", () => {
   expect(factWords(["messages", "model"])).toBe("messages, model");
-  expect(factWords("signature_mismatch")).toBe("What determines the answer differs from the recording.");
+  expect(factWords("signature_mismatch")).toBe("Something the answer depends on differs from the recording.");
   expect(factWords("desk-small-1")).toBe("desk-small-1");
   expect(factWords({ similarity: 0.87 })).toBe("{ similarity: 0.87 }");
 });

@@ -102,7 +102,7 @@ export default function StepGraph({ run, rows, selected, fork, plans, onSelect }
       )}
       <Legend kinds={STRENGTH.filter((kind) => visibleEdges.some((edge) => edge.kind === kind))} />
       {provenanceEdges.error && (
-        <p className={classes.note}>What fed what could not be read: {provenanceEdges.error.message}</p>
+        <p className={classes.note}>The data flow could not be read: {provenanceEdges.error.message}</p>
       )}
       <div className={classes.flow}>
         <ReactFlow
@@ -184,7 +184,7 @@ function fedEdge({ producer, consumer, kind }: RunEdge, selected: number | null)
 function Legend({ kinds }: { kinds: readonly RunEdge["kind"][] }): ReactElement | null {
   if (kinds.length === 0) return null;
   return (
-    <ul className={classes.legend} aria-label="Lines at the right: how it is known what fed what">
+    <ul className={classes.legend} aria-label="Lines on the right: evidence for the data flow">
       {kinds.map((kind) => (
         <li key={kind}>
           <svg width="26" height="6" aria-hidden>

@@ -113,7 +113,7 @@ export function nextFailed(steps: readonly StepSummary[], after: number, directi
   const failed = steps.filter((step) => isFailed(step.status)).map((step) => step.sequence_no);
   if (failed.length === 0) return null;
   const nextStep =
-    direction === 1 ? failed.find((candidate) => candidate > after) : failed.findLast((each) => each < after);
+    direction === 1 ? failed.find((candidate) => candidate > after) : failed.findLast((candidate) => candidate < after);
   return nextStep ?? failed.at(direction === 1 ? 0 : -1) ?? null;
 }
 

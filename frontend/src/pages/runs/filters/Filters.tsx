@@ -93,7 +93,7 @@ function Choices(
               }
             />
           ))}
-          {visible.length === 0 && <span className="muted">None has this in its name.</span>}
+          {visible.length === 0 && <span className="muted">No matching values.</span>}
         </div>
       </Checkbox.Group>
     </FilterButton>

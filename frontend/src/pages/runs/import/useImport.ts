@@ -25,7 +25,7 @@ export function useImport(): Import {
       setState((current) => (current.phase === "sending" ? { ...current, phase: "done" } : current));
     } catch (error) {
       const message = abort.current.signal.aborted
-        ? "Cancelled. What is listed here stays imported."
+        ? "Cancelled. The runs listed here stay imported."
         : String(error instanceof Error ? error.message : error);
       setState((current) => ({ ...current, phase: "failed", error: message }));
     }

@@ -37,7 +37,7 @@ describe("waitingAttempt", () => {
     expect(waitingAttempt([waiting])).toBe(waiting);
   });
 
-  it("is nobody once the next attempt went out", () => {
+  it("is null once the next attempt has started", () => {
     expect(waitingAttempt([waiting, attempt(2, { status: "intended" })])).toBeNull();
   });
 });

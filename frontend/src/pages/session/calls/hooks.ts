@@ -3,11 +3,11 @@ import type { HookOutcomeView } from "@/api/schema";
 import { isBranch, preview } from "@/ui/format/json";
 
 export interface HookWords {
-  /** What was decided, or that nobody decided. */
+  /** The decision, or that there was none. */
   action: string;
   /** The text or the arguments that the hook gave. */
   message: string;
-  /** The arguments that the agent had asked with, where others took their place. */
+  /** The original arguments of the agent, if the hook replaced them. */
   request: string;
   tone: "failed" | "simulated" | "plain";
 }

@@ -40,7 +40,7 @@ export function Plan({ session, steps }: { session: SessionView; steps: readonly
           <dt>May go live</dt>
           <dd>{session.policy.allow.join(", ") || "nothing"}</dd>
           <dt>Without an answer</dt>
-          <dd>{session.policy.fallback === "simulate" ? "a placeholder that says so" : "the replay fails"}</dd>
+          <dd>{session.policy.fallback === "simulate" ? "a placeholder" : "the replay fails"}</dd>
         </dl>
       </div>
     </section>
@@ -68,8 +68,7 @@ const TYPES = {
 
 function Overrides({ session }: { session: SessionView }): ReactElement {
   const { overrides } = session.overrides;
-  if (overrides.length === 0)
-    return <p className={classes.none}>Nothing: the replay resolves the recording again as it was.</p>;
+  if (overrides.length === 0) return <p className={classes.none}>Nothing: the recording is replayed unchanged.</p>;
   return (
     <ul className={classes.overrides}>
       {overrides.map((override, index) => {

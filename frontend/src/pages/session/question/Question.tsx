@@ -40,7 +40,7 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
       </div>
       <Textarea
         label={`What ${question.tool_name} answers`}
-        description="JSON, or a plain text"
+        description="JSON or plain text"
         autosize
         minRows={3}
         maxRows={14}
@@ -55,7 +55,7 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
         <Button
           variant="default"
           disabled={send.isPending}
-          title="What the policy says of a step that nothing can answer happens"
+          title="The policy's fallback is used"
           onClick={() => send.mutate({ action: "fallback", output: null })}
         >
           Go on without

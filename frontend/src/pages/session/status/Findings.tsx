@@ -6,7 +6,7 @@ import { pluralize, fullTime } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import classes from "./Findings.module.css";
 
-/** The error if there is one, where execution left the plan, and recorded calls that nobody asked for any more. */
+/** The error if there is one, deviations from the plan, and recorded calls that were no longer made. */
 export function Findings({ session }: { session: SessionView }): ReactElement | null {
   const { error, error_code: code, divergences, unused_calls: unused, takeovers } = session;
   if (!error && !code && divergences.length === 0 && unused.length === 0 && takeovers.length === 0) return null;
@@ -25,13 +25,13 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
         )}
         {divergences.length > 0 && (
           <div>
-            <h3>Other than planned</h3>
+            <h3>Deviations from the plan</h3>
             <Lines lines={divergences} />
           </div>
         )}
         {unused.length > 0 && (
           <div>
-            <h3>{pluralize(unused.length, "recorded tool call")} no longer asked for</h3>
+            <h3>{pluralize(unused.length, "recorded tool call")} no longer made</h3>
             <p className={classes.unused}>
               {unused.map((step) => (
                 <Link key={step} {...paths.run(session.source_run, { step })} className="chip">
@@ -46,10 +46,10 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
   );
 }
 
-/** What was kept, and what was taken back because nobody knows whether it was complete. */
+/** Which steps were kept, and which were discarded because they may be incomplete. */
 function takeoverWords({ at, kept_to: keptTo, taken_back: takenBack }: SessionView["takeovers"][number]): string {
   const lossWords =
-    takenBack === 0 ? "nothing had to be taken back" : `${pluralize(takenBack, "step")} behind it were taken back`;
+    takenBack === 0 ? "no steps were discarded" : `${pluralize(takenBack, "step")} after it were discarded`;
   return `${fullTime(at)}: it went on after step ${keptTo}; ${lossWords}.`;
 }
 

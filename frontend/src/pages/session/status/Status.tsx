@@ -36,7 +36,7 @@ export function Status({ session, connection, attempts }: Props): ReactElement {
             )}
           </span>
           {!isFinished && connection === "waiting" && (
-            <span className={classes.lost}>The connection broke. It resumes where it stopped.</span>
+            <span className={classes.lost}>Connection lost. It resumes where it stopped.</span>
           )}
         </div>
       </div>

@@ -39,7 +39,7 @@ const shape = (rows: ReturnType<typeof sessionRows>) =>
 describe("sessionRows", () => {
   const base = { forkAt: 3, source, unused: [], showInherited: false };
 
-  it("lists what was open at the fork and ends otherwise", () => {
+  it("lists steps that were open at the fork and end differently", () => {
     const [agent, ...rest] = replayed(1, 2, 3);
     if (!agent) throw new Error("there are three steps");
     const resolved = [{ ...agent, label: "simulated" as const }, ...rest];

@@ -12,7 +12,7 @@ interface Progress {
   forkAt: number;
   resolved: readonly StepSummary[];
   source: readonly StepSummary[];
-  /** Recorded calls that nobody asks for any more. */
+  /** Recorded calls that the replay no longer makes. */
   unused: readonly number[];
   running: boolean;
   showInherited: boolean;
@@ -24,7 +24,7 @@ export function sessionRows(progress: Progress): SessionRow[] {
   const inherited = resolved.filter((step) => step.sequence_no < forkAt);
   const replayedSteps = resolved.filter((step) => step.sequence_no >= forkAt);
   const rows: SessionRow[] = [];
-  // Agents and turns that were open at the fork end otherwise; the rest is as recorded.
+  // Agents and turns that were open at the fork may end differently; the rest is as recorded.
   const visibleInherited = showInherited ? inherited : inherited.filter((step) => step.label !== "exact");
   const count = inherited.length - visibleInherited.length;
   if (count > 0) rows.push({ kind: "inherited", count });

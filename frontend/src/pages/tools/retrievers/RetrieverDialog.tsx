@@ -42,8 +42,7 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
   const [profile, setProfile] = useState<string | null>(null);
   const [filters, setFilters] = useState<Record<string, JsonValue> | null | "invalid">(null);
   const [shownTrial, setShownTrial] = useState<string | null>(null);
-  const blocker =
-    query === "" ? "Say first what to search for" : filters === "invalid" ? "The filters are not JSON yet" : "";
+  const blocker = query === "" ? "Enter a query first" : filters === "invalid" ? "The filters are not JSON yet" : "";
   const start = useMutation({
     mutationFn: () =>
       tryRetriever({

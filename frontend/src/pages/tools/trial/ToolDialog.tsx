@@ -32,7 +32,7 @@ export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
           <JsonView value={tool.parameters} />
         )}
         <h2>Decisions</h2>
-        {tool.history.length === 0 && <p className="muted">Nobody has reviewed it: no replay runs it.</p>}
+        {tool.history.length === 0 && <p className="muted">Not reviewed: replays do not run it.</p>}
         <ul>
           {tool.history.map((entry) => (
             <Entry key={entry.at} entry={entry} />

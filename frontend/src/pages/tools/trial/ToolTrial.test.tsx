@@ -28,9 +28,9 @@ test("a reviewed tool can be called as soon as its required arguments are there"
   expect(screen.queryByRole("checkbox")).toBeNull();
 });
 
-test("one that nobody reviewed has to be confirmed, and so has a side effect", () => {
+test("an unreviewed tool has to be confirmed, and so has a side effect", () => {
   renderInApp(<ToolTrial tool={{ ...tool, parameters: null, safe: null }} />);
-  expect(screen.getByText(/Nobody has reviewed it/)).toBeTruthy();
+  expect(screen.getByText(/Not reviewed as safe/)).toBeTruthy();
   expect(isOff()).toBe(true);
   fireEvent.click(screen.getByRole("checkbox"));
   expect(isOff()).toBe(false);

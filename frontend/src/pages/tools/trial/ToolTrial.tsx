@@ -55,11 +55,11 @@ export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
         <Checkbox
           checked={isConfirmed}
           onChange={(event) => setConfirmed(event.currentTarget.checked)}
-          label="Run it all the same"
+          label="Run it anyway"
           description={
             tool.safe === null
-              ? "Nobody has reviewed it as safe: it may do something that cannot be undone."
-              : "It was reviewed as a side effect: this call really does what it does."
+              ? "Not reviewed as safe: running it may have effects that cannot be undone."
+              : "Reviewed as having side effects. Running it here performs them."
           }
         />
       )}
@@ -94,7 +94,7 @@ function callBlocker(
   invalid: readonly string[],
   missingFields: readonly string[],
 ): string {
-  if (invalid.length > 0) return "An argument is not JSON yet";
-  if (missingFields.length > 0) return `Still to give: ${missingFields.join(", ")}`;
+  if (invalid.length > 0) return "An argument is not valid JSON";
+  if (missingFields.length > 0) return `Missing: ${missingFields.join(", ")}`;
   return tool.safe === true || isConfirmed ? "" : "Confirm first that it may run";
 }

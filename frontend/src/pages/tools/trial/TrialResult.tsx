@@ -20,7 +20,7 @@ export function TrialResult({ id }: { id: string }): ReactElement {
   if (!data || isUnderWay(data)) {
     return (
       <p className={classes.waitingFor} role="status">
-        <Loader size={14} /> {data?.status === "running" ? "The call is under way…" : "Waiting for a worker…"}
+        <Loader size={14} /> {data?.status === "running" ? "The call is running…" : "Waiting for a worker…"}
       </p>
     );
   }

@@ -89,7 +89,7 @@ function RecordedMessage({
             type="button"
             className={classes.link}
             onClick={() => onChange(deleteMessage(draft, match, index))}
-            aria-label={`Leave out message ${index + 1}`}
+            aria-label={`Remove message ${index + 1}`}
           >
             leave out
           </button>

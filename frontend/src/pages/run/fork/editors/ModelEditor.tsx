@@ -72,7 +72,7 @@ export function ModelEditor(props: EditorProps & { request: ModelInput }): React
       <LazyDetails
         className={classes.more}
         edited={entryFor(draft, { step: step.sequence_no })?.output !== undefined}
-        summary="Say what it answered, without calling it"
+        summary="Override its output without calling it"
       >
         <OutputField step={step} draft={draft} onChange={onChange} />
       </LazyDetails>

@@ -3,13 +3,13 @@ import { JsonField } from "./fields";
 import type { EditorProps } from "./types";
 import type { ReactElement } from "react";
 
-/** What the step is taken to have said: a what-if. */
+/** Overrides the step's output: a what-if. */
 export function OutputField({ step, draft, onChange }: EditorProps): ReactElement {
   const match = { step: step.sequence_no };
   const entry = entryFor(draft, match);
   return (
     <JsonField
-      label={`What step ${step.sequence_no} is taken to have said`}
+      label={`Override the output of step ${step.sequence_no}`}
       recorded={step.output}
       value={entry && "output" in entry ? entry.output : undefined}
       onChange={(output) => onChange(setPart(draft, match, "output", output))}

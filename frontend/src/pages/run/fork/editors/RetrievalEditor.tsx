@@ -67,7 +67,7 @@ export function RetrievalEditor({
       />
       {needsNewSearch(retrieval, recorded.length) && !draft.policy.allow?.includes("retrieval") && (
         <p className="muted">
-          No search is made: the policy below lets no retriever be asked. Give the documents here, or let it.
+          No search is made: the policy below allows no retriever. Enter the documents here, or allow retrievers.
         </p>
       )}
       <FieldHead
@@ -99,7 +99,7 @@ export function RetrievalEditor({
                   <IconArrowDown size={13} />
                 </DocumentAction>
                 <DocumentAction
-                  label={`Leave out ${name}`}
+                  label={`Remove ${name}`}
                   onClick={() => setDocuments(candidates.filter((_, at) => at !== index))}
                 >
                   <IconTrash size={13} />

@@ -14,7 +14,7 @@ test("changing one text leaves the others and the original alone", () => {
   expect(documents[1]).toEqual({ id: "b" });
 });
 
-test("an added document has a name of its own", () => {
+test("an added document has a unique name", () => {
   const once = addDocument(documents);
   expect(once.at(-1)).toEqual({ id: "added-1", content: "" });
   expect(addDocument(once).at(-1)).toEqual({ id: "added-2", content: "" });

@@ -37,8 +37,8 @@ test("what a request says can be left out", () => {
   expect(optionalFields(request)).toEqual(["tools", "response_format", "temperature", "tool_choice", "n"]);
 });
 
-test("what is no list of tools, and what has a field of its own, is said", () => {
+test("an invalid list of tools and a parameter with its own field are refused", () => {
   expect(toolsProblem([{ description: "without a name" }])).toContain("list of tools");
   expect(toolsProblem(tools)).toBeNull();
-  expect(parametersProblem({ seed: 1 })).toBe("seed has a field of its own");
+  expect(parametersProblem({ seed: 1 })).toBe("seed has its own field");
 });

@@ -82,7 +82,7 @@ export function parametersProblem(value: JsonValue): string | null {
   const problem = objectProblem(value);
   if (problem) return problem;
   const ownField = Object.keys(value as JsonObject).find((name) => OWN.has(name));
-  return ownField ? `${ownField} has a field of its own` : null;
+  return ownField ? `${ownField} has its own field` : null;
 }
 
 function nonEmpty(names: string[]): string[] | undefined {

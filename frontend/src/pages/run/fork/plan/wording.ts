@@ -10,7 +10,7 @@ const lines: Record<PlanAction, (count: number) => string> = {
   live: (count) => pluralize(count, "live call"),
   simulate: (count) => `${pluralize(count, "step")} simulated`,
   blocked: (count) => `${pluralize(count, "step")} blocked`,
-  unreached: (count) => `${pluralize(count, "step")} may not happen any more`,
+  unreached: (count) => `${pluralize(count, "step")} may no longer happen`,
 };
 
 const order: readonly PlanAction[] = ["inherited", "reuse", "cache", "live", "simulate", "blocked", "unreached"];

@@ -13,9 +13,9 @@ interface Props {
 }
 
 const LISTS = [
-  { rule: "allow", label: "Only these tools may run", nothing: "all that were reviewed" },
+  { rule: "allow", label: "Only these tools may run", nothing: "all reviewed tools" },
   { rule: "block", label: "These tools never run", nothing: "none" },
-  { rule: "ask", label: "Ask me before these tools answer anew", nothing: "none" },
+  { rule: "ask", label: "Ask me before these tools run", nothing: "none" },
 ] as const;
 
 interface Limit {
@@ -30,8 +30,8 @@ interface Limit {
 }
 
 const LIMITS: readonly Limit[] = [
-  field("semantic_threshold", "A like call answers from", { max: 1, step: 0.01 }),
-  field("determinism_threshold", "Type A from a score of", { max: 1, step: 0.01 }),
+  field("semantic_threshold", "Similarity threshold for cached calls", { max: 1, step: 0.01 }),
+  field("determinism_threshold", "Minimum score for type A", { max: 1, step: 0.01 }),
   field("max_turns", "Turns, at most", { min: 1 }),
   budget("max_steps", "Steps, at most"),
   budget("deadline_s", "Seconds, at most"),
@@ -81,7 +81,7 @@ export function PolicyDetails({ policy, onChange }: Props): ReactElement {
     <LazyDetails
       className={classes.more}
       edited={details(policy).length > 0}
-      summary="Single tools, likeness, limits, retries"
+      summary="Individual tools, similarity, limits, retries"
     >
       {LISTS.map(({ rule, label, nothing: placeholder }) => (
         <TagsInput
@@ -93,7 +93,7 @@ export function PolicyDetails({ policy, onChange }: Props): ReactElement {
           placeholder={policy.tools?.[rule]?.length ? "" : placeholder}
         />
       ))}
-      <p className="muted">Names, or patterns such as refund_*.</p>
+      <p className="muted">Names or patterns such as refund_*.</p>
       <div className={classes.pair}>
         {LIMITS.map((limit) => (
           <NumberInput

@@ -54,7 +54,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
           label="Reviewed tools may run"
           description={
             tools
-              ? "Those that were reviewed as safe and are configured to run; any other is answered from recordings."
+              ? "Tools that are reviewed as safe and configured to run; others are answered from recordings."
               : "No tool runs; their answers come from recordings or from you."
           }
         />
@@ -62,7 +62,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
           checked={searches}
           disabled={hasNoRetrievers && !searches}
           onChange={(event) => allow("retrieval", event.currentTarget.checked)}
-          label="Retrievers may be asked"
+          label="Retrievers may be queried"
           description={searchWords(searches, retrieverList?.retrievers)}
         />
         <Choice
@@ -70,7 +70,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
           value={policy.order ?? "reuse"}
           options={[
             { value: "reuse", label: "is used" },
-            { value: "reexecute", label: "is asked again" },
+            { value: "reexecute", label: "is executed again" },
           ]}
           onChange={(order) => onChange({ ...policy, order })}
         />
@@ -116,7 +116,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
 }
 
 function searchWords(searches: boolean, retrievers: readonly RetrieverView[] | undefined): string {
-  if (retrievers?.length === 0) return "None is configured; documents come from recordings or from you.";
+  if (retrievers?.length === 0) return "No retriever is configured; documents come from recordings or from you.";
   if (!searches) return "Nothing is searched again; documents come from recordings or from you.";
   return `A search that differs from the recorded one is made: ${(retrievers ?? []).map(({ name }) => name).join(", ")}.`;
 }
@@ -125,7 +125,7 @@ function words(policy: SparsePolicy, live: boolean, tools: boolean, searches: bo
   return [
     live ? "models may be called" : !tools && !searches && "nothing goes live",
     tools && "reviewed tools may run",
-    searches && "retrievers may be asked",
+    searches && "retrievers may be queried",
     policy.order === "reexecute" && "asks again",
     policy.fallback === "fail" && "no placeholders",
     policy.strict && "strict",

@@ -30,7 +30,7 @@ test("only what is not as usual is told", () => {
     "only get_*",
     "never drop",
     "asks before refund, pay",
-    "like calls from 1",
+    "similar calls from 1",
     "≤ 4 turns",
     "≤ 9 steps",
     "≤ 60 s",

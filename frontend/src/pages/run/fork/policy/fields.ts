@@ -43,7 +43,7 @@ export function details({ tools, budget, retries, ...policy }: SparsePolicy): st
     toolList("only", tools?.allow),
     toolList("never", tools?.block),
     toolList("asks before", tools?.ask),
-    isChanged(likeness, DEFAULTS.semantic_threshold) && `like calls from ${likeness}`,
+    isChanged(likeness, DEFAULTS.semantic_threshold) && `similar calls from ${likeness}`,
     isChanged(score, DEFAULTS.determinism_threshold) && `type A from ${score}`,
     isChanged(turns, DEFAULTS.max_turns) && `≤ ${turns} turns`,
     budget?.max_steps != null && `≤ ${budget.max_steps} steps`,

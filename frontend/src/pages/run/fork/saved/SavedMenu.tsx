@@ -29,7 +29,7 @@ export function SavedMenu({ noun, items, current, saveBlocker, onSave }: Props):
   return (
     <div className={classes.stored}>
       {current && (
-        <span className="chip accent" title={`These are the stored ${noun} ${current}`}>
+        <span className="chip accent" title={`These match the saved ${noun} ${current}`}>
           {current}
         </span>
       )}
@@ -40,7 +40,7 @@ export function SavedMenu({ noun, items, current, saveBlocker, onSave }: Props):
             size="compact-sm"
             leftSection={<IconBookmark size={14} />}
             disabled={items.length === 0}
-            title={items.length === 0 ? `No ${noun} is stored yet` : undefined}
+            title={items.length === 0 ? `No ${noun} saved yet` : undefined}
           >
             Load {noun}
           </Button>
@@ -68,10 +68,10 @@ function SaveForm({ noun, saveBlocker, onSave }: Pick<Props, "noun" | "saveBlock
     onSuccess: () => {
       setOpened(false);
       setName("");
-      notifications.show({ message: `Stored as ${name}.` });
+      notifications.show({ message: `Saved as ${name}.` });
       return client.invalidateQueries({ queryKey: [noun === "policy" ? "policies" : "profiles"] });
     },
-    onError: (error) => notifications.show({ title: "It was not stored", message: error.message, color: "red" }),
+    onError: (error) => notifications.show({ title: "Saving failed", message: error.message, color: "red" }),
   });
   const problem = nameProblem(name);
   const submit = (event: SubmitEvent) => {
@@ -96,7 +96,7 @@ function SaveForm({ noun, saveBlocker, onSave }: Pick<Props, "noun" | "saveBlock
         <form className={classes.storedForm} onSubmit={submit}>
           <TextInput
             label="Name"
-            description="A name that is taken moves here; replays keep what they used."
+            description="Saving under an existing name updates it. Past replays keep their version."
             value={name}
             error={problem}
             onChange={(event) => setName(event.currentTarget.value)}

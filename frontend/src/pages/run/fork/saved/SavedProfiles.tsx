@@ -20,7 +20,7 @@ export function SavedProfiles({ draft, onChange }: Props): ReactElement {
     <SavedMenu
       noun="profile"
       current={matchingProfile(draft, saved)?.names[0]}
-      saveBlocker={draft.overrides.length === 0 ? "Nothing is changed yet" : null}
+      saveBlocker={draft.overrides.length === 0 ? "No changes yet" : null}
       items={saved.map((profile) => {
         const overrides = overridesOf(profile);
         return {
@@ -43,7 +43,7 @@ export function SavedPolicies({ draft, onChange }: Props): ReactElement {
     <SavedMenu
       noun="policy"
       current={matchingPolicy(draft, saved)?.names[0]}
-      saveBlocker={Object.keys(draft.policy).length === 0 ? "The policy is the usual one" : null}
+      saveBlocker={Object.keys(draft.policy).length === 0 ? "The policy is the default" : null}
       items={saved.map((policy) => ({
         key: policy.digest,
         name: policy.names.join(", "),

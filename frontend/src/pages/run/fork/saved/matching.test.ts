@@ -29,6 +29,6 @@ test("a stored profile becomes the draft's changes as they were written", () => 
 
 test("names that cannot be given say why", () => {
   expect(nameProblem("brief-2.answers")).toBeNull();
-  expect(nameProblem("Brief")).toMatch(/Lower case/);
+  expect(nameProblem("Brief")).toMatch(/lower-case/);
   expect(nameProblem("deadbeef")).toMatch(/digest/);
 });

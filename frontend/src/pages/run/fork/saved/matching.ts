@@ -29,7 +29,7 @@ export function policyOfSaved(saved: StoredPolicy): SparsePolicy {
 /** Why a name cannot be given; nothing when it can. */
 export function nameProblem(name: string): string | null {
   if (name === "") return null;
-  if (!/^[a-z0-9][a-z0-9._-]{0,79}$/.test(name)) return "Lower case letters, digits, dots and dashes.";
+  if (!/^[a-z0-9][a-z0-9._-]{0,79}$/.test(name)) return "Use lower-case letters, digits, dots and dashes.";
   return /^[0-9a-f]{8,64}$/.test(name) ? "This looks like a digest: add another letter or a dash." : null;
 }
 
