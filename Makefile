@@ -12,7 +12,7 @@ UV := $(BIN)/uv
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python
 NODE := scripts/with-node
 FRONTEND := $(shell git ls-files frontend 2>/dev/null) $(shell find frontend/src frontend/public -type f 2>/dev/null)
-PACKAGES := cockpit diffing replay traces
+PACKAGES := cockpit replay diffing traces forkpoint
 SOURCES := $(shell find $(PACKAGES) -name '*.py')
 SEMANTIC := .make/semantic-env
 
@@ -116,7 +116,7 @@ test-browser: .make/chromium .make/frontend
 	$(BIN)/python $(PYTEST) tests/browser
 
 test-semantic: .make/semantic .make/engines
-	$(SEMANTIC)/bin/python $(PYTEST) tests/unit tests/integration --semantic -k "semantic or similarity or test_diffing.py"
+	$(SEMANTIC)/bin/python $(PYTEST) tests/unit tests/integration --semantic -k "semantic or similarity or test_diffs.py"
 
 bench: .make/dev ## measure against the bars of the design; FULL=--full with the longest runs
 	$(BIN)/python -m tests.bench $(FULL)

@@ -12,29 +12,32 @@ from django.urls import path
 
 from cockpit.wsgi import application as http  # sets Django up, which what follows needs
 
-from cockpit import auth, clients, embedded, live, recovery  # isort: skip
+from cockpit.http import auth, slow_clients  # isort: skip
+from cockpit.serving import embedded_worker  # isort: skip
+from cockpit.live import consumer  # isort: skip
+from cockpit.process import recovery  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
 HTTP_THREADS = 8
 
 
-def _start() -> embedded.EmbeddedWorker | None:
+def _start() -> embedded_worker.EmbeddedWorker | None:
     """Start the worker if it lives here, then go on with what an earlier process left unfinished."""
     worker = None
     if settings.EMBEDDED:
-        worker = embedded.EmbeddedWorker()
+        worker = embedded_worker.EmbeddedWorker()
         worker.start()
         recovery.at_start()
     return worker
 
 
-async def _stop(worker: embedded.EmbeddedWorker | None) -> None:
+async def _stop(worker: embedded_worker.EmbeddedWorker | None) -> None:
     # In a thread: a task that is finishing still sends wake-ups through this loop.
     if worker is not None and not await asyncio.to_thread(worker.stop):
         log.warning("worker_still_busy", consequence="its replays go on at the next start")
 
 
-async def lifespan(scope: clients.Scope, receive: clients.Receive, send: clients.Send) -> None:
+async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send) -> None:
     worker = None
     while True:
         message = await receive()
@@ -49,8 +52,10 @@ async def lifespan(scope: clients.Scope, receive: clients.Receive, send: clients
 
 application = ProtocolTypeRouter(
     {
-        "http": clients.Patient(WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), auth.early_refusal),
-        "websocket": live.SameOrigin(SessionMiddlewareStack(URLRouter([path("ws/live", live.LiveConsumer.as_asgi())]))),
+        "http": slow_clients.Patient(WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), auth.early_refusal),
+        "websocket": consumer.SameOrigin(
+            SessionMiddlewareStack(URLRouter([path("ws/live", consumer.LiveConsumer.as_asgi())]))
+        ),
         "lifespan": lifespan,
     }
 )

@@ -6,7 +6,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import worker_init, worker_shutting_down
 
-from replay import stopping
+from replay.live import shutdown
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
 
@@ -17,11 +17,11 @@ app.autodiscover_tasks()
 
 @worker_shutting_down.connect(weak=False)
 def _hand_back(**_: Any) -> None:
-    stopping.begin()
+    shutdown.begin()
 
 
 @worker_init.connect(weak=False)
 def _look_after_others(**_: Any) -> None:
-    from cockpit.recovery import Recovery  # noqa: PLC0415  # needs Django, which Celery sets up before this
+    from cockpit.process.recovery import Recovery  # noqa: PLC0415  # needs Django, which Celery sets up before this
 
     app.steps["worker"].add(Recovery)

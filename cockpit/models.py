@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models.functions import Lower
 
-from traces.ids import new_id
+from traces.core.ids import new_id
 
 
 class ApiToken(models.Model):

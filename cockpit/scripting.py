@@ -9,8 +9,8 @@ print(outcome["session"]["status"], outcome["session"]["cost_usd"])
 from collections.abc import Callable
 from typing import Any
 
-from cockpit.cli import replaying
 from cockpit.cli.client import connected
+from cockpit.cli.commands import replay as replay_command
 
 OnText = Callable[[int, str], None]
 
@@ -25,14 +25,14 @@ def replay(
 
     `run` is an id, a unique beginning of one, a file, or `last`; `overrides` and `policy` are documents, or the
     names or digests of stored ones. `on_text` gets the text of live answers as it comes, with its step's number.
-    Raises `cockpit.cli.failures.Failure` when the replay is refused.
+    Raises `cockpit.cli.errors.Failure` when the replay is refused.
     """
     profile = {"overrides": overrides} if isinstance(overrides, list) else overrides
     request: dict[str, Any] = {"overrides": profile or {"overrides": []}, "policy": policy or {}}
     if from_step is not None:
         request["fork_step"] = from_step
-    shortcut = replaying.shortcut(
+    shortcut = replay_command.shortcut(
         model=model, temperature=temperature, system_prompt=system_prompt, max_tokens=max_tokens
     )
     with connected(url, token) as api:
-        return replaying.outcome(api, run, {**request, "shortcut": shortcut}, on_text)
+        return replay_command.outcome(api, run, {**request, "shortcut": shortcut}, on_text)

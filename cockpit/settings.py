@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from cockpit import home, logs
+from cockpit.process import home, logs
 
 VERSION = "0.1.0"
 env = environ.Env()
@@ -92,7 +92,7 @@ def _database() -> dict[str, Any]:
         home.make_private_file(HOME / "forkpoint.sqlite3")
         # IMMEDIATE: a read-then-write transaction would otherwise fail at once under a second writer.
         return {
-            "ENGINE": "cockpit.fairsqlite",
+            "ENGINE": "cockpit.db.sqlite",
             "NAME": str(HOME / "forkpoint.sqlite3"),
             "CONN_MAX_AGE": None,
             "TEST": {"NAME": str(HOME / "test.sqlite3")},  # a file: worker threads must see it too
@@ -110,7 +110,7 @@ def _database() -> dict[str, Any]:
     # A server that is gone without a word is noticed within half a minute, not after the hours of the system's default.
     options = {"connect_timeout": 10, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3,
                "tcp_user_timeout": 30_000, **database.pop("OPTIONS", {})}  # fmt: skip
-    engine = {"ENGINE": "cockpit.lenientpostgres", "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    engine = {"ENGINE": "cockpit.db.postgres", "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
     return {**database, **engine, "OPTIONS": options}
 
 
@@ -218,21 +218,21 @@ INSTALLED_APPS = [
     "cockpit",
 ]
 MIDDLEWARE = [
-    "cockpit.middleware.request_ids",
-    "cockpit.middleware.security_headers",
-    "cockpit.middleware.bounded_queries",
+    "cockpit.http.middleware.request_ids",
+    "cockpit.http.middleware.security_headers",
+    "cockpit.http.middleware.bounded_queries",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "cockpit.auth.access_control",
+    "cockpit.http.auth.access_control",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_AGE = 7 * 24 * 3600
 SESSION_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "cockpit.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "cockpit.http.errors.csrf_failure"
 APPEND_SLASH = False
 TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True, "OPTIONS": {}}]
 DATABASES = {"default": _database()}
@@ -253,7 +253,7 @@ TIME_ZONE = "UTC"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024 * 1024
 # A folder is imported in one request, because some systems spread a run over several files.
 DATA_UPLOAD_MAX_NUMBER_FILES = 100_000
-FILE_UPLOAD_HANDLERS = ["traces.upload_files.SharedFileHandler"]
+FILE_UPLOAD_HANDLERS = ["traces.imports.upload_files.SharedFileHandler"]
 # Of artifacts and uploads: they hold what the recordings hold.
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
@@ -274,7 +274,7 @@ CACHES = {
 }
 
 CHANNEL_LAYERS = {
-    "default": {"BACKEND": "cockpit.embedded.LoopBoundLayer", "CONFIG": {"capacity": 1000}}
+    "default": {"BACKEND": "cockpit.serving.embedded_worker.LoopBoundLayer", "CONFIG": {"capacity": 1000}}
     if EMBEDDED
     else {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
@@ -283,7 +283,7 @@ CHANNEL_LAYERS = {
 }
 
 CELERY_BROKER_URL = "memory://" if EMBEDDED else broker_url()
-CELERY_BROKER_TRANSPORT = "cockpit.embedded:QuickTransport" if EMBEDDED else None
+CELERY_BROKER_TRANSPORT = "cockpit.serving.embedded_worker:QuickTransport" if EMBEDDED else None
 # The in-memory transport polls once a second unless told otherwise. Redis does not keep what was taken: the database
 # knows what is to be done, and a worker that cannot say that it took a message, because Redis is away, would count it
 # as open for good, and with enough of those take no more.
@@ -306,11 +306,11 @@ logs.configure()
 
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_RENDERER_CLASSES": ["cockpit.rest.OrjsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["cockpit.rest.OrjsonParser"],
+    "DEFAULT_RENDERER_CLASSES": ["cockpit.http.json_codec.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["cockpit.http.json_codec.OrjsonParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
-    "EXCEPTION_HANDLER": "cockpit.errors.problem_response",
+    "EXCEPTION_HANDLER": "cockpit.http.errors.problem_response",
     "UNAUTHENTICATED_USER": None,
     # `format` is a parameter of ours: of recordings and of reports.
     "URL_FORMAT_OVERRIDE": None,
@@ -324,6 +324,6 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "POSTPROCESSING_HOOKS": [
-        "cockpit.openapi.add_live_messages",
+        "cockpit.http.openapi.add_live_messages",
     ],
 }

@@ -3,7 +3,7 @@
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from cockpit import administration, api, errors, frontend, openapi
+from cockpit.http import admin_api, api, errors, openapi, spa
 
 handler400 = errors.bad_request
 handler403 = errors.bad_request
@@ -16,9 +16,9 @@ _own = [
     path("access", api.AccessView.as_view()),
     path("login", api.LoginView.as_view()),
     path("logout", api.LogoutView.as_view()),
-    path("settings", administration.SettingsView.as_view()),
-    path("tokens", administration.TokensView.as_view()),
-    path("tokens/<uuid:id>", administration.TokenRevokeView.as_view()),
+    path("settings", admin_api.SettingsView.as_view()),
+    path("tokens", admin_api.TokensView.as_view()),
+    path("tokens/<uuid:id>", admin_api.TokenRevokeView.as_view()),
     path("schema", openapi.SchemaView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view()),
 ]
@@ -26,5 +26,5 @@ _apps = [path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffi
 
 urlpatterns = [
     path("api/v1/", include([*_own, *_apps])),
-    re_path(r"^(?!api/|assets/|static/|ws/)", frontend.index),
+    re_path(r"^(?!api/|assets/|static/|ws/)", spa.index),
 ]

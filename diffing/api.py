@@ -15,18 +15,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from diffing import queries, services
+from diffing.errors import DiffFailed
 from diffing.models import DiffReport, DiffStatus
-from diffing.problems import DiffFailed
 from diffing.render.html import POLICY, as_html
 from diffing.render.markdown import as_markdown
-from diffing.schemas import DiffList, DiffPending, DiffRequest, ShareList, ShareRequest, ShareView
-from diffing.schemas import DiffReport as Report
-from traces.bodies import parsed
-from traces.once import agree
-from traces.problems import InvalidQuery
-from traces.queries import find_run
-from traces.responses import KEY, PROBLEMS, caller_of, key_of
-from traces.throttling import Window
+from diffing.schemas.report import DiffList, DiffPending, DiffRequest, ShareList, ShareRequest, ShareView
+from diffing.schemas.report import DiffReport as Report
+from traces.errors import InvalidQuery
+from traces.http.bodies import parsed
+from traces.http.idempotency import agree
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
+from traces.http.throttling import Window
+from traces.runs.queries import find_run
 
 _OPENED = Window(name="share-window", limit=120, seconds=60)  # enough for people, useless for guessing
 _MADE = ("json", "md", "html")

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from traces.ids import new_id
+from traces.core.ids import new_id
 from traces.models import Run
 
 

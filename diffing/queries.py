@@ -10,11 +10,12 @@ import zstandard
 from django.conf import settings
 from django.db.models import Q
 
-from diffing.brief import brief
-from diffing.evidence_schemas import Evidence as EvidenceView
+from diffing.compare.run_side import Link, RunFacts, Side, SideStep
 from diffing.models import Audience, DiffReport, DiffStatus, Evidence, Lane, ShareLink
-from diffing.proved import decides, strength, with_evidence
-from diffing.schemas import (
+from diffing.report.brief import brief
+from diffing.report.evidence import decides, strength, with_evidence
+from diffing.schemas.evidence import Evidence as EvidenceView
+from diffing.schemas.report import (
     DiffPending,
     DiffSummary,
     RunRef,
@@ -24,12 +25,11 @@ from diffing.schemas import (
     ShareView,
     UnchangedLane,
 )
-from diffing.schemas import DiffReport as Report
-from diffing.sides import Link, RunFacts, Side, SideStep
-from traces import ignore_lists
+from diffing.schemas.report import DiffReport as Report
+from traces.call_index import ignore_lists
+from traces.errors import NotFound
 from traces.models import Edge, IgnoreList, Run, Step
-from traces.originals import original_of
-from traces.problems import NotFound
+from traces.runs.originals import original_of
 
 _ANCESTORS: Final = 50  # forks of forks followed back to find the step that both runs replay
 _COLUMNS: Final = (

@@ -9,20 +9,21 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 
-from diffing import embeddings, queries, runner
-from diffing.evidence_schemas import Findings
+from diffing import compute, queries
+from diffing.content import embeddings
+from diffing.errors import SharingOff
 from diffing.models import DiffReport, DiffStatus, Evidence, Lane, ShareLink
-from diffing.problems import SharingOff
-from diffing.proved import question_key
-from diffing.schemas import DiffOptions, ShareRequest
-from diffing.unchanged import lane
-from traces import live, queueing
-from traces.canonical import digest
-from traces.ids import new_id
-from traces.json_types import JSONValue
+from diffing.report.control_lane import lane
+from diffing.report.evidence import question_key
+from diffing.schemas.evidence import Findings
+from diffing.schemas.report import DiffOptions, ShareRequest
+from traces import enqueue, notify
+from traces.core.canonical import digest
+from traces.core.ids import new_id
+from traces.core.json_types import JSONValue
+from traces.errors import NotFound, NotSealed
+from traces.http.idempotency import Key, once, unguessable
 from traces.models import Run
-from traces.once import Key, once, unguessable
-from traces.problems import NotFound, NotSealed
 
 _KIND: Final = "share"
 _COMPUTE: Final = "diffing.tasks.compute"
@@ -34,7 +35,7 @@ def diff(*, base_id: UUID, candidate_id: UUID, options: DiffOptions | None = Non
     """The report of two sealed runs, made now unless it is there; the same question gives the same report."""
     row = _row(base_id, candidate_id, options or DiffOptions())
     if row.status != DiffStatus.READY:
-        runner.compute(row.id)
+        compute.compute(row.id)
         row.refresh_from_db(fields=["status", "sentence", "ars", "confidence", "error"])
     return row
 
@@ -73,7 +74,7 @@ def attach(diff_id: UUID, findings: Findings) -> Evidence:
             confidence=findings.confidence, conclusion=findings.conclusion, created_at=datetime.now(UTC),
             body=findings.model_dump(mode="json"),
         )  # fmt: skip
-        live.touch(f"diff.{diff_id}")
+        notify.touch(f"diff.{diff_id}")
     return row
 
 
@@ -86,9 +87,9 @@ def put_beside(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, how: 
     with transaction.atomic():
         row = Lane.objects.create(
             id=made.id, diff_id=diff_id, unchanged_id=unchanged_id, created_at=made.created_at,
-            body=runner.packed(made.model_dump_json().encode()),
+            body=compute.packed(made.model_dump_json().encode()),
         )  # fmt: skip
-        live.touch(f"diff.{diff_id}")
+        notify.touch(f"diff.{diff_id}")
     return row
 
 
@@ -139,7 +140,7 @@ def open_share(token: str, viewer: str = "") -> UUID:
 
 
 def _enqueue(diff_id: UUID) -> None:
-    transaction.on_commit(partial(queueing.put, _COMPUTE, diff_id))
+    transaction.on_commit(partial(enqueue.put, _COMPUTE, diff_id))
 
 
 def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:

@@ -4,14 +4,14 @@ from uuid import UUID
 
 from celery import shared_task
 
-from diffing import runner
+from diffing import compute as reports
 
 
 @shared_task
 def compute(diff_id: str) -> None:
     """Make one report."""
     try:
-        runner.compute(UUID(diff_id))
+        reports.compute(UUID(diff_id))
     except Exception as error:
-        runner.give_up(UUID(diff_id), f"{type(error).__name__}: {error}")
+        reports.give_up(UUID(diff_id), f"{type(error).__name__}: {error}")
         raise

@@ -2,8 +2,8 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
-from replay import retrieval, tools
 from replay.hooks import configuration
+from replay.live import retrieval, tools
 
 
 class ReplayConfig(AppConfig):

@@ -7,18 +7,20 @@ from uuid import UUID
 
 from celery import shared_task
 
-from replay import observers, outages, runner, stopping
-from replay.bisecting import progress as bisecting
-from replay.experiments import judging, progress
-from replay.lanes import attaching
-from replay.langfuse import exporting
-from replay.proving import executing
-from replay.proving import running as proving
-from replay.task_names import COMPARE, EXECUTE, PROVE
-from replay.trials import running as trying
-from traces import ignore_lists, queueing
+from replay.bisection import scheduler as bisecting
+from replay.control_replays import attach
+from replay.execution import observers, runner
+from replay.execution.task_names import COMPARE, EXECUTE, PROVE
+from replay.experiments import scheduler, scoring
+from replay.langfuse import export_worker
+from replay.live import outages, shutdown
+from replay.proofs import driver as proving
+from replay.proofs.probes import session_probe
+from replay.trials import runner as trying
+from traces import enqueue
+from traces.call_index import ignore_lists
 
-observers.compose([progress.ExperimentObserver(), exporting.ExportObserver()])
+observers.compose([scheduler.ExperimentObserver(), export_worker.ExportObserver()])
 
 
 @shared_task
@@ -27,33 +29,33 @@ def execute(session_id: str) -> None:
 
     A worker that was asked to end leaves it to another one.
     """
-    if stopping.begun():
+    if shutdown.begun():
         return
     session = UUID(session_id)
     try:
-        if runner.execute(session, executing.execution_of):
-            queueing.put(COMPARE, session)
+        if runner.execute(session, session_probe.execution_of):
+            enqueue.put(COMPARE, session)
     finally:
-        next_ones = [session] if stopping.begun() else outages.patiently(lambda: _whose_turn_it_is(session))
+        next_ones = [session] if shutdown.begun() else outages.patiently(lambda: _whose_turn_it_is(session))
         for waiting in next_ones:
-            queueing.put(EXECUTE, waiting)
+            enqueue.put(EXECUTE, waiting)
         for proof in outages.patiently(lambda: proving.advance_after(session)):
-            queueing.put(PROVE, proof)
+            enqueue.put(PROVE, proof)
 
 
 @shared_task
 def prove(proof_id: str) -> None:
     """Get on with a proof until it waits for a session, or is over."""
-    for session in [] if stopping.begun() else proving.advance(UUID(proof_id)):
-        queueing.put(EXECUTE, session)
+    for session in [] if shutdown.begun() else proving.advance(UUID(proof_id)):
+        enqueue.put(EXECUTE, session)
 
 
 @shared_task
 def compare(session_id: str) -> None:
     """Diff a finished replay against its source, and give the result to what it was made for."""
     runner.compare(UUID(session_id))
-    judging.judge(UUID(session_id))
-    attaching.attach(UUID(session_id))
+    scoring.judge(UUID(session_id))
+    attach.attach(UUID(session_id))
 
 
 @shared_task
@@ -69,10 +71,10 @@ def sign_calls(list_id: str) -> None:
 
 
 def _whose_turn_it_is(stopped: UUID) -> list[UUID]:
-    return [*progress.release_after(stopped), *bisecting.advance_after(stopped)]
+    return [*scheduler.release_after(stopped), *bisecting.advance_after(stopped)]
 
 
 @shared_task
 def export_langfuse(export_id: str) -> None:
     """Go on with the export of a run to Langfuse."""
-    exporting.work(UUID(export_id))
+    export_worker.work(UUID(export_id))

@@ -2,17 +2,19 @@
 
 from django.urls import path
 
-from replay import api, published_api, tool_api
-from replay.bisecting import api as bisecting
+from replay.bisection import api as bisecting
 from replay.calibration import api as calibration
+from replay.control_replays import api as lanes
 from replay.experiments import api as experiments
-from replay.hooks import api as hooks
+from replay.fork_tree import api as tree
+from replay.hook_reports import api as hooks
 from replay.inspection import api as inspection
-from replay.lanes import api as lanes
 from replay.langfuse import api as langfuse
-from replay.library import api as library
-from replay.proving import api as proving
-from replay.tree import api as tree
+from replay.proofs import api as proving
+from replay.saved_profiles import api as library
+from replay.saved_profiles import json_schemas_api
+from replay.sessions import api
+from replay.tool_review import api as tool_review_api
 from replay.trials import api as trials
 
 urlpatterns = [
@@ -53,10 +55,10 @@ urlpatterns = [
     path("profiles/<str:ref>", library.ProfileView.as_view()),
     path("policies", library.PoliciesView.as_view()),
     path("policies/<str:ref>", library.PolicyView.as_view()),
-    path("schemas/<str:name>.json", published_api.SchemaView.as_view()),
+    path("schemas/<str:name>.json", json_schemas_api.SchemaView.as_view()),
     path("providers", api.ProvidersView.as_view()),
-    path("tools", tool_api.ToolsView.as_view()),
-    path("tools.yaml", tool_api.ToolFileView.as_view()),
+    path("tools", tool_review_api.ToolsView.as_view()),
+    path("tools.yaml", tool_review_api.ToolFileView.as_view()),
     path("tools/trials", trials.ToolTrialsView.as_view()),
     path("retrievers", trials.RetrieversView.as_view()),
     path("retrievers/trials", trials.RetrieverTrialsView.as_view()),

@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from django.db import models
 
-from traces.ids import new_id
-from traces.vocabulary import (
+from traces.core.ids import new_id
+from traces.core.vocabulary import (
     EdgeKind,
     JudgementKind,
     JudgementSource,
@@ -153,7 +153,7 @@ class Edge(models.Model):
     """A later step consumed what an earlier one produced; `evidence` says how that is known.
 
     The paths are JSON pointers: what lies at `consumer_path` of the consumer's input came from
-    `producer_path` of the producer's output (`traces.provenance` says more for each kind).
+    `producer_path` of the producer's output (`traces.provenance.edges` says more for each kind).
     """
 
     # no index of its own: the one of edge_identity begins with it

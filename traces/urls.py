@@ -1,24 +1,25 @@
 from django.urls import path
 
-from traces import api, full_steps, judgement_api, uploads, usage
+from traces.imports import api as imports_api
+from traces.runs import api, full_steps, judgements_api, usage
 
 urlpatterns = [
     path("runs", api.RunListView.as_view()),
     path("runs/facets", api.RunFacetsView.as_view()),
-    path("runs/import", uploads.ImportView.as_view()),
+    path("runs/import", imports_api.ImportView.as_view()),
     path("runs/<str:id>", api.RunView.as_view()),
     path("runs/<str:id>/steps", api.StepListView.as_view()),
     path("runs/<str:id>/edges", api.EdgeListView.as_view()),
     path("runs/<str:id>/usage", usage.UsageView.as_view()),
     path("runs/<str:id>/full-steps", full_steps.FullStepsView.as_view()),
-    path("runs/<str:id>/judgements", judgement_api.JudgementsView.as_view()),
-    path("runs/<str:id>/judgements/<str:judgement>", judgement_api.JudgementDetailView.as_view()),
+    path("runs/<str:id>/judgements", judgements_api.JudgementsView.as_view()),
+    path("runs/<str:id>/judgements/<str:judgement>", judgements_api.JudgementDetailView.as_view()),
     path("runs/<str:id>/steps/<str:step>", api.RunStepView.as_view()),
     path("steps/<str:id>", api.StepView.as_view()),
     path("artifacts/<str:sha256>", api.ArtifactView.as_view()),
     path("redirects/traces/<path:trace>", api.TraceRedirectView.as_view()),
     path("redirects/spans/<path:span>", api.SpanRedirectView.as_view()),
-    path("outcome-rules/<path:app>", judgement_api.OutcomeRuleDetailView.as_view()),
-    path("bundles/export", uploads.BundleExportView.as_view()),
-    path("bundles/import", uploads.BundleImportView.as_view()),
+    path("outcome-rules/<path:app>", judgements_api.OutcomeRuleDetailView.as_view()),
+    path("bundles/export", imports_api.BundleExportView.as_view()),
+    path("bundles/import", imports_api.BundleImportView.as_view()),
 ]

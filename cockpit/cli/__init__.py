@@ -3,6 +3,6 @@
 
 def main() -> None:
     """Run the command that the arguments name, and leave with its exit code."""
-    from cockpit.cli.ending import run
+    from cockpit.cli.main import run
 
     run()

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from cockpit.cli.groups import bundles, exports, finish, tokens
-from cockpit.cli.library import POLICIES, PROFILES, commands
 from cockpit.cli.options import (
+    POLICIES,
+    PROFILES,
     Base,
     Candidate,
     Checks,
@@ -32,6 +33,7 @@ from cockpit.cli.options import (
     Url,
     WhatItTakes,
 )
+from cockpit.cli.profile_commands import commands
 
 app = typer.Typer(
     name="forkpoint",
@@ -76,9 +78,9 @@ def serve(
     ] = True,
 ) -> None:
     """Serve the cockpit from this one process, and print its address."""
-    from cockpit.cli import serving
+    from cockpit.cli.commands import serve as serve_command
 
-    serving.run(host=host, port=port, demo=demo)
+    serve_command.run(host=host, port=port, demo=demo)
 
 
 @app.command("import")
@@ -91,9 +93,9 @@ def import_(
     token: Token = None,
 ) -> None:
     """Import recordings; the format is detected."""
-    from cockpit.cli import importing
+    from cockpit.cli.commands import import_files
 
-    finish(importing.run(paths, app=app, format=format, json=json, url=url, token=token))
+    finish(import_files.run(paths, app=app, format=format, json=json, url=url, token=token))
 
 
 @app.command()
@@ -108,9 +110,9 @@ def runs(
     token: Token = None,
 ) -> None:
     """List runs."""
-    from cockpit.cli import showing
+    from cockpit.cli.commands import runs as runs_command
 
-    showing.runs(limit=limit, app=app, outcome=outcome, json=json, url=url, token=token)
+    runs_command.runs(limit=limit, app=app, outcome=outcome, json=json, url=url, token=token)
 
 
 @app.command()
@@ -126,9 +128,9 @@ def judge(
     token: Token = None,
 ) -> None:
     """Judge a run or one of its steps."""
-    from cockpit.cli import judging
+    from cockpit.cli.commands import judge as judge_command
 
-    judging.judge(run, kind, name=name, value=value, text=text, step=step, json=json, url=url, token=token)
+    judge_command.judge(run, kind, name=name, value=value, text=text, step=step, json=json, url=url, token=token)
 
 
 @app.command()
@@ -142,9 +144,9 @@ def show(
     token: Token = None,
 ) -> None:
     """Show a run and its steps; with --json, their whole payloads."""
-    from cockpit.cli import showing
+    from cockpit.cli.commands import runs as runs_command
 
-    showing.show(run, find=find, json=json, url=url, token=token)
+    runs_command.show(run, find=find, json=json, url=url, token=token)
 
 
 @app.command()
@@ -167,14 +169,16 @@ def replay(
     token: Token = None,
 ) -> None:
     """Fork a run at a step and replay from there."""
-    from cockpit.cli import replaying
+    from cockpit.cli.commands import replay as replay_command
 
-    entry = replaying.shortcut(model=model, temperature=temperature, system_prompt=system_prompt, max_tokens=max_tokens)
-    request = replaying.asked(from_=from_, overrides=overrides, policy=policy, strict=strict, shortcut=entry)
+    entry = replay_command.shortcut(
+        model=model, temperature=temperature, system_prompt=system_prompt, max_tokens=max_tokens
+    )
+    request = replay_command.asked(from_=from_, overrides=overrides, policy=policy, strict=strict, shortcut=entry)
     if preview:
-        finish(replaying.preview(run, request, json=json, url=url, token=token))
+        finish(replay_command.preview(run, request, json=json, url=url, token=token))
     else:
-        finish(replaying.replay(run, request, stream=stream, json=json, url=url, token=token))
+        finish(replay_command.replay(run, request, stream=stream, json=json, url=url, token=token))
 
 
 @app.command()
@@ -189,12 +193,12 @@ def gate(
     token: Token = None,
 ) -> None:
     """Fail with 5 when a run is not near enough to another one. [without options: --min-ars 0.9]"""
-    from cockpit.cli import gating
+    from cockpit.cli.commands import gate as gate_command
 
     least = {"ars": min_ars, "output_similarity": min_similarity, "tool_accuracy": min_tool_accuracy}
     if all(bound is None for bound in least.values()):
         least["ars"] = 0.9
-    finish(gating.gate(base, candidate, least=least, json=json, url=url, token=token))
+    finish(gate_command.gate(base, candidate, least=least, json=json, url=url, token=token))
 
 
 @app.command()
@@ -207,9 +211,9 @@ def tools(
     token: Token = None,
 ) -> None:
     """Print the review of all tools as side_effects.yaml, with suggestions where nobody has decided."""
-    from cockpit.cli import gating
+    from cockpit.cli.commands import gate as gate_command
 
-    gating.tools(target, given=given, url=url, token=token)
+    gate_command.tools(target, given=given, url=url, token=token)
 
 
 @app.command()
@@ -225,9 +229,9 @@ def calibrate(
     token: Token = None,
 ) -> None:
     """Find the fields that differ though the work is the same, and leave them out of signatures."""
-    from cockpit.cli import calibrating
+    from cockpit.cli.commands.searches import calibrate as calibrate_command
 
-    calibrating.calibrate(base, candidate, accept=accept, json=json, url=url, token=token)
+    calibrate_command.calibrate(base, candidate, accept=accept, json=json, url=url, token=token)
 
 
 @app.command()
@@ -246,13 +250,13 @@ def bisect(
     token: Token = None,
 ) -> None:
     """Find the step where a failing run committed itself: the last from which answering afresh passes the checks."""
-    from cockpit.cli import bisecting
+    from cockpit.cli.commands.searches import bisect as bisect_command
 
-    request = bisecting.asked(
+    request = bisect_command.asked(
         checks=checks, first=from_, overrides=overrides, policy=policy, samples=samples, max_calls=max_calls,
         max_cost=max_cost,
     )  # fmt: skip
-    act = bisecting.preview if preview else bisecting.bisect
+    act = bisect_command.preview if preview else bisect_command.bisect
     finish(act(run, request, json=json, url=url, token=token))
 
 
@@ -268,10 +272,10 @@ def experiment(
     token: Token = None,
 ) -> None:
     """Fork a run many times, with every combination of the settings in a file, and compare what comes out."""
-    from cockpit.cli import experimenting
+    from cockpit.cli.commands.searches import experiment as experiment_command
 
-    request = experimenting.asked(matrix, from_=from_, samples=samples)
-    act = experimenting.preview if preview else experimenting.experiment
+    request = experiment_command.asked(matrix, from_=from_, samples=samples)
+    act = experiment_command.preview if preview else experiment_command.experiment
     finish(act(run, request, json=json, url=url, token=token))
 
 
@@ -286,9 +290,9 @@ def diff(
     token: Token = None,
 ) -> None:
     """Compare two runs: what changed, and what caused it. A replay alone is compared with what it replayed."""
-    from cockpit.cli import comparing
+    from cockpit.cli.commands import diff as diff_command
 
-    comparing.diff(base, candidate, form=format, target=output, json=json, url=url, token=token)
+    diff_command.diff(base, candidate, form=format, target=output, json=json, url=url, token=token)
 
 
 @app.command()
@@ -311,33 +315,33 @@ def prove(
     token: Token = None,
 ) -> None:
     """Prove which change made the difference between two runs, by replays with one change at a time."""
-    from cockpit.cli import proving
+    from cockpit.cli.commands.searches import prove as prove_command
 
-    request = proving.asked(
+    request = prove_command.asked(
         question=question, checks=checks or [], live_calls=live_calls, max_cost=max_cost, probes=probes,
         repeats=repeats, policy=policy, parts=parts, mediators=mediators,
     )  # fmt: skip
-    level = proving.required(require)
+    level = prove_command.required(require)
     if preview:
-        finish(proving.preview(base, candidate, request, json=json, url=url, token=token))
+        finish(prove_command.preview(base, candidate, request, json=json, url=url, token=token))
     else:
-        finish(proving.prove(base, candidate, request, require=level, json=json, url=url, token=token))
+        finish(prove_command.prove(base, candidate, request, require=level, json=json, url=url, token=token))
 
 
 @app.command()
 def places(run: Run, json: Json = False, url: Url = None, token: Token = None) -> None:
     """List places of a run that are worth a look: errors, repeats, values that no input supports. No causes."""
-    from cockpit.cli import inspecting
+    from cockpit.cli.commands import places as places_command
 
-    inspecting.places(run, json=json, url=url, token=token)
+    places_command.places(run, json=json, url=url, token=token)
 
 
 @app.command()
 def tree(run: Run, json: Json = False, url: Url = None, token: Token = None) -> None:
     """Show a run with all its forks and theirs, with their labels and scores."""
-    from cockpit.cli import showing
+    from cockpit.cli.commands import runs as runs_command
 
-    showing.tree(run, json=json, url=url, token=token)
+    runs_command.tree(run, json=json, url=url, token=token)
 
 
 @app.command()
@@ -354,10 +358,10 @@ def share(
     token: Token = None,
 ) -> None:
     """Make a link that opens a diff: for anyone who has it, unless told otherwise."""
-    from cockpit.cli import comparing
+    from cockpit.cli.commands import diff as diff_command
 
-    terms = comparing.terms(expires=expires, people=for_ or [], signed_in=signed_in, views=views)
-    comparing.share(diff, terms, json=json, url=url, token=token)
+    terms = diff_command.terms(expires=expires, people=for_ or [], signed_in=signed_in, views=views)
+    diff_command.share(diff, terms, json=json, url=url, token=token)
 
 
 @app.command()
@@ -370,6 +374,6 @@ def check(
     token: Token = None,
 ) -> None:
     """Validate the configuration and print it without secrets; say whether what it needs can be reached."""
-    from cockpit.cli import checking
+    from cockpit.cli.commands import check as check_command
 
-    finish(checking.check(artifacts=artifacts, json=json, url=url, token=token))
+    finish(check_command.check(artifacts=artifacts, json=json, url=url, token=token))

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from cockpit.cli.failures import Exit, Failure, of_problem
+from cockpit.cli.errors import Exit, Failure, of_problem
 
 _TIMEOUT = httpx.Timeout(300, connect=10)
 
@@ -69,7 +69,7 @@ class Api:
     def start_worker(self) -> None:
         """Make sure that what is queued is worked on: a server's workers do it; the local store's is ours."""
         if self.local:
-            from cockpit.cli.local import start_worker
+            from cockpit.cli.in_process import start_worker
 
             start_worker()
 
@@ -119,7 +119,7 @@ def connected(url: str | None, token: str | None, *, migrate: bool = True) -> It
     token = token or os.environ.get("FORKPOINT_TOKEN")
     headers = {"authorization": f"Bearer {token}"} if token else {}
     if url is None:
-        from cockpit.cli.local import opened
+        from cockpit.cli.in_process import opened
 
         with opened(migrate=migrate) as http:
             yield Api(http, local=True)

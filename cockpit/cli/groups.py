@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cockpit.cli.failures import Exit
+from cockpit.cli.errors import Exit
 from cockpit.cli.options import Json, Run, Token, Url
 
 tokens = typer.Typer(no_args_is_help=True, help="API tokens of the store on this machine.")
@@ -26,9 +26,9 @@ def token_create(
     json: Json = False,
 ) -> None:
     """Make an API token. It is shown once."""
-    from cockpit.cli import serving
+    from cockpit.cli.commands import serve
 
-    serving.create_token(name, role=role, json=json)
+    serve.create_token(name, role=role, json=json)
 
 
 @exports.command("langfuse")
@@ -43,9 +43,9 @@ def export_langfuse(
     token: Token = None,
 ) -> None:
     """Send a run to Langfuse as a trace; sent again, nothing is doubled there."""
-    from cockpit.cli import exporting
+    from cockpit.cli.commands import export as export_command
 
-    finish(exporting.langfuse(run, target=target, wait=wait, json=json, url=url, token=token))
+    finish(export_command.langfuse(run, target=target, wait=wait, json=json, url=url, token=token))
 
 
 @bundles.command("export")
@@ -57,9 +57,9 @@ def bundle_export(
     token: Token = None,
 ) -> None:
     """Write a run to one file that any other Forkpoint can import."""
-    from cockpit.cli import importing
+    from cockpit.cli.commands import import_files
 
-    importing.export(run, output, json=json, url=url, token=token)
+    import_files.export(run, output, json=json, url=url, token=token)
 
 
 @bundles.command("import")
@@ -70,6 +70,6 @@ def bundle_import(
     token: Token = None,
 ) -> None:
     """Import bundles."""
-    from cockpit.cli import importing
+    from cockpit.cli.commands import import_files
 
-    finish(importing.run(paths, app=None, format="bundle", json=json, url=url, token=token))
+    finish(import_files.run(paths, app=None, format="bundle", json=json, url=url, token=token))

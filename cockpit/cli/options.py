@@ -1,6 +1,6 @@
 """Arguments and options that several commands share, and those that take many words to explain."""
 
-from typing import Annotated
+from typing import Annotated, Final, NamedTuple
 
 import typer
 
@@ -57,3 +57,15 @@ Mediators = Annotated[bool, typer.Option("--mediators/--no-mediators", help="Fin
 Require = Annotated[
     str | None, typer.Option(metavar="low|medium|high", help="Fail (5) unless it is at least that sure.")
 ]
+
+
+class Kind(NamedTuple):
+    """A kind of stored document: its address, its field, and what people call it."""
+
+    path: str
+    field: str
+    words: str
+
+
+PROFILES: Final = Kind("/profiles", "profile", "override profile")
+POLICIES: Final = Kind("/policies", "policy", "policy")

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cockpit.cli.failures import Exit, Failure
-from cockpit.cli.harmless import Harmless
+from cockpit.cli.errors import Exit, Failure
+from cockpit.cli.terminal_safety import Harmless
 
 GLYPHS: Final = {
     "live": ("○", "bright_black"),

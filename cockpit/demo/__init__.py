@@ -3,6 +3,6 @@
 
 def load() -> None:
     """Put the demo into the store, beside a server that serves already."""
-    from cockpit.demo.loading import load  # noqa: PLC0415 - the desk and the model work without Django
+    from cockpit.demo.agent.loading import load  # noqa: PLC0415 - the desk and the model work without Django
 
     load()

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from traces.immutability import NO_PASS, Rule, creating, dropping
+from traces.storage.immutability_triggers import NO_PASS, Rule, creating, dropping
 
 READY = "OLD.status = 'ready'"
 OTHER = "OLD.diff_id <> NEW.diff_id OR OLD.token_hash <> NEW.token_hash"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from diffing.evidence_schemas import AtomEvidence, Evidence, Interaction, Interval, Mediator, NoiseGate, ProbeEvidence
-from diffing.proved import counted, has_proved
+from diffing.report.evidence import counted, has_proved
+from diffing.schemas.evidence import AtomEvidence, Evidence, Interaction, Interval, Mediator, NoiseGate, ProbeEvidence
 
 _VERDICTS: Final = {
     "single": "One change did it", "joint": "Several changes did it together",

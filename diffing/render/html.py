@@ -7,13 +7,13 @@ from typing import Final, get_args
 
 from django.template.loader import render_to_string
 
-from diffing.brief import brief
-from diffing.compared import doing
 from diffing.render.evidence import told
-from diffing.render.figures import figures
-from diffing.render.words import WORDS
-from diffing.schemas import DiffReport, SectionName
-from diffing.unchanged import altered
+from diffing.render.glossary import WORDS
+from diffing.render.scores import figures
+from diffing.report.brief import brief
+from diffing.report.control_lane import altered
+from diffing.report.run_outcomes import doing
+from diffing.schemas.report import DiffReport, SectionName
 
 STYLE: Final = (Path(__file__).parent.parent / "templates" / "diffing" / "report.css").read_text()
 _STYLE_HASH: Final = b64encode(sha256(STYLE.encode()).digest()).decode()

@@ -6,17 +6,17 @@ from collections.abc import Collection, Iterator
 from typing import Final, get_args
 from uuid import UUID
 
-from diffing.brief import brief
-from diffing.compared import doing, not_run
+from diffing.attribution.wording import closed, shown
+from diffing.render.edge_kinds import EVIDENCE, VIA
 from diffing.render.evidence import told
-from diffing.render.figures import figures
-from diffing.render.links import EVIDENCE, VIA
-from diffing.render.words import WORDS
-from diffing.schemas import Brief, DiffReport, Section, SectionItem, SectionName, TextDiff, UnchangedLane
-from diffing.terms import StepRef
-from diffing.text import shortened
-from diffing.unchanged import ALSO, altered
-from diffing.wording import closed, shown
+from diffing.render.glossary import WORDS
+from diffing.render.scores import figures
+from diffing.report.brief import brief
+from diffing.report.control_lane import ALSO, altered
+from diffing.report.run_outcomes import doing, not_run
+from diffing.schemas.report import Brief, DiffReport, Section, SectionItem, SectionName, TextDiff, UnchangedLane
+from diffing.schemas.terms import StepRef
+from diffing.sequences.text_diff import shortened
 
 _SHOWN: Final = 40  # items of a section, and changed steps
 # What terminals obey and editors hide: control characters, and those that turn the direction of writing.

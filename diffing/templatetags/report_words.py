@@ -2,13 +2,13 @@
 
 from django import template
 
-from diffing.compared import not_run
-from diffing.render.links import EVIDENCE, VIA
-from diffing.schemas import AlignedPair
-from diffing.wording import METHODS
-from diffing.wording import closed as with_full_stop
-from diffing.wording import shown as in_words
-from traces.json_types import JSONValue
+from diffing.attribution.wording import METHODS
+from diffing.attribution.wording import closed as with_full_stop
+from diffing.attribution.wording import shown as in_words
+from diffing.render.edge_kinds import EVIDENCE, VIA
+from diffing.report.run_outcomes import not_run
+from diffing.schemas.report import AlignedPair
+from traces.core.json_types import JSONValue
 
 register = template.Library()
 _SIGNS = {"same": "＝", "changed": "≠", "moved": "⇅", "added": "+", "removed": "−"}

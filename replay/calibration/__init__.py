@@ -1,0 +1,1 @@
+"""Calibrations: which fields signatures should ignore."""

@@ -6,7 +6,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from replay.calibration import queries, services
-from replay.calibration.schemas import (
+from replay.calibration.core.schemas import (
     AcceptRequest,
     CalibrationRequest,
     CalibrationView,
@@ -14,9 +14,9 @@ from replay.calibration.schemas import (
     IgnoreListView,
     SetIgnoreList,
 )
-from traces.bodies import parsed
-from traces.once import agree
-from traces.responses import KEY, PROBLEMS, caller_of, key_of, query
+from traces.http.bodies import parsed
+from traces.http.idempotency import agree
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 
 _APP = query("app", "Only the list of this app.")
 

@@ -3,12 +3,12 @@
 from typing import Any
 from uuid import UUID
 
-from replay.calibration.schemas import CalibrationView, IgnoreLists, IgnoreListView
+from replay.calibration.core.schemas import CalibrationView, IgnoreLists, IgnoreListView
 from replay.models import Calibration
-from traces import ignore_lists
-from traces.ignoring import IgnoreRule
+from traces.call_index import ignore_lists
 from traces.models import IgnoreList
-from traces.queries import by_id
+from traces.runs.queries import by_id
+from traces.signatures.ignore_rules import IgnoreRule
 
 
 def find(ref: str | UUID) -> Calibration:

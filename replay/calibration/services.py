@@ -7,21 +7,23 @@ from typing import Any, Final, Literal
 from django.db import transaction
 
 from diffing import queries as diffing
-from diffing.alignment import align
-from diffing.sides import SideStep
-from replay import task_names
-from replay.calibration import proposal
-from replay.calibration.proposal import Made
-from replay.calibration.schemas import CalibrationRequest
+from diffing.compare.alignment import align
+from diffing.compare.run_side import SideStep
+from replay.calibration.core import volatile_fields
+from replay.calibration.core.schemas import CalibrationRequest
+from replay.calibration.core.volatile_fields import Made
+from replay.core.errors import InvalidReplay
+from replay.execution import task_names
 from replay.models import Calibration
-from replay.problems import InvalidReplay
-from traces import ignore_lists, queueing, store
-from traces.ignoring import SIGNED, IgnoreRule
-from traces.json_types import JSONValue
+from traces import enqueue
+from traces.call_index import ignore_lists
+from traces.core.json_types import JSONValue
+from traces.errors import NotSealed
+from traces.http.idempotency import Key, once
 from traces.models import IgnoreList, Run
-from traces.once import Key, once
-from traces.problems import NotSealed
-from traces.queries import find_run
+from traces.runs.queries import find_run
+from traces.signatures.ignore_rules import SIGNED, IgnoreRule
+from traces.storage import artifacts
 
 _MOST_PAIRS: Final = 1_000  # differing pairs looked at: their payloads are read
 _MOST_CALLS: Final = 4_000  # calls looked at for collisions
@@ -66,7 +68,7 @@ def set_list(*, app: str, rules: Sequence[IgnoreRule], by: str, key: Key | None 
 def _signed(row: IgnoreList) -> IgnoreList:
     """A list that is to hold as soon as the calls recorded by then are signed under it."""
     if row.ready_at is None:
-        transaction.on_commit(partial(queueing.put, task_names.SIGN_CALLS, str(row.id)))
+        transaction.on_commit(partial(enqueue.put, task_names.SIGN_CALLS, str(row.id)))
     return row
 
 
@@ -74,7 +76,7 @@ def requeue_unfinished() -> int:
     """Hand lists that do not hold yet to the workers again; how many. Signing twice does no harm."""
     waiting = ignore_lists.waiting()
     for list_id in waiting:
-        queueing.put(task_names.SIGN_CALLS, str(list_id))
+        enqueue.put(task_names.SIGN_CALLS, str(list_id))
     return len(waiting)
 
 
@@ -105,7 +107,7 @@ def _compared(base: Run, candidate: Run) -> dict[str, Any]:
     looked_at = differing[:_MOST_PAIRS]
     touching = partial(_touched, sides[0].steps, sides[1].steps)
     pairs = [pair for pair in _pairs(looked_at) if pair[0].called == pair[1].called]
-    outcome = proposal.propose(pairs, lambda types: _opened(touching(types)[:_MOST_CALLS]))
+    outcome = volatile_fields.propose(pairs, lambda types: _opened(touching(types)[:_MOST_CALLS]))
     touched = touching({each.rule.type for each in outcome.proposals})
     return {
         "compared": len(calls), "differing": len(differing), "left_out": len(differing) - len(looked_at),
@@ -117,7 +119,7 @@ def _compared(base: Run, candidate: Run) -> dict[str, Any]:
 
 
 def _pairs(pairs: Sequence[tuple[SideStep, SideStep]]) -> Iterator[tuple[Made, Made]]:
-    held = store.available([step.input_ref for pair in pairs for step in pair if step.input_ref])
+    held = artifacts.available([step.input_ref for pair in pairs for step in pair if step.input_ref])
     for base, candidate in pairs:
         if base.input_ref in held and candidate.input_ref in held:
             yield _made("base", base, held[base.input_ref]), _made("candidate", candidate, held[candidate.input_ref])
@@ -131,7 +133,7 @@ def _touched(base: Sequence[SideStep], candidate: Sequence[SideStep], types: Col
 
 
 def _opened(calls: Sequence[_OnSide]) -> list[Made]:
-    held = store.available([step.input_ref for _, step in calls])
+    held = artifacts.available([step.input_ref for _, step in calls])
     return [_made(side, step, held[step.input_ref]) for side, step in calls if step.input_ref in held]
 
 

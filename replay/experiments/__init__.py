@@ -1,0 +1,1 @@
+"""Experiments: many forks of one run, side by side."""

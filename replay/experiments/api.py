@@ -5,12 +5,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from replay import previews
-from replay.api import LIMIT, limit_of
 from replay.experiments import queries, services
-from replay.experiments.schemas import ExperimentList, ExperimentPlan, ExperimentRequest, ExperimentView
-from traces.queries import find_run
-from traces.responses import KEY, PROBLEMS, key_of, query
+from replay.experiments.core.schemas import ExperimentList, ExperimentPlan, ExperimentRequest, ExperimentView
+from replay.sessions import previews
+from replay.sessions.api import LIMIT, limit_of
+from traces.http.responses import KEY, PROBLEMS, key_of, query
+from traces.runs.queries import find_run
 
 _RUN = query("run", "Only experiments on this run.")
 

@@ -7,10 +7,11 @@ from uuid import UUID
 
 from django.db.models import Sum
 
-from replay.experiments import matrix
-from replay.experiments.aggregation import ENDED, FAILED, aggregate
-from replay.experiments.schemas import (
-    CheckResult,
+from replay.checks.schemas import CheckResult
+from replay.core.vocabulary import ENDED, FAILED
+from replay.experiments.core import matrix
+from replay.experiments.core.aggregation import aggregate
+from replay.experiments.core.schemas import (
     ExperimentChanged,
     ExperimentList,
     ExperimentRequest,
@@ -22,8 +23,8 @@ from replay.experiments.schemas import (
     Setting,
 )
 from replay.models import Attempt, Experiment, ExperimentRow
-from traces.queries import by_id
-from traces.schemas import LabelCounts
+from traces.core.schema import LabelCounts
+from traces.runs.queries import by_id
 
 Message = ExperimentRowChanged | ExperimentChanged
 

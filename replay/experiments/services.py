@@ -9,21 +9,25 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from replay import log, preflight, services, sessions, task_names
-from replay.experiments import checks, matrix, progress, queries
-from replay.experiments.aggregation import COMPLETED
-from replay.experiments.schemas import CellPlan, ExperimentPlan, ExperimentRequest
-from replay.library import queries as library
+from replay.checks import checks
+from replay.core.errors import ReplayRefused
+from replay.core.plan import PlanRefusal
+from replay.core.vocabulary import COMPLETED
+from replay.execution import event_log, task_names
+from replay.experiments import queries, scheduler
+from replay.experiments.core import matrix
+from replay.experiments.core.schemas import CellPlan, ExperimentPlan, ExperimentRequest
 from replay.models import Experiment, ExperimentRow, ReplaySession
-from replay.problems import ReplayRefused
-from replay.schemas import PlanRefusal, ReplayRequest
-from traces import queueing
-from traces.bodies import parsed
-from traces.json_types import JSONValue
-from traces.once import Key, made, once
+from replay.saved_profiles import queries as library
+from replay.sessions import create, prepare, services
+from replay.sessions.schemas import ReplayRequest
+from traces import enqueue
+from traces.core.json_types import JSONValue
+from traces.http.bodies import parsed
+from traces.http.idempotency import Key, made, once
 
 _KIND: Final = "experiment"
-_Planned = tuple[matrix.Cell, preflight.Prepared]
+_Planned = tuple[matrix.Cell, prepare.Prepared]
 
 
 def parse(body: JSONValue) -> ExperimentRequest:
@@ -83,13 +87,13 @@ def requeue_unfinished(queued: int = 0) -> int:
     if len(sessions) <= queued:
         return 0
     for session in sessions:
-        queueing.put(task_names.COMPARE, session)
+        enqueue.put(task_names.COMPARE, session)
     return len(sessions)
 
 
 def _queue_next(experiment_id: UUID) -> None:
-    for session in progress.release(experiment_id):
-        queueing.put(task_names.EXECUTE, session)
+    for session in scheduler.release(experiment_id):
+        enqueue.put(task_names.EXECUTE, session)
 
 
 def _own_refusals(request: ExperimentRequest) -> list[PlanRefusal]:
@@ -100,7 +104,7 @@ def _own_refusals(request: ExperimentRequest) -> list[PlanRefusal]:
 
 def plan_cells(request: ExperimentRequest) -> list[_Planned]:
     """The plan of every cell. What they look up is read once."""
-    source = preflight.Source(request.run, request.fork_step)
+    source = prepare.Source(request.run, request.fork_step)
     return [(cell, source.prepare(_replay(request, cell), brief=True)) for cell in matrix.cells(request)]
 
 
@@ -162,7 +166,7 @@ def _dumped(request: ExperimentRequest) -> list[JSONValue]:
     return [check.model_dump(mode="json") for check in request.checks]
 
 
-def _session(prepared: preflight.Prepared) -> ReplaySession:
-    session = sessions.create(prepared)
-    log.say(session.id, "session")
+def _session(prepared: prepare.Prepared) -> ReplaySession:
+    session = create.create(prepared)
+    event_log.say(session.id, "session")
     return session

@@ -1,0 +1,1 @@
+"""Configured hooks and telemetry."""

@@ -11,13 +11,13 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from pydantic import Field, field_validator, model_validator
 
-from replay.addresses import OperatorUrl
+from replay.core.hooks import Decision
 from replay.hooks.registry import compiled
-from replay.hooks.types import Decision
-from replay.tools.types import Environment, Name
-from traces.json_types import JSONValue
-from traces.schemas import Schema
-from traces.vocabulary import HookEvent
+from replay.live.operator_urls import OperatorUrl
+from replay.live.tools.types import Environment, Name
+from traces.core.json_types import JSONValue
+from traces.core.schema import Schema
+from traces.core.vocabulary import HookEvent
 
 GROUP: Final = "forkpoint.hooks"
 TELEMETRY_EVENTS: Final = frozenset({*HookEvent, "live_call", "events_dropped"})

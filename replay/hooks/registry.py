@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from replay.hooks.types import (
+from replay.core.hooks import (
     CONTINUE,
     DECISION,
     Allow,
@@ -20,8 +20,8 @@ from replay.hooks.types import (
     Stop,
     SystemMessage,
 )
-from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import TOOL_EVENTS, HookEvent
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import TOOL_EVENTS, HookEvent
 
 Ask = Callable[[JSONObject], JSONValue]
 

@@ -15,10 +15,10 @@ from typing import Final
 import structlog
 from celery.signals import worker_process_shutdown
 
-from replay.hooks import configuration, counting
+from replay.hooks import configuration, telemetry_counters
 from replay.hooks.configuration import TelemetryEntry
-from replay.hooks.places import Delivery, Refused, Unreachable, place_of
-from traces.json_types import JSONObject
+from replay.hooks.telemetry_sinks import Delivery, Refused, Unreachable, place_of
+from traces.core.json_types import JSONObject
 
 logger = structlog.get_logger("replay.telemetry")
 SESSION_LIMIT_S: Final = 2.0  # a replay's end waits this long for its events
@@ -74,7 +74,7 @@ class Sender:
             self._drop(left, "the process ended first")
         if thread is not None and done:
             thread.join(_COUNTED_S)  # it writes what it counted
-        counting.flush(self.name)
+        telemetry_counters.flush(self.name)
         self.place.close()
         return done
 
@@ -87,11 +87,11 @@ class Sender:
                     idle = not self._queue
                     self._changed.notify_all()
                 if idle:
-                    counting.flush(self.name)
-                    counting.leave()
+                    telemetry_counters.flush(self.name)
+                    telemetry_counters.leave()
         finally:
-            counting.flush(self.name)
-            counting.leave()
+            telemetry_counters.flush(self.name)
+            telemetry_counters.leave()
 
     def _next(self) -> list[JSONObject]:
         """The next events to send, in order; none when there were none for long."""
@@ -111,7 +111,7 @@ class Sender:
             try:
                 self.place.send(envelopes)
             except Unreachable as error:
-                counting.failed(self.name, str(error))
+                telemetry_counters.failed(self.name, str(error))
                 if attempt < self.entry.retries and not self.closing:
                     self._wait(error.retry_after_s, attempt)
                     continue
@@ -121,7 +121,7 @@ class Sender:
             else:
                 with self._changed:
                     self._dropped -= told
-                counting.sent(self.name, len(batch))
+                telemetry_counters.sent(self.name, len(batch))
             return
 
     def _wait(self, asked: float | None, attempt: int) -> None:
@@ -136,7 +136,7 @@ class Sender:
             if not self._dropped:
                 logger.warning("telemetry_dropped", target=self.name, why=why)
             self._dropped += count
-        counting.dropped(self.name, count, why)
+        telemetry_counters.dropped(self.name, count, why)
 
 
 class _Senders:

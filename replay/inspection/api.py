@@ -6,9 +6,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from replay.inspection import queries
-from replay.inspection.schemas import RunPlaces
-from traces.queries import find_run
-from traces.responses import PROBLEMS, path
+from replay.inspection.core.schemas import RunPlaces
+from traces.http.responses import PROBLEMS, path
+from traces.runs.queries import find_run
 
 _RUN = path("id", "The run's id, a unique beginning of it, its external id, or `last`.")
 

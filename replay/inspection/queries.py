@@ -9,13 +9,11 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from diffing.repeats import TASK_FIELDS
-from replay import tool_queries
-from replay.inspection.accuracy import MEASURED, SEEN
-from replay.inspection.contents import closure, contents
-from replay.inspection.inspecting import in_order, inspect
-from replay.inspection.places import CONTAINERS, Place, PlaceKind, quote
-from replay.inspection.schemas import (
+from diffing.attribution.declared_config import TASK_FIELDS
+from replay.inspection.core.inspect_run import in_order, inspect
+from replay.inspection.core.place_accuracy import MEASURED, SEEN
+from replay.inspection.core.places import CONTAINERS, Place, PlaceKind, quote
+from replay.inspection.core.schemas import (
     AccuracyView,
     FrequencyView,
     Nearness,
@@ -24,12 +22,15 @@ from replay.inspection.schemas import (
     PlaceView,
     RunPlaces,
 )
-from replay.side_effects import looks_like_write
-from traces import judgements, store
-from traces.collection import without_pauses
+from replay.inspection.core.step_contents import closure, contents
+from replay.resolution.side_effects import looks_like_write
+from replay.tool_review import queries
+from traces.core.gc_pause import without_pauses
+from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome, RunSource, StepType
+from traces.ingest.outcome_rules import Verdict, adverse
+from traces.judgements import services
 from traces.models import Edge, Judgement, Run, RunOutcome, Step
-from traces.outcomes import Verdict, adverse
-from traces.vocabulary import JudgementKind, JudgementSource, Outcome, RunSource, StepType
+from traces.storage import artifacts
 
 MOST: Final = 200  # places of one answer
 _EACH: Final = 40  # places of one kind
@@ -60,7 +61,7 @@ class _Found:
 
 def places(run: Run) -> RunPlaces:
     """Everything that is worth a look in a run, and what to compare it with."""
-    reviewed = frozenset(tool_queries.standings().items())
+    reviewed = frozenset(queries.standings().items())
     found = (_found_once if run.sealed_at else _found)(run.id, reviewed)
     judged = tuple(_judged(run))
     counts = found.counts + Counter(place.kind for place in judged)
@@ -92,7 +93,7 @@ def passing(run: Run) -> list[PassingRun]:
 def _found(run_id: UUID, reviewed: frozenset[tuple[str, bool | None]]) -> _Found:
     rows = list(Step.objects.filter(run_id=run_id).order_by("sequence_no").values(*_COLUMNS))
     refs = [ref for row in rows if row["type"] not in CONTAINERS for ref in (row["input_ref"], row["output_ref"])]
-    steps = contents(rows, closure(refs, store.load), _producers(run_id, rows))
+    steps = contents(rows, closure(refs, artifacts.load), _producers(run_id, rows))
     found = inspect(steps, is_write=_is_write(dict(reviewed)))
     return _Found(
         places=tuple(_first_of_each(found)),
@@ -147,7 +148,7 @@ def _judged(run: Run) -> Iterator[Place]:
         )
         for row in rows
     ]  # fmt: skip
-    for each in adverse(verdicts, judgements.thresholds_of([run.app]).get(run.app, {})):
+    for each in adverse(verdicts, services.thresholds_of([run.app]).get(run.app, {})):
         yield Place(kind=PlaceKind.JUDGEMENT, step=each.step_no, title=_title(each), text=quote(each.text))
 
 

@@ -5,16 +5,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from replay.core.errors import InvalidReplay, SessionConflict
 from replay.hooks import configuration
-from replay.langfuse import exporting, reading
-from replay.langfuse.schemas import ExportList, ExportRequest, ExportView
+from replay.langfuse import export_worker, run_reader
+from replay.langfuse.core.schemas import ExportList, ExportRequest, ExportView
 from replay.models import LangfuseExport
-from replay.problems import InvalidReplay, SessionConflict
-from traces.bodies import parsed
+from traces.http.bodies import parsed
+from traces.http.idempotency import agree
+from traces.http.responses import KEY, PROBLEMS, key_of, path
 from traces.models import Run
-from traces.once import agree
-from traces.queries import find_run
-from traces.responses import KEY, PROBLEMS, key_of, path
+from traces.runs.queries import find_run
 
 _RUN = path("id", "The run's id, a unique beginning of it, its external id, or `last`.")
 _SHOWN = 20
@@ -42,7 +42,7 @@ class LangfuseView(APIView):
         agree("export", key_of(request), [str(run.id), request.data])
         if run.sealed_at is None:
             raise SessionConflict(f"run {run.id} is still being recorded: it can be exported when it is complete")
-        return Response(view_of(exporting.enqueue(run.id, _target(given.target)), run), 202)
+        return Response(view_of(export_worker.enqueue(run.id, _target(given.target)), run), 202)
 
 
 def _target(name: str | None) -> str:
@@ -62,7 +62,7 @@ def view_of(row: LangfuseExport, run: Run) -> ExportView:
     place = configuration.langfuse_targets().get(row.target)
     base = str(place.base_url).rstrip("/") if place is not None else ""
     return ExportView(
-        id=row.id, run=run.id, target=row.target, status=row.status, events=reading.count(run),
+        id=row.id, run=run.id, target=row.target, status=row.status, events=run_reader.count(run),
         done_events=row.done_events, rejected=row.rejected, cut=row.cut, error=row.error,
         retry_at=row.retry_at if row.failures else None,
         url=f"{base}/trace/{run.id.hex}" if base else "", created_at=row.created_at, ended_at=row.ended_at,

@@ -1,5 +1,5 @@
 import django.db.models.deletion
-import traces.ids
+import traces.core.ids
 from django.db import migrations, models
 
 
@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Bisection',
             fields=[
-                ('id', models.UUIDField(default=traces.ids.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('diff_id', models.UUIDField(help_text='the report from which it was asked for', null=True)),
                 ('request', models.JSONField(help_text='as it was asked')),
                 ('forks', models.JSONField(help_text='[sequence_no, type, name, cost of its answer or null], in order')),

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-import traces.ids
+import traces.core.ids
 
 
 class Migration(migrations.Migration):
@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Trial",
             fields=[
-                ("id", models.UUIDField(default=traces.ids.new_id, editable=False, primary_key=True, serialize=False)),
+                ("id", models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ("kind", models.CharField(help_text="'tool' or 'retrieval'", max_length=9)),
                 ("name", models.CharField(max_length=300)),
                 ("input", models.JSONField()),

@@ -1,6 +1,7 @@
 """The tables of replays."""
 
-from replay.models.library import DocumentName, OverrideProfile, ReplayPolicy
+from replay.models.live_access import HookOutcome, LangfuseExport, TelemetryCount, ToolDecision, Trial
+from replay.models.saved_profiles import DocumentName, OverrideProfile, ReplayPolicy
 from replay.models.searches import (
     Bisection,
     BisectionProbe,
@@ -12,7 +13,6 @@ from replay.models.searches import (
     UnchangedReplay,
 )
 from replay.models.sessions import COMPLETED, STATUSES, UNFINISHED, Attempt, ReplaySession, SessionMessage
-from replay.models.world import HookOutcome, LangfuseExport, TelemetryCount, ToolDecision, Trial
 
 __all__ = [
     "COMPLETED",

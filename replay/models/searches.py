@@ -4,7 +4,7 @@ from django.db import models
 
 from diffing.models import DiffReport
 from replay.models.sessions import ReplaySession
-from traces.ids import new_id
+from traces.core.ids import new_id
 from traces.models import Run
 
 

@@ -4,9 +4,9 @@ from typing import get_args
 
 from django.db import models
 
-from replay.models.library import OverrideProfile, ReplayPolicy
-from replay.schemas import SessionStatus
-from traces.ids import new_id
+from replay.core.vocabulary import SessionStatus
+from replay.models.saved_profiles import OverrideProfile, ReplayPolicy
+from traces.core.ids import new_id
 from traces.models import Run
 
 STATUSES = [(status, status) for status in get_args(SessionStatus)]

@@ -1,0 +1,1 @@
+"""Trying a tool or a retriever out."""

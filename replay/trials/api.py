@@ -7,8 +7,8 @@ from rest_framework.views import APIView
 
 from replay.trials import queries, services
 from replay.trials.schemas import RetrieverList, RetrieverTrialRequest, ToolTrialRequest, TrialList, TrialView
-from traces.bodies import parsed
-from traces.responses import KEY, PROBLEMS, caller_of, key_of, query
+from traces.http.bodies import parsed
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 
 _KIND = query("kind", "Only those of tools (`tool`) or of retrievers (`retrieval`).")
 _NAME = query("name", "Only those of this tool or retriever.")

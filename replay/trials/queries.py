@@ -5,11 +5,11 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from replay import retrieval
+from replay.live import retrieval
 from replay.models import Trial
-from replay.trials.running import PATIENCE
+from replay.trials.runner import PATIENCE
 from replay.trials.schemas import EmbeddingView, RetrieverList, RetrieverView, TrialList, TrialView
-from traces.problems import NotFound
+from traces.errors import NotFound
 
 _SHOWN: Final = 20
 

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import Field, StrictBool, StringConstraints
 
-from traces.json_types import JSONObject, JSONValue
-from traces.schemas import Schema
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.schema import Schema
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 

@@ -5,13 +5,15 @@ from functools import partial
 import structlog
 from django.db import transaction
 
-from replay import retrieval, task_names, tool_queries, tools
+from replay.core.errors import InvalidReplay, ReviewRequired
+from replay.execution import task_names
+from replay.live import retrieval, tools
 from replay.models import Trial
-from replay.problems import InvalidReplay, ReviewRequired
+from replay.tool_review import queries
 from replay.trials.schemas import RetrieverTrialRequest, ToolTrialRequest
-from traces import queueing
-from traces.json_types import JSONObject
-from traces.once import Key, once
+from traces import enqueue
+from traces.core.json_types import JSONObject
+from traces.http.idempotency import Key, once
 
 logger = structlog.get_logger("replay")
 
@@ -21,7 +23,7 @@ def try_tool(request: ToolTrialRequest, *, by: str, key: Key | None = None) -> T
     tool = tools.configured().get(request.name)
     if tool is None:
         raise InvalidReplay(f"nothing is configured to run {request.name!r}", where="/name")
-    safe = tool_queries.standing(request.name)
+    safe = queries.standing(request.name)
     if not safe and not request.confirmed:
         why = "nobody has reviewed it" if safe is None else "it was reviewed as a side effect"
         raise ReviewRequired(f"{request.name!r} may do something that cannot be undone: {why}. Confirm that it may run")
@@ -44,7 +46,7 @@ def try_retriever(request: RetrieverTrialRequest, *, by: str, key: Key | None = 
 
 
 def _queue(trial: Trial) -> None:
-    if not queueing.put(task_names.TRY_OUT, trial.id):
+    if not enqueue.put(task_names.TRY_OUT, trial.id):
         error = "the queue cannot be reached: nothing ran"
         Trial.objects.filter(id=trial.id, status="pending").update(
             status="failed", error_code="dependency_unavailable", error=error

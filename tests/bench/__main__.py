@@ -20,7 +20,7 @@ def main(chosen: str, *, full: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from diffing import embeddings
+    from diffing.content import embeddings
     from tests.bench.cases import CASES, Case
 
     def verdict(case: Case, measured: float) -> tuple[str, str]:

@@ -13,24 +13,27 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.test import Client
 
-from diffing import embeddings, queries
+from diffing import queries
 from diffing import services as diffing
+from diffing.content import embeddings
 from diffing.models import DiffReport
-from replay import cache, providers, runner
-from replay import services as replays
+from replay.execution import runner
 from replay.experiments import services as experiments
-from replay.experiments.schemas import ExperimentRequest
+from replay.experiments.core.schemas import ExperimentRequest
+from replay.live import providers
 from replay.models import ReplaySession
-from replay.overrides import Match, ModelOverride, Override, OverrideProfile, ToolOverride
-from replay.policy import Policy
-from replay.schemas import ReplayRequest
+from replay.overrides.policy import Policy
+from replay.overrides.profile import Match, ModelOverride, Override, OverrideProfile, ToolOverride
+from replay.sessions import services as replays
+from replay.sessions.schemas import ReplayRequest
+from replay.store import call_cache
 from tests.bench.recordings import answers_in_prose, desk, questions, search_text, searches
 from tests.faults.__main__ import kill_workers
-from tests.provider_server import openai_text, provider_server
-from tests.recordings import conversation
-from traces import services
-from traces.json_types import JSONObject, JSONValue
+from tests.support.recordings import conversation
+from tests.support.servers.provider_server import openai_text, provider_server
+from traces.core.json_types import JSONObject, JSONValue
 from traces.models import Artifact, Edge, Run, Step
+from traces.runs import services
 
 
 @dataclass(frozen=True)
@@ -224,9 +227,9 @@ def semantic_match_ms() -> float:
     """The most similar of 10,000 recorded calls of one tool that agree in all but their one free text."""
     run = Run.objects.get(id=services.record(searches(10_000, "searches")).run_id)
     asked: JSONObject = {"query": f"{search_text(7_777)} please"}
-    cache.similar(run, "search", {"query": "something else altogether"}, 0.85)
-    times = [1000 * _seconds(lambda: cache.similar(run, "search", asked, 0.85)) for _ in range(20)]
-    assert cache.similar(run, "search", asked, 0.85) is not None
+    call_cache.similar(run, "search", {"query": "something else altogether"}, 0.85)
+    times = [1000 * _seconds(lambda: call_cache.similar(run, "search", asked, 0.85)) for _ in range(20)]
+    assert call_cache.similar(run, "search", asked, 0.85) is not None
     return sorted(times)[len(times) // 2]
 
 

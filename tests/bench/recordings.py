@@ -1,9 +1,9 @@
 """Large recordings: an order desk that works off one customer after another."""
 
-from tests.recordings import SYSTEM, answers, asks, model_step, says, tool_step, user
-from traces.json_types import JSONObject, JSONValue
-from traces.recording import RecordedRun, RecordedStep
-from traces.vocabulary import StepType
+from tests.support.recordings import SYSTEM, answers, asks, model_step, says, tool_step, user
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
 
 STEPS_PER_CUSTOMER = 3
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from replay.proving.findings import prove
-from replay.proving.lab import Budget
+from replay.proofs.core.types import Budget
+from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring, targets, track_a
 from tests.bench.attribution.lab import Bench, BenchLab
 from tests.bench.attribution.page import written

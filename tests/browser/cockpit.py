@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from tests.patience import patience_ms
+from tests.support.patience import patience_ms
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"

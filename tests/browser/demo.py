@@ -4,7 +4,7 @@ import json
 import urllib.request
 from typing import Any, ClassVar
 
-from tests.patience import patience_s, wait_until
+from tests.support.patience import patience_s, wait_until
 
 LOADED_LIMIT_S = 60
 

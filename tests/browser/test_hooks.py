@@ -7,9 +7,9 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from tests.browser.demo import Demo
-from tests.langfuse_server import KEYS, langfuse_server
-from tests.patience import patience_ms
 from tests.services.server import Server
+from tests.support.patience import patience_ms
+from tests.support.servers.langfuse_server import KEYS, langfuse_server
 
 SLOWEST_MS = 20_000  # the page of the hooks looks every few seconds
 HOOKS = {

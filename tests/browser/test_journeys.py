@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 from tests.browser.cockpit import Cockpit
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
-from tests.patience import patience_ms
 from tests.services.server import Server
+from tests.support.patience import patience_ms
 
 TRANSCRIPT = Path(__file__).resolve().parent.parent / "fixtures" / "importers" / "openai_messages.json"
 CENTS = "Order totals are in cents, refunds are in euros: convert before you refund."

@@ -7,7 +7,7 @@ from playwright.sync_api import ViewportSize, expect
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
-from tests.patience import patience_ms
+from tests.support.patience import patience_ms
 
 PROOF_LIMIT_MS = 60_000
 

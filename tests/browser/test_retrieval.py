@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.demo import Demo
-from tests.patience import patience_ms
-from tests.provider_server import Exchange, provider_server
 from tests.services.server import Server
+from tests.support.patience import patience_ms
+from tests.support.servers.provider_server import Exchange, provider_server
 
 FOUND = "Refunds above fifty euros need a supervisor."
 

@@ -136,7 +136,7 @@ def database_on(server_url: str) -> str:
 def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
     """A web process as it is deployed; its address."""
     port = free_port()
-    command = [sys.executable, "-m", "cockpit.web"]
+    command = [sys.executable, "-m", "cockpit.serving.web"]
 
     def answers() -> bool:
         try:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.provider_server import Exchange, openai_chunk, provider_server
-from tests.replay_runs import Asks, Says, order_desk
-from traces.recording import RecordedRun
+from tests.support.replay_runs import Asks, Says, order_desk
+from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
+from traces.core.recorded_run import RecordedRun
 
 TURNS: Final = 3
 CALLS: Final = 3 * TURNS  # each turn asks the model, runs a tool and asks the model again

@@ -14,13 +14,13 @@ def _prepare() -> None:
     """A database with recordings whose tools may run; says their ids, and a token."""
     from django.core.management import call_command
 
-    from cockpit import tokens
-    from replay import tool_services
+    from cockpit.http import tokens
+    from replay.tool_review import services
     from tests.faults import desk
-    from traces.services import record
+    from traces.runs.services import record
 
     call_command("migrate", verbosity=0)
-    tool_services.decide({desk.CHARGES: True, desk.LOOKS_UP: True}, by="the tests")
+    services.decide({desk.CHARGES: True, desk.LOOKS_UP: True}, by="the tests")
     runs = [str(record(desk.recording(number)).run_id) for number in range(int(os.environ[SESSIONS]))]
     print(json.dumps({"runs": runs, "token": tokens.create(name="tests", role="admin")}))
 
@@ -31,8 +31,8 @@ def _nurse() -> None:
     from django.core.checks import run_checks
     from redis import asyncio  # noqa: F401
 
-    import cockpit.embedded  # noqa: F401
-    from replay import providers
+    import cockpit.serving.embedded_worker  # noqa: F401
+    from replay.live import providers
 
     run_checks()
     os.environ["CELERY_SKIP_CHECKS"] = "1"
@@ -49,7 +49,7 @@ def _nurse() -> None:
 
 def _work() -> None:
     """A Celery worker in threads of this process, on whichever broker there is."""
-    from cockpit.embedded import EmbeddedWorker
+    from cockpit.serving.embedded_worker import EmbeddedWorker
 
     EmbeddedWorker().start()
     time.sleep(300)

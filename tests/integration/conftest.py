@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 import pytest
 from django.db import connection
 
-from traces import services
 from traces.models import RetentionPass
+from traces.runs import services
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.patience import patience_s
+from tests.support.patience import patience_s
 
 START_LIMIT_S = 60
 WORKER_OPTIONS = ("--without-mingle", "--without-gossip", "--without-heartbeat")  # as docker/compose.yml has them

@@ -4,7 +4,7 @@ Qdrant's: the engine that the server is built on (`qdrant-edge-py`), so distance
 sparse vectors, BM25, and the words in which it refuses vectors; and the models that Qdrant generates from its
 interface (`qdrant-client`), through which requests are read and answers are written, so that a field that it does
 not have is refused. Ours: HTTP, the six addresses below, and the statuses and words around the engine's, as the
-server has them. `tests/integration/test_qdrant_server.py` says them again, and holds them against a server of your
+server has them. `tests/integration/live/test_qdrant_server.py` says them again, and holds them against a server of your
 own as well (TEST_QDRANT_URL).
 
     python -m tests.services.qdrant_server PORT FOLDER PACKAGES

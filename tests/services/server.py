@@ -9,8 +9,8 @@ import threading
 from pathlib import Path
 from queue import Empty, Queue
 
-from tests.patience import patience_s
 from tests.services.processes import CannotStart, stop
+from tests.support.patience import patience_s
 
 START_LIMIT_S = 60
 _FORKPOINT = "from cockpit.cli import main; main()"

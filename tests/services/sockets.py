@@ -8,8 +8,8 @@ from typing import Any
 from asgiref.testing import ApplicationCommunicator
 
 from cockpit.asgi import application
-from cockpit.schemas import LiveMessage
-from tests.patience import patience_s
+from cockpit.http.schemas import LiveMessage
+from tests.support.patience import patience_s
 
 PATIENCE_S = 4.0
 

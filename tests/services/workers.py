@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from django.conf import settings
 from django.db import connection
 
-from cockpit.embedded import EmbeddedWorker
+from cockpit.serving.embedded_worker import EmbeddedWorker
 from tests.services.processes import WORKER_OPTIONS, scratch_folder, start, stop
 
 

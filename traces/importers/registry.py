@@ -4,48 +4,38 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from traces.importers import (
-    agents_sdk,
-    atif,
-    autogen,
-    chat,
-    chatgpt,
+from traces.core.recorded_run import RecordedRun
+from traces.importers import detection  # fmt: skip
+from traces.importers.common.messages import is_message
+from traces.importers.common.run_builder import is_empty
+from traces.importers.files import sqlite_file  # fmt: skip
+from traces.importers.files.errors import BadFile
+from traces.importers.files.sample import Sample
+from traces.importers.files.source import Source
+from traces.importers.formats.chats import chat, chatgpt, openai, sharegpt, vercel_ui  # fmt: skip
+from traces.importers.formats.coding_agents import (  # fmt: skip
     claude_code,
     codex,
-    crewai,
-    events,
     gemini_cli,
-    inspect_log,
+    mini_swe_agent,
+    openhands,
+    swe_agent,
+)
+from traces.importers.formats.evaluations import atif, inspect_log, promptfoo, tau, who_and_when  # fmt: skip
+from traces.importers.formats.frameworks import (  # fmt: skip
+    agents_sdk,
+    autogen,
+    crewai,
     krabs,
     krabs_db,
-    kurral,
     langchain,
-    langfuse,
     langgraph,
-    langsmith,
     metagpt,
-    mini_swe_agent,
-    openai,
-    openhands,
-    otlp,
-    prela,
-    promptfoo,
-    recognition,
-    sharegpt,
-    sqlite_file,
-    swe_agent,
-    tau,
-    vercel_ui,
-    who_and_when,
-)  # fmt: skip
-from traces.importers.building import is_empty
-from traces.importers.messages import is_message
-from traces.importers.problems import BadFile
-from traces.importers.sample import Sample
-from traces.importers.source import Source
-from traces.recording import RecordedRun
+)
+from traces.importers.formats.tracing import forkpoint_events, kurral, langfuse, langsmith, prela  # fmt: skip
+from traces.importers.otlp import spans  # fmt: skip
 
-BUNDLE: Final = "bundle"  # read by `traces.bundles`, which needs the store
+BUNDLE: Final = "bundle"  # read by `traces.imports.portable_runs`, which needs the store
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +79,7 @@ def detect(sample: Sample) -> Importer:
     scored = [(importer.sniff(sample), importer) for importer in IMPORTERS]
     confidence, best = max(scored, key=lambda pair: pair[0])
     if confidence <= 0:
-        raise recognition.unknown(sample)
+        raise detection.unknown(sample)
     return best
 
 
@@ -128,101 +118,99 @@ IMPORTERS: Final = (
     Importer(
         name="forkpoint",
         title="Forkpoint events",
-        sniff=recognition.is_events,
-        parse_together=events.parse,
-        keys=events.keys,
+        sniff=detection.is_events,
+        parse_together=forkpoint_events.parse,
+        keys=forkpoint_events.keys,
     ),
     Importer(
         name="kurral",
         title="Kurral artifacts",
-        sniff=recognition.is_kurral,
+        sniff=detection.is_kurral,
         parse=kurral.parse,
         by_line=_lines_are_runs,
         allows_empty=True,  # its files are runs, even where nothing was asked or called
     ),
+    Importer(name="prela", title="Prela traces", sniff=detection.is_prela, parse_together=prela.parse, keys=prela.keys),
     Importer(
-        name="prela", title="Prela traces", sniff=recognition.is_prela, parse_together=prela.parse, keys=prela.keys
-    ),
-    Importer(
-        name="otlp", title="OpenTelemetry (OTLP)", sniff=recognition.is_otlp, parse_together=otlp.parse, keys=otlp.keys
+        name="otlp", title="OpenTelemetry (OTLP)", sniff=detection.is_otlp, parse_together=spans.parse, keys=spans.keys
     ),
     Importer(
         name="langfuse",
         title="Langfuse ingestion",
-        sniff=recognition.is_langfuse,
+        sniff=detection.is_langfuse,
         parse_together=langfuse.parse,
         keys=langfuse.keys,
     ),
     Importer(
         name="langsmith",
         title="LangSmith runs",
-        sniff=recognition.is_langsmith,
+        sniff=detection.is_langsmith,
         parse_together=langsmith.parse,
         keys=langsmith.keys,
     ),
     Importer(
         name=agents_sdk.FORMAT,
         title="OpenAI Agents SDK traces",
-        sniff=recognition.by_value(agents_sdk.is_export),
+        sniff=detection.by_value(agents_sdk.is_export),
         parse_together=agents_sdk.parse,
     ),
     Importer(
         name=inspect_log.FORMAT,
         title="Inspect logs",
-        sniff=lambda sample: recognition.SURE if inspect_log.recognise(sample) else 0.0,
+        sniff=lambda sample: detection.SURE if inspect_log.recognise(sample) else 0.0,
         parse=inspect_log.parse,
     ),
     Importer(
         name=langgraph.FORMAT,
         title="LangGraph state and checkpoints",
-        sniff=recognition.by_value(langgraph.is_state),
+        sniff=detection.by_value(langgraph.is_state),
         parse_together=langgraph.parse,
     ),
     Importer(
         name=langchain.FORMAT,
         title="LangChain messages",
-        sniff=recognition.by_value(langchain.is_conversation, recognition.LIKELY + 0.1),
+        sniff=detection.by_value(langchain.is_conversation, detection.LIKELY + 0.1),
         parse=langchain.parse,
     ),
     Importer(
         name=promptfoo.FORMAT,
         title="promptfoo results",
-        sniff=recognition.by_value(promptfoo.is_output),
+        sniff=detection.by_value(promptfoo.is_output),
         parse=promptfoo.parse,
     ),
     Importer(
         name=tau.FORMAT,
         title="tau-bench and tau2-bench results",
-        sniff=recognition.by_value(tau.is_result),
+        sniff=detection.by_value(tau.is_result),
         parse=tau.parse,
     ),
     Importer(
         name=openai.FORMAT,
         title="OpenAI responses and batches",
-        sniff=recognition.by_value(openai.is_recording),
+        sniff=detection.by_value(openai.is_recording),
         parse_together=openai.parse,
     ),
     Importer(
         name="krabs",
         title="Krabs telemetry and sessions",
-        sniff=recognition.is_krabs,
+        sniff=detection.is_krabs,
         parse_together=_krabs,
         keys=krabs.keys,
     ),
     Importer(
         name="claude-code",
         title="Claude Code sessions",
-        sniff=recognition.is_claude_code,
+        sniff=detection.is_claude_code,
         parse_together=claude_code.parse,
         keys=claude_code.keys,
     ),
     Importer(
-        name="codex", title="Codex rollouts", sniff=recognition.is_codex, parse_together=codex.parse, keys=codex.keys
+        name="codex", title="Codex rollouts", sniff=detection.is_codex, parse_together=codex.parse, keys=codex.keys
     ),
     Importer(
         name="atif",
         title="ATIF trajectories",
-        sniff=recognition.is_atif,
+        sniff=detection.is_atif,
         parse_together=atif.parse,
         keys=atif.keys,
         by_line=_lines_are_runs,
@@ -272,7 +260,7 @@ IMPORTERS: Final = (
     Importer(
         name="chat",
         title="Chat transcripts",
-        sniff=recognition.is_chat,
+        sniff=detection.is_chat,
         parse=chat.parse,
         by_line=_lines_are_transcripts,
     ),

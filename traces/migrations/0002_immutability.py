@@ -5,7 +5,7 @@ Only a transaction that holds a retention pass (see `RetentionPass`) may delete.
 
 from django.db import migrations
 
-from traces.immutability import NO_PASS, Rule, creating, dropping
+from traces.storage.immutability_triggers import NO_PASS, Rule, creating, dropping
 
 SEALED = "EXISTS (SELECT 1 FROM traces_run WHERE id = {row}.run_id AND sealed_at IS NOT NULL)"
 OLD_SEALED, NEW_SEALED = SEALED.format(row="OLD"), SEALED.format(row="NEW")

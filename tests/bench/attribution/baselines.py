@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from diffing.attribution import PRIORITY
+from diffing.attribution.reasoning import PRIORITY
 from tests.bench.attribution.lab import Bench
 from tests.bench.attribution.truth import Injection, Truth
 

@@ -8,8 +8,8 @@ from typing import Final
 import orjson
 
 from tests.bench.attribution.transcripts import exchange
-from traces.json_types import JSONObject, JSONValue
-from traces.recording import RecordedRun
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun
 
 _FILLERS: Final = ("indeed", "of course", "well", "now", "then", "certainly", "as far as I can see")
 

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from diffing.attribution import PRIORITY
-from diffing.comparison import Comparison, Pair, compare
-from diffing.evidence_schemas import EvidenceQuestion, ProbeOutcome
-from diffing.flow import Flow
-from diffing.references import step_ref
-from diffing.sides import CONTAINERS
-from replay.proving.lab import Allowance, Ask, Atom, Atoms, Case, Seen, Stage
+from diffing.attribution.reasoning import PRIORITY
+from diffing.compare.comparison import Comparison, Pair, compare
+from diffing.compare.data_flow import Flow
+from diffing.compare.references import step_ref
+from diffing.compare.run_side import CONTAINERS
+from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
+from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Case, Seen, Stage
 from tests.bench.attribution.cases import BenchCase
 from tests.bench.attribution.mechanisms.running import Model, answered
 from tests.bench.attribution.mechanisms.settings import Settings
 from tests.bench.attribution.replays import Source, replay
 from tests.bench.attribution.transcripts import side
 from tests.bench.attribution.truth import Injection
-from traces.json_types import JSONValue
-from traces.recording import RecordedRun
-from traces.vocabulary import StepType
+from traces.core.json_types import JSONValue
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepType
 
 QUESTION = EvidenceQuestion(kind="answer_exact", text="Which answer the run gave")
 

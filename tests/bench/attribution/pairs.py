@@ -1,13 +1,13 @@
 """Pairs of real recordings, and what the diff says of them from the recordings alone."""
 
-from diffing.report import Examined, examine, report
-from diffing.schemas import DiffOptions, DiffReport
-from diffing.sides import Side
-from diffing.similarity import Lexical
+from diffing.compare.run_side import Side
+from diffing.content.similarity import Lexical
+from diffing.report.build import Examined, examine, report
+from diffing.schemas.report import DiffOptions, DiffReport
 from tests.bench.attribution import transcripts
-from tests.comparing import NOW, Store
-from traces.ids import new_id
-from traces.json_types import JSONObject
+from tests.support.comparing import NOW, Store
+from traces.core.ids import new_id
+from traces.core.json_types import JSONObject
 
 
 def compared(base: JSONObject, candidate: JSONObject) -> DiffReport:

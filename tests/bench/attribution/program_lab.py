@@ -5,19 +5,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from diffing.evidence_schemas import EvidenceQuestion, ProbeOutcome
-from replay.context import ReplayContext
-from replay.edits import apply_profile
-from replay.graph import Node
-from replay.policy import Policy
-from replay.proving import outcomes
-from replay.proving.atoms import Absent, Change
-from replay.proving.derivations import OtherState
-from replay.proving.lab import Allowance, Ask, Case, Seen
-from replay.proving.outcomes import Result
-from replay.proving.watching import Lost, Missed, Watch
-from replay.replayer import Replayer
-from replay.world import Answer, Call, Standing
+from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
+from replay.core.applied_profile import apply_profile
+from replay.core.calls import Answer, Call, Standing
+from replay.core.context import ReplayContext
+from replay.core.graph import Node
+from replay.engine.replayer import Replayer
+from replay.overrides.policy import Policy
+from replay.proofs.changes.atoms import Absent, Change
+from replay.proofs.core.types import Allowance, Ask, Case, Seen
+from replay.proofs.counterfactual import outcomes
+from replay.proofs.counterfactual.derivations import OtherState
+from replay.proofs.counterfactual.outcomes import Result
+from replay.proofs.counterfactual.walk_monitor import Lost, Missed, Watch
 from tests.bench.attribution.lab import Bench
 from tests.bench.attribution.mechanisms import settings as given
 from tests.bench.attribution.mechanisms.running import Model
@@ -27,8 +27,8 @@ from tests.bench.attribution.programs.shapes import Program
 from tests.bench.attribution.replays import Source
 from tests.bench.attribution.truth import Injection, Truth
 from tests.bench.attribution.unaided import CoupledEngine, UnaidedLab
-from traces.json_types import JSONObject, JSONValue
-from traces.vocabulary import StepType
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
 
 RECORDED: Final = Policy(allow=["model"], semantic_threshold=1.0)
 AGAIN: Final = Policy(allow=["model"], semantic_threshold=1.0, order="reexecute")

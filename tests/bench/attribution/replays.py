@@ -5,20 +5,21 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from replay.context import ReplayContext
-from replay.edits import apply_profile
-from replay.graph import Graph, Node
-from replay.overrides import OverrideProfile
-from replay.policy import Policy
-from replay.replayer import Replayer
-from replay.world import Answer, Call, Event, Hit, OperatorAnswer, Resolved, Serving, Standing
+from replay.core.applied_profile import apply_profile
+from replay.core.calls import Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from replay.core.context import ReplayContext
+from replay.core.events import Event, Resolved
+from replay.core.graph import Graph, Node
+from replay.engine.replayer import Replayer
+from replay.overrides.policy import Policy
+from replay.overrides.profile import OverrideProfile
 from tests.bench.attribution.mechanisms import settings as given
 from tests.bench.attribution.mechanisms.running import Model, Program, answered, called, documents, ranked, recorded
 from tests.bench.attribution.mechanisms.settings import Settings
-from tests.replay_runs import graph_of
-from traces.json_types import JSONObject, JSONValue
-from traces.recording import RecordedRun
-from traces.vocabulary import Label, Reason, StepStatus, StepType
+from tests.support.replay_runs import graph_of
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 
 POLICY: Final = Policy(allow=["model", "tool"], semantic_threshold=1.0)
 REEXECUTE: Final = Policy(allow=["model", "tool"], semantic_threshold=1.0, order="reexecute")

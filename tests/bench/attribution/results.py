@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from tests.bench.attribution import scoring, targets, track_a, track_b, track_c, track_d, track_e, track_p, track_u
 from tests.bench.attribution.targets import Target
-from traces.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 T = TypeVar("T")
 J = TypeVar("J")

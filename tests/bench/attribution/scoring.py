@@ -6,11 +6,11 @@ from math import sqrt
 from statistics import median
 from typing import Final, TypeVar
 
-from diffing.evidence_schemas import Findings
+from diffing.schemas.evidence import Findings
 from tests.bench.attribution.lab import Bench, answering_step
 from tests.bench.attribution.mechanisms.running import Answering
 from tests.bench.attribution.truth import Ids
-from traces.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 T = TypeVar("T")
 LEVELS: Final = ("high", "medium", "low", "noise")

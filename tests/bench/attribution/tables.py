@@ -7,7 +7,7 @@ from tests.bench.attribution import scoring, track_b, track_c, track_d, track_e,
 from tests.bench.attribution.results import Results
 from tests.bench.attribution.scoring import Row
 from tests.bench.attribution.targets import Target
-from traces.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 
 @dataclass(frozen=True, kw_only=True)

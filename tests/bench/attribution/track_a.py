@@ -5,8 +5,8 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from replay.proving.findings import prove
-from replay.proving.lab import Budget
+from replay.proofs.core.types import Budget
+from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.baselines import BASELINES, Blame
 from tests.bench.attribution.cases import BenchCase, Split, one

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Final
 
-from replay.proving.findings import prove
-from replay.proving.lab import Allowance, Ask, Atoms, Budget, Case, Seen
+from replay.proofs.core.types import Allowance, Ask, Atoms, Budget, Case, Seen
+from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.cases import BenchCase, Split
 from tests.bench.attribution.lab import Bench, BenchLab
@@ -16,8 +16,8 @@ from tests.bench.attribution.replays import REEXECUTE, Source, replay
 from tests.bench.attribution.track_a import case_of
 from tests.bench.attribution.truth import Injection, find
 from tests.bench.attribution.unaided import UnaidedLab
-from traces.json_types import JSONObject
-from traces.vocabulary import StepType
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepType
 
 EPS: Final = (0.0, 0.02, 0.1, 0.3)
 REPEATS: Final = (4, 6, 10)

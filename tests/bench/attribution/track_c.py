@@ -7,14 +7,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
-from diffing.evidence_schemas import EvidenceQuestion
-from diffing.report import Examined
-from replay.proving import certificates
-from replay.proving.findings import prove
-from replay.proving.lab import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
-from replay.proving.roots import roots
+from diffing.report.build import Examined
+from diffing.schemas.evidence import EvidenceQuestion
+from replay.proofs.changes import certificates
+from replay.proofs.changes.roots import roots
+from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
+from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import pairs, scoring, transcripts
-from traces.json_types import JSONObject
+from traces.core.json_types import JSONObject
 
 # One configuration under three names: the same agent, model and prompt, run three times.
 _SAME: Final = {

@@ -9,11 +9,11 @@ from typing import Final
 
 import orjson
 
-from diffing.alignment import align
+from diffing.compare.alignment import align
 from tests.bench.attribution import pairs, scoring, transcripts
-from traces.json_types import JSONObject, JSONValue
-from traces.recording import RecordedRun
-from traces.vocabulary import StepType
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepType
 
 _WORDS: Final = frozenset({"reason", "summary"})  # arguments that are worded differently each time
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")

@@ -8,10 +8,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final
 
-from diffing.alignment import align
-from diffing.text import word_diff
+from diffing.compare.alignment import align
+from diffing.sequences.text_diff import word_diff
 from tests.bench.attribution import editing, pairs, scoring, transcripts
-from traces.json_types import JSONObject
+from traces.core.json_types import JSONObject
 
 KINDS: Final = tuple(editing.EDITS)
 MOST_EDITS: Final = 6

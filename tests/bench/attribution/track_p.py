@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from diffing.evidence_schemas import Findings
-from replay.proving.findings import prove
-from replay.proving.lab import Budget
+from diffing.schemas.evidence import Findings
+from replay.proofs.core.types import Budget
+from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
 from tests.bench.attribution.programs.development import PROGRAMS
@@ -15,7 +15,7 @@ from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.shapes import Program, draw_case
 from tests.bench.attribution.programs.unseen import UNSEEN
 from tests.bench.attribution.truth import Ids
-from traces.json_types import JSONObject
+from traces.core.json_types import JSONObject
 
 SEED: Final = 20_261_122
 HELD_OUT_SETS: Final = ("held out", "unseen", "fresh")

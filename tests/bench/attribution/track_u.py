@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from replay.proving.findings import prove
-from replay.proving.lab import Budget
+from replay.proofs.core.types import Budget
+from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.lab import Bench
 from tests.bench.attribution.track_a import Numbered, case_of
 from tests.bench.attribution.unaided import HIDDEN, UnaidedLab
-from traces.json_types import JSONObject
+from traces.core.json_types import JSONObject
 
 
 @dataclass(frozen=True, kw_only=True)

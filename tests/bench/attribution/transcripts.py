@@ -8,19 +8,19 @@ from typing import Final
 
 import orjson
 
-from diffing.sides import Link as SideLink
-from diffing.sides import RunFacts, Side, SideStep
-from tests.comparing import Store
-from traces.ids import new_id
-from traces.importers import chat
-from traces.importers.source import Source
-from traces.json_types import JSONObject, JSONValue
-from traces.produced import StepFacts
-from traces.provenance import find_provenance
-from traces.recording import RecordedRun, RecordedStep
-from traces.signatures import signature
-from traces.splitting import Splitter
-from traces.summaries import summarize
+from diffing.compare.run_side import Link as SideLink
+from diffing.compare.run_side import RunFacts, Side, SideStep
+from tests.support.comparing import Store
+from traces.core.ids import new_id
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.importers.files.source import Source
+from traces.importers.formats.chats import chat
+from traces.payloads.splitter import Splitter
+from traces.payloads.step_summaries import summarize
+from traces.provenance.edges import find_provenance
+from traces.provenance.step_outputs import StepFacts
+from traces.signatures.call_signatures import signature
 
 MULTI: Final = "tau2_retail_multi.jsonl.gz"
 REPEATS: Final = "tau_airline_gpt4o_4x.jsonl.gz"

@@ -10,7 +10,7 @@ from typing import Literal
 from tests.bench.attribution.mechanisms.pipelines import Category, Pipeline
 from tests.bench.attribution.mechanisms.rules import rule
 from tests.bench.attribution.mechanisms.running import Answering
-from traces.json_types import JSONValue
+from traces.core.json_types import JSONValue
 
 Structure = Literal["none", "single", "joint", "over_determined"]
 Ids = frozenset[str]

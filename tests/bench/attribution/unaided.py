@@ -7,29 +7,29 @@ from types import SimpleNamespace
 from typing import Any, Final
 from uuid import UUID
 
-from diffing.report import Examined, examine
-from replay.context import ReplayContext
-from replay.edits import apply_profile
-from replay.overrides import Match, Override, OverrideProfile, ToolOverride
-from replay.proving.atoms import Change, Changes, Slot
-from replay.proving.certificates import chance
-from replay.proving.copies import Copies, copies
-from replay.proving.coupling import Coupling, Recorded
-from replay.proving.derivations import UNSETTLED, Derivations, OtherState, derivations
-from replay.proving.lab import Allowance, Ask, Atom, Atoms, Case, Seen, Stage, other
-from replay.proving.making import Found
-from replay.proving.roots import roots
-from replay.proving.stages import clamped, stages
-from replay.proving.watching import Lost, Missed, Watch
-from replay.replayer import Replayer
-from replay.world import Hit
+from diffing.report.build import Examined, examine
+from replay.core.applied_profile import apply_profile
+from replay.core.calls import Hit
+from replay.core.context import ReplayContext
+from replay.engine.replayer import Replayer
+from replay.overrides.profile import Match, Override, OverrideProfile, ToolOverride
+from replay.proofs.changes.atoms import Change, Changes, Slot
+from replay.proofs.changes.certificates import chance
+from replay.proofs.changes.overrides import Found
+from replay.proofs.changes.roots import roots
+from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Case, Seen, Stage, other
+from replay.proofs.counterfactual.copied_values import Copies, copies
+from replay.proofs.counterfactual.coupling import Coupling, Recorded
+from replay.proofs.counterfactual.derivations import UNSETTLED, Derivations, OtherState, derivations
+from replay.proofs.counterfactual.walk_monitor import Lost, Missed, Watch
+from replay.proofs.probes.mediator_candidates import clamped, stages
 from tests.bench.attribution.lab import QUESTION, Bench
 from tests.bench.attribution.replays import POLICY, Engine, Source
 from tests.bench.attribution.transcripts import side
 from tests.bench.attribution.truth import Injection, Truth
-from tests.comparing import Store
-from traces.json_types import JSONValue
-from traces.vocabulary import StepType
+from tests.support.comparing import Store
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
 
 HIDDEN: Final = "hidden"  # what was changed and shows in neither recording
 _FIELDS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {

@@ -11,8 +11,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from replay.inspection.accuracy import Accuracy
-from replay.inspection.places import Place, PlaceKind
+from replay.inspection.core.place_accuracy import Accuracy
+from replay.inspection.core.places import Place, PlaceKind
 from tests.bench.places.labelled import Failure, places, read
 
 

@@ -9,19 +9,20 @@ from typing import Any, Final
 
 import orjson
 
-from replay.inspection.contents import contents
-from replay.inspection.inspecting import inspect
-from replay.inspection.places import Place, StepContent
-from replay.side_effects import looks_like_write
-from traces.importers import chat, who_and_when
-from traces.importers.source import Source
-from traces.json_types import JSONObject, JSONValue
-from traces.produced import StepFacts
-from traces.provenance import find_provenance
-from traces.recording import RecordedRun, RecordedStep
-from traces.signatures import signature
-from traces.splitting import Splitter
-from traces.vocabulary import StepType
+from replay.inspection.core.inspect_run import inspect
+from replay.inspection.core.places import Place, StepContent
+from replay.inspection.core.step_contents import contents
+from replay.resolution.side_effects import looks_like_write
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+from traces.importers.files.source import Source
+from traces.importers.formats.chats import chat
+from traces.importers.formats.evaluations import who_and_when
+from traces.payloads.splitter import Splitter
+from traces.provenance.edges import find_provenance
+from traces.provenance.step_outputs import StepFacts
+from traces.signatures.call_signatures import signature
 
 _MESSAGE: Final = re.compile(r"msg-(\d+)")
 _LABEL: Final = "mistake"

@@ -16,7 +16,7 @@ import httpx
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from cockpit.connections import HEADER_S
+from cockpit.serving.incomplete_requests import HEADER_S
 
 HALF_HEADERS: Final = 1400
 _HALF: Final = b"GET /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nX-Half: "

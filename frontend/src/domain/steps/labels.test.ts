@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { markMeaning, markWord, reasonSentence } from "./labels";
 
-const vocabulary = readFileSync(new URL("../../../../traces/vocabulary.py", import.meta.url), "utf8");
+const vocabulary = readFileSync(new URL("../../../../traces/core/vocabulary.py", import.meta.url), "utf8");
 
 /** The values of an enum of the server. */
 function valuesOf(name: string): string[] {

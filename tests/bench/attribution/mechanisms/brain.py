@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from tests.bench.attribution.mechanisms.rules import Rules, rules
-from traces.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 Asked = tuple[str, JSONObject]  # the name of a tool and its arguments
 _GERMAN: Final = (("You can send it back within", "Rücksendung möglich:"), ("refunded", "erstattet"), ("is", "ist"))

@@ -8,8 +8,8 @@ from typing import Final
 from tests.bench.attribution.mechanisms.brain import SLIPS, respond
 from tests.bench.attribution.mechanisms.rules import rules
 from tests.bench.attribution.mechanisms.running import Model
-from traces.canonical import digest
-from traces.json_types import JSONObject, JSONValue
+from traces.core.canonical import digest
+from traces.core.json_types import JSONObject, JSONValue
 
 RECORDING: Final = "recording"
 

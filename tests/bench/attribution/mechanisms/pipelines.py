@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from tests.bench.attribution.mechanisms.running import Model, Program, Runtime, answered, result_text
 from tests.bench.attribution.mechanisms.settings import prompts, rows, system, user
-from traces.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 Category = Literal["prompt", "retrieval", "tool", "model", "upstream"]
 

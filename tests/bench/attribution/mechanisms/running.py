@@ -12,9 +12,9 @@ from typing import Any, Final, Protocol
 from tests.bench.attribution.mechanisms import settings as given
 from tests.bench.attribution.mechanisms.brain import respond
 from tests.bench.attribution.mechanisms.settings import Settings
-from traces.json_types import JSONObject, JSONValue
-from traces.recording import RecordedRun, RecordedStep
-from traces.vocabulary import StepStatus, StepType
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepStatus, StepType
 
 PROVIDER: Final = "bench"
 Place = tuple[str, int]  # a node and which of its calls; the first is 0

@@ -6,7 +6,7 @@ A change sets some of its entries, so changes of different entries can be applie
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from traces.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 Settings = Mapping[str, JSONValue]
 SLOTS: Final = 8  # sentences of a prompt; an empty one is left out

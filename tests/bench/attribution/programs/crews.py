@@ -16,7 +16,7 @@ from tests.bench.attribution.programs.shapes import (
     user_message,
     wording,
 )
-from traces.json_types import JSONValue
+from traces.core.json_types import JSONValue
 
 _TOOLS: Final[tuple[JSONValue, ...]] = ({"name": "read_meter", "description": "reads a meter"},)
 _QUARTERS: Final = r"\b(harbour|station|market)\b"

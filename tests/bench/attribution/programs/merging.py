@@ -9,7 +9,7 @@ from tests.bench.attribution.mechanisms.running import Runtime
 from tests.bench.attribution.mechanisms.settings import prompts, user
 from tests.bench.attribution.programs.model import Request, model_of
 from tests.bench.attribution.programs.shapes import Edit, Program, edit, sampling, say, wording
-from traces.json_types import JSONValue
+from traces.core.json_types import JSONValue
 
 Figures = Sequence[tuple[str, int]]  # a site and its figure
 Layout = Callable[[Figures], str]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tests.bench.attribution.mechanisms.running import Model
 from tests.bench.attribution.programs.shapes import text_of
-from traces.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 ToolCall = tuple[str, JSONObject]  # a tool's name, and the arguments that it is called with
 Role = Callable[["Request"], "str | ToolCall"]

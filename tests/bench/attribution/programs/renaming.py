@@ -15,7 +15,7 @@ from tests.bench.attribution.programs.shapes import (
     user_message,
     wording,
 )
-from traces.json_types import JSONValue
+from traces.core.json_types import JSONValue
 
 _PURPOSES: Final = {"stock": "says how many are in stock", "price": "says what one costs"}
 

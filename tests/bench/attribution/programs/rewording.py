@@ -6,7 +6,7 @@ from typing import Final
 from tests.bench.attribution.mechanisms.dice import key_of
 from tests.bench.attribution.mechanisms.running import Model
 from tests.bench.attribution.programs.shapes import text_of
-from traces.json_types import JSONObject
+from traces.core.json_types import JSONObject
 
 _BEFORE: Final = ("", "Sure. ", "Of course. ", "Let me see. ", "Right, here you are. ", "Thanks for waiting. ")
 _AFTER: Final = ("", " I hope this helps.", " Just ask if there is more.", " Have a nice day.", " That is all I know.")

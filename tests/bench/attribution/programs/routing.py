@@ -18,7 +18,7 @@ from tests.bench.attribution.programs.shapes import (
     user_message,
     wording,
 )
-from traces.json_types import JSONValue
+from traces.core.json_types import JSONValue
 
 Handover = Callable[[Runtime, str], str]  # the classifier's answer -> the specialist's answer
 Topics = tuple[str, str]

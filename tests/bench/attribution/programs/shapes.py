@@ -10,7 +10,7 @@ from tests.bench.attribution.mechanisms.pipelines import Category, Pipeline
 from tests.bench.attribution.mechanisms.running import Runtime, result_text
 from tests.bench.attribution.mechanisms.settings import system
 from tests.bench.attribution.truth import Injection, Truth
-from traces.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 Hunks = tuple[tuple[str, JSONValue], ...]
 _DRAWS: Final = 200

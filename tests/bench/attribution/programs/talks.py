@@ -8,7 +8,7 @@ from tests.bench.attribution.mechanisms.running import Runtime
 from tests.bench.attribution.mechanisms.settings import prompts, rows
 from tests.bench.attribution.programs.model import Request, ToolCall, model_of
 from tests.bench.attribution.programs.shapes import Edit, Program, converse, edit, sampling, text_of, user_message
-from traces.json_types import JSONValue
+from traces.core.json_types import JSONValue
 
 _TOOLS: Final[tuple[JSONValue, ...]] = (
     {"name": "find_booking", "description": "finds a booking"},

@@ -20,7 +20,7 @@ from tests.bench.attribution.programs.shapes import (
     user_message,
     wording,
 )
-from traces.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 # ---- a hotel: a tool call transfers the talk to another agent, which stays for the later turns
 

@@ -8,7 +8,7 @@ from tests.bench.attribution.mechanisms.running import Runtime, result_text
 from tests.bench.attribution.mechanisms.settings import prompts, rows, user
 from tests.bench.attribution.programs.model import Request, model_of, parse
 from tests.bench.attribution.programs.shapes import Program, edit, sampling, say, wording
-from traces.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 # ---- builds: a verdict on the build in the middle decides which half is looked at next
 

@@ -8,7 +8,7 @@ from tests.bench.attribution.mechanisms.running import Runtime, result_text
 from tests.bench.attribution.mechanisms.settings import prompts, rows, user
 from tests.bench.attribution.programs.model import Request, model_of
 from tests.bench.attribution.programs.shapes import Program, edit, sampling, say, wording
-from traces.json_types import JSONObject
+from traces.core.json_types import JSONObject
 
 # ---- peaks: the model writes its actions as text, and reads what came of them in a growing notepad
 

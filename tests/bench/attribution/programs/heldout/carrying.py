@@ -18,7 +18,7 @@ from tests.bench.attribution.programs.shapes import (
     user_message,
     wording,
 )
-from traces.json_types import JSONValue
+from traces.core.json_types import JSONValue
 
 # ---- a memory: old turns become a summary in the system prompt
 

@@ -17,7 +17,7 @@ from tests.bench.attribution.programs.shapes import (
     user_message,
     wording,
 )
-from traces.json_types import JSONValue
+from traces.core.json_types import JSONValue
 
 # ---- a ward: a colour becomes a line of a table in the code
 

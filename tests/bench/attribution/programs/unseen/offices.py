@@ -18,7 +18,7 @@ from tests.bench.attribution.programs.shapes import (
     user_message,
     wording,
 )
-from traces.json_types import JSONValue
+from traces.core.json_types import JSONValue
 
 # ---- claims: a score above a limit in the code goes to another desk
 

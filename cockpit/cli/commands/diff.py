@@ -1,0 +1,163 @@
+"""`diff` and `share`."""
+
+import json as jsonlib
+import re
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from cockpit.cli import output
+from cockpit.cli.client import Api, connected, in_path
+from cockpit.cli.commands.import_files import run_id
+from cockpit.cli.errors import Exit, Failure
+
+_FORMS: Final = ("json", "md", "html")
+_SECTIONS: Final = ("prompt", "retrieval", "tool", "model", "output", "run")
+_BRIEF: Final = (
+    ("compared", "compared"), ("changed", "changed"), ("confidence", "how sure"), ("why", "why"), ("next", "what next"),
+)  # fmt: skip
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_POLL_S: Final = 0.2
+_LONGEST_S: Final = 600
+
+
+def diff(
+    base: str,
+    candidate: str | None,
+    *,
+    form: str | None,
+    target: Path | None,
+    json: bool,
+    url: str | None,
+    token: str | None,
+) -> None:
+    """Compare, and print the report in the form that was asked for, or write it and say where."""
+    if form not in (None, *_FORMS):
+        raise Failure(f"{form!r} is no form of a report: choose json, md or html", exit=Exit.BAD_INPUT)
+    if json and target is None and form not in (None, "json"):
+        raise Failure(f"--json prints no {form}: leave one of the two out, or write to a file", exit=Exit.BAD_INPUT)
+    with connected(url, token) as api:
+        report = report_of(api, *_runs(api, base, candidate))
+        text = api.text(f"/diffs/{report['id']}", format=form) if form in {"md", "html"} else ""
+    if target is not None:
+        output.save(target, text or jsonlib.dumps(report, ensure_ascii=False, indent=2))
+        if json:
+            output.document({"id": report["id"], "path": str(target)})
+    elif text:
+        print(text)
+    elif json or form:
+        output.document(report)
+    else:
+        _show(report)
+
+
+def _runs(api: Api, base: str, candidate: str | None) -> tuple[str, str]:
+    """The runs to compare; a replay alone is the candidate, and what it replayed the base."""
+    if candidate is not None:
+        return run_id(api, base), run_id(api, candidate)
+    replay = run_id(api, base)
+    run = api.get(f"/runs/{in_path(replay)}")
+    replayed = run["source_run"] or run["original"]
+    if replayed is None:
+        detail = f"{base} is no replay whose original is here: name the run to compare it with"
+        raise Failure(detail, exit=Exit.BAD_INPUT)
+    return str(replayed), replay
+
+
+def share(diff: str, terms: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> None:
+    """Make a link, and print it: it cannot be shown again."""
+    with connected(url, token) as api:
+        made = api.post(f"/diffs/{_diff_id(api, diff)}/shares", terms)
+    if json:
+        output.document({"url": made["url"], "expires_at": made["expires_at"], "id": made["id"]})
+    else:
+        output.people().print(made["url"], soft_wrap=True)
+
+
+def report_of(api: Api, base: str, candidate: str) -> dict[str, Any]:
+    """The report, waited for where a worker makes it."""
+    report: dict[str, Any] = api.post("/diffs", {"base": base, "candidate": candidate})
+    if "summary" in report:
+        return report
+    api.start_worker()
+    report = api.post("/diffs", {"base": base, "candidate": candidate}) if api.local else report
+    deadline = time.monotonic() + _LONGEST_S
+    while "summary" not in report:
+        if time.monotonic() > deadline:
+            raise Failure("the report was not made in time: are there workers?", exit=Exit.UNAVAILABLE)
+        time.sleep(_POLL_S)
+        report = api.get(f"/diffs/{report['id']}")
+    return report
+
+
+def _diff_id(api: Api, ref: str) -> str:
+    """A whole id as it is; `last` and a beginning among the newest reports."""
+    if re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", ref):
+        return ref
+    known = [entry["id"] for entry in api.get("/diffs")["diffs"]]
+    matches = known[:1] if ref == "last" else [each for each in known if each.startswith(ref)]
+    if not matches:
+        raise Failure(f"there is no diff {ref!r}", exit=Exit.NOT_FOUND, code="not_found")
+    if len(matches) > 1:
+        raise Failure(f"{ref!r} fits several diffs: {', '.join(matches)}", exit=Exit.BAD_INPUT)
+    return str(matches[0])
+
+
+def terms(*, expires: str | None, people: list[str], signed_in: bool, views: int | None) -> dict[str, Any]:
+    """Who may open a link, until when and how often; unless told otherwise anyone who has it."""
+    if people and signed_in:
+        raise Failure("a link is for named people or for whoever is signed in: say one", exit=Exit.BAD_INPUT)
+    audience = "people" if people else "signed_in" if signed_in else "anyone"
+    seconds = _seconds(expires) if expires else None
+    return {"expires_in_s": seconds, "audience": audience, "people": people, "max_views": views}
+
+
+def _seconds(text: str) -> int:
+    found = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
+    if found is None or int(found[1]) == 0:
+        raise Failure(f"{text!r} is no time: write 30m, 12h, 7d or 2w", exit=Exit.BAD_INPUT)
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _show(report: dict[str, Any]) -> None:
+    console = output.people()
+    attribution, scores = report["attribution"], report["scores"]
+    console.print(Text(attribution["sentence"] or report["summary"], style="bold"), soft_wrap=True)
+    console.print()
+    brief = report["brief"] or {}
+    output.facts(console, [(words, brief.get(name)) for name, words in _BRIEF])
+    console.print()
+    similarity = f"{scores['output_similarity']:.4f} ({scores['similarity_method']})"
+    output.facts(
+        console,
+        [
+            ("diff", report["id"]),
+            ("ARS", f"{scores['ars']:.4f}, {scores['ars_reading']}"),
+            ("output similarity", similarity),
+            ("tool accuracy", f"{scores['tool_accuracy']:.4f}"),
+        ],
+    )
+    for name in _SECTIONS:
+        if report["sections"][name]["items"]:
+            _show_section(console, name, report["sections"][name])
+    if attribution["path"]:
+        console.print()
+        console.print(Text("path", style="bold"))
+        for link in attribution["path"]:
+            step = link["step"]
+            console.print(f"  {link['side']} {step['sequence_no']} {step['name']}: {link['text']}", soft_wrap=True)
+
+
+def _show_section(console: Console, name: str, section: dict[str, Any]) -> None:
+    console.print()
+    console.print(Text(name, style="bold") + Text(f"  {section['summary']}", style="bright_black"))
+    for item in section["items"]:
+        console.print(_item(item), soft_wrap=True)
+
+
+def _item(item: dict[str, Any]) -> Text:
+    sides = [str(item[side]["sequence_no"]) if item[side] else "-" for side in ("base", "candidate")]
+    return Text(f"  {sides[0]} → {sides[1]}  {item['relation']:<8} {item['title']}")

@@ -1,0 +1,131 @@
+"""`runs`, `show` and `tree`."""
+
+import json as jsonlib
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+from rich.text import Text
+
+from cockpit.cli import output
+from cockpit.cli.client import Api, connected, in_path
+from cockpit.cli.commands.import_files import run_id
+
+_PAGE: Final = 200
+
+
+def runs(*, limit: int, app: str | None, outcome: str | None, json: bool, url: str | None, token: str | None) -> None:
+    """The newest runs."""
+    with connected(url, token) as api:
+        found = list(_runs(api, limit, {"app": app, "outcome": outcome}))
+    if json:
+        output.document({"runs": found})
+        return
+    if not found and (app or outcome):
+        output.people().print("No run matches.")
+        return
+    if not found:
+        output.people().print("There is no run yet: `forkpoint import PATH` brings some, `forkpoint serve` a demo.")
+        return
+    shown = output.table("", "run", "app", "outcome", ">steps", ">tokens", ">cost", "labels", "name")
+    for run in found:
+        tokens = str(run["tokens_in"] + run["tokens_out"])
+        ended = "failed" if run["outcome"] == "failed" else run["status"]
+        sign, cost = output.glyph("live", ended), output.money(run["cost_usd"])
+        labels = output.labels(run["labels"])
+        judged = output.outcome(run["outcome"])
+        shown.add_row(sign, run["id"], run["app"], judged, str(run["steps"]), tokens, cost, labels, Text(run["name"]))
+    output.people().print(shown)
+
+
+def show(ref: str, *, find: str | None, json: bool, url: str | None, token: str | None) -> None:
+    """A run: for people an overview, for programs everything; with `find`, the steps that hold these words."""
+    with connected(url, token) as api:
+        run = api.get(f"/runs/{in_path(run_id(api, ref))}")
+        if json:
+            _print_whole(run, pages(api, run["id"], "full-steps", _PAGE, q=find))
+        else:
+            _overview(run, list(pages(api, run["id"], "steps", None, q=find)))
+
+
+def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
+    """All forks of a run under what they were forked from."""
+    with connected(url, token) as api:
+        found = api.get(f"/runs/{in_path(run_id(api, ref))}/tree")
+    if json:
+        output.document(found)
+        return
+    shown = output.table("", "run", ">from", ">ARS", ">output", ">tools", ">checks", ">tokens", ">cost", "what")
+    for run in found["runs"]:
+        scores = [_figure(run[name]) for name in ("ars", "output_similarity", "tool_accuracy")]
+        checks = "" if run["checks"] is None else f"{sum(c['passed'] for c in run['checks'])}/{len(run['checks'])}"
+        fork = "" if run["fork_sequence_no"] is None else str(run["fork_sequence_no"])
+        what = run["origin_name"] or ", ".join(run["changes"]) or run["name"]
+        shown.add_row(
+            output.glyph("live", run["status"]), run["id"], fork, *scores, checks,
+            str(run["tokens_in"] + run["tokens_out"]), output.money(run["cost_usd"]),
+            Text("  " * run["depth"] + what),
+        )  # fmt: skip
+    output.people().print(shown)
+    if found["left_out"]:
+        output.note(f"{found['left_out']} more forks are not shown")
+
+
+def _figure(score: float | None) -> str:
+    return "" if score is None else f"{score:.2f}"
+
+
+def _runs(api: Api, limit: int, filters: dict[str, str | None]) -> Iterator[dict[str, Any]]:
+    cursor = None
+    while limit > 0:
+        page = api.get("/runs", limit=min(limit, _PAGE), cursor=cursor, **filters)
+        yield from page["runs"]
+        limit -= len(page["runs"])
+        cursor = page["next"]
+        if cursor is None:
+            return
+
+
+def pages(api: Api, run: str, of: str, limit: int | None, q: str | None = None) -> Iterator[dict[str, Any]]:
+    after: int | None = 0
+    while after is not None:
+        page = api.get(f"/runs/{run}/{of}", after=after, limit=limit, q=q)
+        yield from page["steps"]
+        after = page["next"]
+
+
+def _print_whole(run: dict[str, Any], steps: Iterator[dict[str, Any]]) -> None:
+    """One document, written step by step: whole payloads of a long run may not fit in memory."""
+    sys.stdout.write(f'{{"run":{jsonlib.dumps(run, ensure_ascii=False)},"steps":[')
+    for number, step in enumerate(steps):
+        sys.stdout.write(("," if number else "") + "\n" + jsonlib.dumps(step, ensure_ascii=False))
+    sys.stdout.write("]}\n")
+    sys.stdout.flush()
+
+
+def _overview(run: dict[str, Any], steps: list[dict[str, Any]]) -> None:
+    console = output.people()
+    console.print(Text(run["name"], style="bold"), soft_wrap=True)
+    counts = f"{run['steps']} steps, {run['errors']} failed"
+    origin = f"{run['source_run']} from step {run['fork_sequence_no']}" if run["source_run"] else ""
+    outcome = output.outcome(run["outcome"]) + Text(f"  {run['outcome_reason']}".rstrip(), style="bright_black")
+    facts: list[tuple[str, Any]] = [("run", run["id"]), ("app", run["app"]), ("status", run["status"])]
+    facts += [("outcome", outcome), ("forked from", origin)]
+    facts += [("steps", counts), ("labels", output.labels(run["labels"]))]
+    facts += [("cost", output.money(run["cost_usd"])), ("duration", output.duration(run["duration_ms"]))]
+    output.facts(console, facts)
+    console.print()
+    console.print(_steps(steps))
+
+
+def _steps(steps: list[dict[str, Any]]) -> Any:
+    shown = output.table(">no", "", "type", "name", ">time", ">tokens", "what")
+    depths: dict[int | None, int] = {None: -1}
+    for step in steps:
+        depth = depths[step["sequence_no"]] = depths.get(step["parent"], -1) + 1
+        name = Text("  " * min(depth, 8) + (step["tool_name"] or step["model"] or step["name"]))
+        counted = [count for count in (step["tokens_in"], step["tokens_out"]) if count is not None]
+        tokens = str(sum(counted)) if counted else ""
+        sign, time = output.glyph(step["label"], step["status"]), output.duration(step["duration_ms"])
+        shown.add_row(str(step["sequence_no"]), sign, step["type"], name, time, tokens, Text(step["summary"]))
+    return shown

@@ -1,0 +1,1 @@
+"""Commands that start many replays and follow them."""

@@ -1,0 +1,1 @@
+"""PostgreSQL that accepts any text."""

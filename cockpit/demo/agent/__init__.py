@@ -1,0 +1,1 @@
+"""The order desk: a small real agent, its tools and its recordings."""

@@ -1,0 +1,47 @@
+"""Makes the demo's recordings: `python -m cockpit.demo.agent.record`.
+
+Every scenario is really run: the desk asks the local model over HTTP, and the SDK records what happens.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from openai import OpenAI
+
+from cockpit.demo.agent.desk import Desk
+from cockpit.demo.agent.scenarios import APP, SCENARIOS, Scenario
+from cockpit.demo.local_model import server
+from forkpoint import Recorder
+
+RECORDINGS: Final = Path(__file__).parent / "recordings"
+
+
+def record(scenario: Scenario, file: Path, base_url: str) -> str:
+    """Run one scenario and record it to a file; answers the desk's last answer."""
+    recorder = Recorder(file, app=APP, environment="demo")
+    with OpenAI(api_key="none", base_url=base_url, max_retries=0) as client:
+        facts = {"scenario": scenario.slug, "model_is": "a local deterministic program, not an LLM"}
+        with recorder.run(scenario.slug, input=list(scenario.said), tags=["demo"], metadata=facts) as run:
+            desk = Desk(client=client, recorder=recorder, model=scenario.model, provider="local")
+            run.output = desk.handle(list(scenario.said), with_tools=scenario.with_tools)
+            if desk.problem:
+                run.failed(desk.problem)
+    if not recorder.flush() or recorder.dropped:
+        raise RuntimeError(f"{scenario.slug} was not recorded whole")
+    return str(run.output)
+
+
+def main() -> None:
+    """Record every scenario afresh."""
+    RECORDINGS.mkdir(exist_ok=True)
+    base_url = server.start()
+    for scenario in SCENARIOS:
+        file = RECORDINGS / f"{scenario.slug}.jsonl"
+        file.unlink(missing_ok=True)
+        answer = record(scenario, file, base_url)
+        print(f"{scenario.slug}: {answer}")  # noqa: T201 - the command's output
+    server.stop()
+
+
+if __name__ == "__main__":
+    main()

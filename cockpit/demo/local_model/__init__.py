@@ -1,0 +1,1 @@
+"""The local deterministic model that the demo runs on; not an LLM."""

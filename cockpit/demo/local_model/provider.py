@@ -1,0 +1,30 @@
+"""The local model as a provider of this process."""
+
+from django.conf import settings
+
+from cockpit.demo.local_model import server
+from cockpit.demo.local_model.model import DESCRIPTION, MODELS
+from replay.live import providers
+from replay.live.providers import Provider
+
+NAME = "local"
+
+
+def start() -> Provider:
+    """Serve the local model on loopback and make it known; its name gives way to an operator's provider."""
+    provider = Provider(
+        name=NAME if NAME not in settings.PROVIDERS else f"{NAME}-demo",
+        protocol="openai",
+        base_url=server.start(),
+        models=MODELS,
+        local=True,
+        description=DESCRIPTION,
+    )
+    providers.register(provider)
+    return provider
+
+
+def stop() -> None:
+    for name in (NAME, f"{NAME}-demo"):
+        providers.unregister(name)
+    server.stop()

@@ -1,0 +1,1 @@
+"""The HTTP interface: authentication, errors, middleware, JSON, OpenAPI."""

@@ -1,0 +1,47 @@
+"""What whoever runs the server looks at and decides: its configuration, and who may come in."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from cockpit.http import tokens
+from cockpit.http.config_report import effective
+from cockpit.http.schemas import Configuration, TokenList, TokenRequest, TokenView
+from traces.errors import NotFound
+from traces.http.bodies import parsed
+from traces.http.responses import KEY, PROBLEMS, key_of
+
+
+class SettingsView(APIView):
+    @extend_schema(operation_id="settings", responses={200: Configuration, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """What the server was configured to be, without secrets."""
+        return Response(effective())
+
+
+class TokensView(APIView):
+    """Who may use the server from elsewhere."""
+
+    @extend_schema(operation_id="list_tokens", responses={200: TokenList, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """All tokens in force, without their secrets."""
+        return Response(tokens.in_force())
+
+    @extend_schema(
+        operation_id="create_token", parameters=[KEY], request=TokenRequest, responses={201: TokenView, **PROBLEMS}
+    )
+    def post(self, request: Request) -> Response:
+        """A new token. Its secret is in this answer only."""
+        return Response(tokens.issue(parsed(TokenRequest, request.data), key_of(request)), 201)
+
+
+class TokenRevokeView(APIView):
+    @extend_schema(operation_id="revoke_token", responses={204: None, **PROBLEMS})
+    def delete(self, request: Request, id: UUID) -> Response:
+        """Let a token open nothing any more."""
+        if not tokens.revoke(id):
+            raise NotFound("There is no such token, or it is revoked already.")
+        return Response(status=204)

@@ -1,0 +1,120 @@
+"""The cockpit's own addresses: signs of life and the way in."""
+
+import structlog
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connection
+from django.middleware.csrf import get_token
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from cockpit.celery import app
+from cockpit.http import auth, tokens
+from cockpit.http.schemas import Access, Health, LoginRequest, Readiness
+from traces.errors import ProblemError
+from traces.http.bodies import parsed
+from traces.http.responses import PROBLEMS
+from traces.storage import artifact_files
+
+log = structlog.get_logger("cockpit.ready")
+
+
+class UnknownToken(ProblemError):
+    """Nobody can log in with it."""
+
+    code = "auth_required"
+    status = 401
+
+
+def _check_database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def _check_broker() -> None:
+    with app.connection_for_write(connect_timeout=2) as broker:
+        broker.ensure_connection(max_retries=1, timeout=2)
+
+
+_CHECKS = {"database": _check_database, "broker": _check_broker, "storage": artifact_files.check}
+
+
+def _outcome(name: str, *, told: bool) -> str:
+    try:
+        _CHECKS[name]()
+    except Exception as error:  # noqa: BLE001  # whatever is wrong with a dependency is the answer here
+        log.warning("not_ready", dependency=name, error=f"{type(error).__name__}: {error}")
+        return f"{type(error).__name__}: {error}" if told else "does not answer; the server's log says why"
+    return "ok"
+
+
+def _caller(request: Request) -> auth.Caller | None:
+    return auth.caller_of({key.lower(): value for key, value in request.headers.items()}, request.session)
+
+
+def _may_see_inside(request: Request) -> bool:
+    """Errors of dependencies tell where they are and who asks them. Without a database nobody is known."""
+    try:
+        caller = _caller(request)
+    except DatabaseError:
+        return False
+    return caller is not None and auth.may(caller, "admin")
+
+
+class HealthView(APIView):
+    @extend_schema(operation_id="health", responses=Health)
+    def get(self, request: Request) -> Response:
+        """The process is alive."""
+        return Response(Health(status="ok", version=settings.VERSION))
+
+
+class ReadyView(APIView):
+    @extend_schema(operation_id="ready", responses={200: Readiness, 503: Readiness})
+    def get(self, request: Request) -> Response:
+        """The database, the broker and the artifact storage answer. What is wrong with one is told to admins only."""
+        told = _may_see_inside(request)
+        checks = {name: _outcome(name, told=told) for name in _CHECKS}
+        ready = set(checks.values()) == {"ok"}
+        return Response(Readiness(ready=ready, checks=checks), 200 if ready else 503)
+
+
+def _access(request: Request) -> Access:
+    caller = _caller(request)
+    return Access(
+        login_required=settings.LOGIN_REQUIRED,
+        name=caller.name if caller else "",
+        role=caller.role if caller else None,
+    )
+
+
+class AccessView(APIView):
+    @extend_schema(operation_id="access", responses=Access)
+    def get(self, request: Request) -> Response:
+        """Who the caller is. Also sets the CSRF cookie."""
+        get_token(request)
+        return Response(_access(request))
+
+
+class LoginView(APIView):
+    @extend_schema(operation_id="login", request=LoginRequest, responses={200: Access, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """Exchange an API token for a session cookie."""
+        auth.check_guesses(request._request)
+        token = tokens.find(parsed(LoginRequest, request.data).token.strip())
+        if token is None:
+            auth.count_guess(request._request)
+            raise UnknownToken("This token is unknown or revoked.", where="/token")
+        request.session.cycle_key()
+        request.session[auth.SESSION_KEY] = str(token.id)
+        get_token(request)
+        return Response(_access(request))
+
+
+class LogoutView(APIView):
+    @extend_schema(operation_id="logout", request=None, responses={204: None})
+    def post(self, request: Request) -> Response:
+        """End the session."""
+        request.session.flush()
+        return Response(status=204)

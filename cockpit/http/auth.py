@@ -1,0 +1,174 @@
+"""Who calls, and what that role may do. One place for every address of the API."""
+
+import io
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from a2wsgi.wsgi import build_environ
+from django.conf import settings
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import SuspiciousOperation
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import Error as DatabaseError
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import CsrfViewMiddleware
+
+from cockpit.http import tokens
+from cockpit.http.errors import Trouble, problem_page
+from cockpit.http.schemas import Role
+from traces.http.throttling import TooManyRequests, Window
+
+Handler = Callable[[HttpRequest], HttpResponse]
+
+API = "/api/v1"
+SESSION_KEY = "token"
+_RANK: dict[Role, int] = {"viewer": 1, "debugger": 2, "admin": 3}
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+# Open to everybody: signs of life, the way in, the description of the interface, and shared reports.
+_OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout", "access", "schema", "docs", "share/"))
+# Of these it matters who asks.
+_KNOWN_CALLER = f"{API}/share/"
+_ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "retrievers", "settings", "providers"))
+# What a trial got is for whoever may make one; who has tokens and how the server is set up, for whoever runs it.
+_ADMIN_READS = tuple(f"{API}/{name}" for name in ("trials", "tokens", "settings"))
+# Says what would happen and does nothing.
+_READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview", f"{API}/bisections/preview"})
+# Tokens are beyond guessing; this keeps the guessing from costing us anything. Those in force are let through.
+GUESSES = Window(name="token-guesses", limit=20, seconds=60)
+_TOO_MANY_GUESSES = "too many wrong tokens came from this address; wait a minute"
+_PROOF_PREVIEW = re.compile(rf"{API}/diffs/[0-9a-f-]+/prove/preview")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    name: str
+    role: Role
+
+
+LOCAL = Caller(name="local", role="admin")
+
+
+def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
+    """The caller by Bearer token or by login; None when nobody says who they are."""
+    if not settings.LOGIN_REQUIRED:
+        return LOCAL
+    scheme, _, secret = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        token = tokens.find(secret.strip())
+    elif token_id := session.get(SESSION_KEY):
+        token = tokens.find_by_id(token_id)
+    else:
+        return None
+    return Caller(name=token.name, role=cast(Role, token.role)) if token else None
+
+
+def required_role(method: str, path: str) -> Role | None:
+    """The least role that may make this request; None: anybody."""
+    if not path.startswith("/api/") or path.startswith(_OPEN):
+        return None
+    if path.startswith(_ADMIN_READS):
+        return "admin"
+    if method in _SAFE or path.rstrip("/") in _READING_POSTS or _PROOF_PREVIEW.fullmatch(path.rstrip("/")):
+        return "viewer"
+    return "admin" if path.startswith(_ADMIN) else "debugger"
+
+
+def may(caller: Caller, role: Role) -> bool:
+    return _RANK[caller.role] >= _RANK[role]
+
+
+def foreign_origin(origin: str | None, host: str) -> bool:
+    """Whether a browser says that another site made it send this. Programs send no Origin."""
+    return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+
+
+def _csrf_refusal(request: HttpRequest) -> str | None:
+    """A cookie alone does not prove that the user meant it: the page must repeat the token."""
+    if not settings.LOGIN_REQUIRED or "authorization" in request.headers or SESSION_KEY not in request.session:
+        return None
+    check = CsrfViewMiddleware(lambda _: HttpResponse())
+    check.process_request(request)
+    refusal = check.process_view(request, lambda *_: HttpResponse(), (), {})
+    return None if refusal is None else "The CSRF token is missing or wrong: send it back as X-CSRFToken."
+
+
+def _refusal(request: HttpRequest) -> Trouble | None:
+    method = request.method or "GET"
+    if method not in _SAFE:
+        if foreign_origin(request.headers.get("Origin"), request.get_host()):
+            return Trouble("auth_forbidden", 403, "This request came from a page of another site.")
+        if csrf := _csrf_refusal(request):
+            return Trouble("auth_forbidden", 403, csrf)
+    role = required_role(method, request.path)
+    if role is None and not request.path.startswith(_KNOWN_CALLER):
+        return None
+    caller = caller_of({key.lower(): value for key, value in request.headers.items()}, request.session)
+    if role is None:
+        request.caller_name = caller.name if caller else ""  # type: ignore[attr-defined]  # some links are for those who are signed in
+        return None
+    if caller is None:
+        if "authorization" in request.headers:
+            count_guess(request)
+        return Trouble("auth_required", 401, "Log in, or send a token as `Authorization: Bearer …`.")
+    request.caller_name = caller.name  # type: ignore[attr-defined]  # for whatever records who did it
+    if not may(caller, role):
+        return Trouble("auth_forbidden", 403, f"This needs the role {role}; {caller.name} is {caller.role}.")
+    return None
+
+
+def access_control(get_response: Handler) -> Handler:
+    """Let through what the caller may do, before any view runs."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        refused = _refused(request)
+        return get_response(request) if refused is None else refused
+
+    return handle
+
+
+def early_refusal(scope: dict[str, Any]) -> tuple[int, list[tuple[bytes, bytes]], bytes] | None:
+    """Return what a request is refused with by its headers alone: a body that nobody may send is not read."""
+    request = WSGIRequest(cast(Any, build_environ(cast(Any, scope), cast(Any, io.BytesIO()))))
+    SessionMiddleware(lambda _: HttpResponse()).process_request(request)
+    try:
+        response = _refused(request)
+    except (SuspiciousOperation, DatabaseError):
+        return None  # is answered where every error is
+    if response is None:
+        return None
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
+    return response.status_code, headers, response.content
+
+
+def _refused(request: HttpRequest) -> HttpResponse | None:
+    try:
+        refusal = _refusal(request)
+    except TooManyRequests as error:
+        response = problem_page(request, Trouble("rate_limited", error.status, error.detail, retryable=True))
+        response["Retry-After"] = str(error.wait)
+        return response
+    if refusal is None:
+        return None
+    response = problem_page(request, refusal)
+    if refusal.status == 401:
+        response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def address_of(request: HttpRequest) -> str:
+    """The address that a request comes from, as a trusted proxy or else the connection has it."""
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def count_guess(request: HttpRequest) -> None:
+    """Count a wrong token; raises `TooManyRequests` where that is too many."""
+    GUESSES.count(address_of(request), _TOO_MANY_GUESSES)
+
+
+def check_guesses(request: HttpRequest) -> None:
+    """Raise `TooManyRequests` where too many wrong tokens came from this address."""
+    if GUESSES.is_full(address_of(request)):
+        raise TooManyRequests(_TOO_MANY_GUESSES, wait=GUESSES.seconds)

@@ -1,0 +1,105 @@
+"""What this server was configured to be, without secrets."""
+
+import os
+import re
+from importlib.util import find_spec
+from typing import Any, Final, cast
+
+from django.conf import settings
+
+from cockpit.http.schemas import (
+    Configuration,
+    HookSetting,
+    ProviderSetting,
+    RetrieverSetting,
+    TelemetrySetting,
+    ToolSetting,
+)
+from replay.hooks import configuration as hooks
+from replay.live import retrieval, tools
+from replay.live.providers import configuration as providers
+
+# A password may hold any sign, unescaped too; libraries also take one among the options.
+_PASSWORD: Final = re.compile(r"(//[^/@:]*):[^?]*@")
+_SECRET_OPTION: Final = re.compile(r"([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&]*", re.IGNORECASE)
+
+
+def effective() -> Configuration:
+    """Raises `ImproperlyConfigured` where a variable says something wrong."""
+    return Configuration(
+        mode="embedded" if settings.EMBEDDED else "distributed",
+        home=str(settings.HOME),
+        host=settings.HOST,
+        port=settings.PORT,
+        # Of the server: a command on this machine needs no login.
+        login_required=not (settings.EMBEDDED and settings.LOOPBACK),
+        sharing=settings.SHARING,
+        database=_masked(settings.DATABASE_URL) or f"sqlite: {settings.DATABASES['default']['NAME']}",
+        redis=_masked(settings.REDIS_URL) or None,
+        artifacts=_artifacts(cast(dict[str, Any], settings.STORAGES["artifacts"])["OPTIONS"]),
+        semantic=find_spec("sentence_transformers") is not None,
+        providers=_providers(),
+        tools=[ToolSetting(name=name, runs=place) for name, place in sorted(tools.executors().items())],
+        retrievers=_retrievers(),
+        hooks=_hooks(),
+        telemetry=[
+            TelemetrySetting(name=name, goes_to=entry.place, problem=hooks.problem(entry))
+            for name, entry in hooks.targets().items()
+        ],
+    )
+
+
+def _providers() -> list[ProviderSetting]:
+    return [
+        ProviderSetting(
+            name=provider.name,
+            protocol=provider.protocol,
+            base_url=provider.base_url,
+            key=_key(provider.api_key_env, providers.api_key(provider)),
+        )
+        for provider in providers.configured().values()
+    ]
+
+
+def _retrievers() -> list[RetrieverSetting]:
+    return [
+        RetrieverSetting(
+            name=one.name,
+            asks=one.place,
+            serves=list(one.entry.serves or []),
+            stores=one.entry.stores,
+            embeddings={name: embedding.said for name, embedding in one.entry.embeddings.items()},
+            variables={name: _key(name, os.environ.get(name, "")) for name in one.variables},
+        )
+        for one in retrieval.configured().values()
+    ]
+
+
+def _hooks() -> list[HookSetting]:
+    return [
+        HookSetting(
+            name=name,
+            asks=entry.place,
+            events=[str(event) for event in entry.events],
+            matcher=entry.matcher,
+            gate=entry.gate,
+        )
+        for name, entry in hooks.hooks().items()
+    ]
+
+
+def _key(variable: str, value: str) -> str:
+    if not variable:
+        return "none needed"
+    return f"{variable} is set" if value else f"{variable} is not set"
+
+
+def _artifacts(options: dict[str, Any]) -> str:
+    if "bucket_name" in options:
+        return f"s3://{options['bucket_name']}/{options['location']}"
+    return str(options["location"])
+
+
+def _masked(url: str) -> str:
+    """A URL without the secrets in it."""
+    return _SECRET_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))

@@ -1,0 +1,143 @@
+"""What the cockpit itself says over REST and the socket."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field, RootModel
+
+from replay.bisection.core.schemas import BisectionChanged
+from replay.execution.messages import AttemptChanged, StepsResolved, TextStreamed
+from replay.experiments.core.schemas import ExperimentChanged, ExperimentRowChanged
+from replay.sessions.schemas import RunsTouched, SessionChanged
+from traces.core.schema import Schema
+
+Role = Literal["viewer", "debugger", "admin"]
+
+
+class Health(Schema):
+    status: Literal["ok"]
+    version: str
+
+
+class Readiness(Schema):
+    """`checks` names each dependency with "ok" or what is wrong with it."""
+
+    ready: bool
+    checks: dict[str, str]
+
+
+class LoginRequest(Schema):
+    token: str
+
+
+class Access(Schema):
+    """Who the caller is. On loopback, embedded, nobody needs to log in and everybody is admin."""
+
+    login_required: bool
+    name: str
+    role: Role | None  # null: not logged in
+
+
+class TokenRequest(Schema):
+    """A token for a person or a program, and what it may do."""
+
+    name: Annotated[str, Field(min_length=1, max_length=120, pattern=r"\S")]
+    role: Role
+
+
+class TokenView(Schema):
+    id: UUID
+    name: str
+    role: Role
+    created_at: datetime
+    last_used_at: datetime | None
+    secret: str | None  # only in the answer that made it
+
+
+class TokenList(Schema):
+    tokens: list[TokenView]
+
+
+class ProviderSetting(Schema):
+    """A model provider. `key` says which variable holds its key and whether it is set, never the key."""
+
+    name: str
+    protocol: str
+    base_url: str
+    key: str
+
+
+class ToolSetting(Schema):
+    name: str
+    runs: str
+
+
+class RetrieverSetting(Schema):
+    name: str
+    asks: str
+    serves: list[str]
+    stores: list[str]
+    embeddings: dict[str, str]
+    variables: dict[str, str]
+
+
+class HookSetting(Schema):
+    name: str
+    asks: str
+    events: list[str]
+    matcher: str
+    gate: bool
+
+
+class TelemetrySetting(Schema):
+    name: str
+    goes_to: str
+    problem: str
+
+
+class Configuration(Schema):
+    """What the server was configured to be, without secrets."""
+
+    mode: Literal["embedded", "distributed"]
+    home: str
+    host: str
+    port: int
+    login_required: bool
+    sharing: bool
+    database: str
+    redis: str | None
+    artifacts: str
+    semantic: bool
+    providers: list[ProviderSetting]
+    tools: list[ToolSetting]
+    retrievers: list[RetrieverSetting]
+    hooks: list[HookSetting]
+    telemetry: list[TelemetrySetting]
+
+
+class DiffTouched(Schema):
+    """A diff report got new evidence; the client fetches again."""
+
+    type: Literal["diff"] = "diff"
+    seq: int
+    diff: UUID
+
+
+class LiveMessage(
+    RootModel[
+        Annotated[
+            SessionChanged
+            | StepsResolved
+            | TextStreamed
+            | AttemptChanged
+            | RunsTouched
+            | DiffTouched
+            | ExperimentChanged
+            | ExperimentRowChanged
+            | BisectionChanged,
+            Field(discriminator="type"),
+        ]
+    ]
+):
+    """Anything that `/ws/live` sends."""

@@ -1,0 +1,94 @@
+"""Making, finding and revoking API tokens."""
+
+import hashlib
+from datetime import timedelta
+from typing import cast
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from cockpit.http.schemas import Role, TokenList, TokenRequest, TokenView
+from cockpit.models import ApiToken
+from traces.errors import ProblemError
+from traces.http.idempotency import Key, once, unguessable
+
+PREFIX = "fp_"
+_KIND = "token"
+# Last use is a hint for people: writing it for every request would make every read a write.
+USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+class NameTaken(ProblemError):
+    """Two tokens of one name cannot be told apart, neither in a list nor in what was done with them."""
+
+    code = "conflict"
+    status = 409
+
+
+def _digest(secret: str) -> str:
+    # A plain hash is enough: the secret has 256 random bits, there is nothing to guess.
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def create(*, name: str, role: Role) -> str:
+    """A new token; the only time that its secret is seen."""
+    secret = issue(TokenRequest(name=name, role=role)).secret
+    assert secret is not None  # it was made just now
+    return secret
+
+
+def issue(asked: TokenRequest, key: Key | None = None) -> TokenView:
+    """A new token with its secret, which nobody sees again but who repeats the request with its key."""
+    wanted = asked.model_dump(mode="json")
+    secret = PREFIX + unguessable(_KIND, key, wanted)
+
+    def make() -> str:
+        name = asked.name.strip()
+        try:
+            with transaction.atomic():
+                return str(ApiToken.objects.create(name=name, role=asked.role, digest=_digest(secret)).id)
+        except IntegrityError as error:
+            detail = f"A token named {name!r} is in use: choose another name, or revoke that token first."
+            raise NameTaken(detail, where="/name") from error
+
+    return _view(ApiToken.objects.get(id=once(_KIND, key, wanted, make)), secret)
+
+
+def in_force() -> TokenList:
+    """Every token that opens something, the newest first."""
+    return TokenList(tokens=[_view(token) for token in ApiToken.objects.filter(revoked_at=None).order_by("-id")])
+
+
+def _view(token: ApiToken, secret: str | None = None) -> TokenView:
+    return TokenView(
+        id=token.id, name=token.name, role=cast(Role, token.role), created_at=token.created_at,
+        last_used_at=token.last_used_at, secret=secret,
+    )  # fmt: skip
+
+
+def find(secret: str) -> ApiToken | None:
+    return _used(ApiToken.objects.filter(digest=_digest(secret), revoked_at=None).first())
+
+
+def find_by_id(token_id: str | UUID) -> ApiToken | None:
+    return _used(ApiToken.objects.filter(id=token_id, revoked_at=None).first())
+
+
+def revoke(token_id: UUID) -> bool:
+    """True when a token was in force and is not any more."""
+    return bool(ApiToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=timezone.now()))
+
+
+def any_in_force() -> bool:
+    return ApiToken.objects.filter(revoked_at=None).exists()
+
+
+def _used(token: ApiToken | None) -> ApiToken | None:
+    if token is not None:
+        now = timezone.now()
+        stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED_EVERY)
+        if token.last_used_at is None or token.last_used_at < now - USE_NOTED_EVERY:
+            ApiToken.objects.filter(stale, id=token.id).update(last_used_at=now)
+    return token

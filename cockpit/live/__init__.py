@@ -1,0 +1,1 @@
+"""The websocket for live updates."""

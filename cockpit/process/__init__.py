@@ -1,0 +1,1 @@
+"""What every process needs: its home folder, its logs, and recovery of abandoned work."""

@@ -1,0 +1,1 @@
+"""Entry points of the processes that serve HTTP, and the embedded worker."""

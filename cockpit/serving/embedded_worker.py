@@ -1,0 +1,96 @@
+"""What the single process needs instead of Redis: a channel layer that is safe across threads, and a worker."""
+
+import asyncio
+import threading
+from typing import Any
+
+from celery.worker import WorkController, state
+from channels.layers import InMemoryChannelLayer
+from kombu.transport import memory
+
+from cockpit.celery import app
+from replay.live import shutdown
+
+START_LIMIT_S = 15
+# A task that is still running after this is recovered at the next start.
+STOP_LIMIT_S = 6
+_GLANCE_S = 0.1
+
+
+class LoopBoundLayer(InMemoryChannelLayer):
+    """The in-memory layer, safe to send to from worker threads.
+
+    Its queues belong to the server's event loop, which would not wake up for a send made on another one.
+    """
+
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    async def receive(self, channel: str) -> dict[str, Any]:
+        self._loop = asyncio.get_running_loop()
+        message: dict[str, Any] = await super().receive(channel)
+        return message
+
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        send = super().group_send(group, message)
+        if self._loop in (None, asyncio.get_running_loop()):
+            await send
+        elif self._loop.is_running():
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(send, self._loop))
+        else:
+            send.close()  # the server is going down: nobody is listening any more
+
+
+class QuickTransport(memory.Transport):
+    """The in-memory queue, which lets the worker look up between messages.
+
+    Celery waits for one 2 s at a time, and once more after it was asked to end.
+    """
+
+    def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
+        super().drain_events(connection, timeout=_GLANCE_S)
+
+
+class _Controller(WorkController):
+    """A worker that says when it has begun to consume."""
+
+    def __init__(self, consuming: threading.Event, **options: Any) -> None:
+        self.consuming = consuming
+        super().__init__(**options)
+
+    def on_consumer_ready(self, consumer: Any) -> None:
+        self.consuming.set()
+
+
+class EmbeddedWorker:
+    """A real Celery worker in threads of this process."""
+
+    def __init__(self, concurrency: int = 2) -> None:
+        self._concurrency = concurrency
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        app.finalize()
+        app.set_current()
+        state.should_stop = state.should_terminate = None
+        consuming = threading.Event()
+        # WorkController and not app.Worker: that one takes over signals and standard output.
+        controller = _Controller(
+            consuming, app=app, pool="threads", concurrency=self._concurrency, hostname="embedded@localhost",
+            without_heartbeat=True, without_mingle=True, without_gossip=True,
+        )  # fmt: skip
+        self._thread = threading.Thread(target=controller.start, name="celery-embedded", daemon=True)
+        self._thread.start()
+        if not consuming.wait(START_LIMIT_S):
+            raise RuntimeError(f"The embedded worker did not start within {START_LIMIT_S} s.")
+
+    def stop(self) -> bool:
+        """Ask the worker to finish; True when it did in time."""
+        if self._thread is None:
+            return True
+        shutdown.begin()
+        state.should_stop = 0  # type: ignore[assignment]  # the exit code, which celery-types takes for None
+        self._thread.join(STOP_LIMIT_S)
+        if self._thread.is_alive():
+            return False
+        shutdown.over()
+        return True

@@ -1,0 +1,140 @@
+"""One process that is the whole product: `forkpoint serve`."""
+
+import fcntl
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import uvicorn
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection, connections
+
+from cockpit.process.home import make_private_file
+from cockpit.serving.incomplete_requests import guarded_protocol
+
+GRACE_S = 5
+# Longer than the proxies in front of it: one that reuses a connection which the server just closed answers 502.
+KEEP_ALIVE_S = 90
+
+
+class ServeError(Exception):
+    """Why the server cannot start, and what to do about it."""
+
+
+class _Server(uvicorn.Server):
+    """Says that it listens, once it does."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._announce()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A listening socket, bound before anything else is done: a port in use is known at once."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise ServeError(
+            f"Cannot listen on {host}:{port} ({error.strerror}). Choose another address with --host and --port "
+            "or with FORKPOINT_HOST and FORKPOINT_PORT."
+        ) from error
+    return listener
+
+
+def _own_home() -> IO[str]:
+    """Hold the home folder for this process: two embedded servers would take each other's replays for abandoned."""
+    lock = _private(settings.HOME / "serve.lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise ServeError(
+            f"Another Forkpoint is serving {settings.HOME}. Stop it, or set FORKPOINT_HOME to another folder."
+        ) from error
+    return lock
+
+
+def _private(path: Path) -> Path:
+    make_private_file(path)
+    return path
+
+
+def _require_token() -> None:
+    from cockpit.http import tokens  # noqa: PLC0415  # models exist only after django.setup()
+
+    if settings.LOGIN_REQUIRED and not tokens.any_in_force():
+        raise ServeError(
+            f"{settings.HOST} can be reached by others and there is no token to log in with. "
+            "Make one with `forkpoint token create NAME --role admin`, or serve on 127.0.0.1."
+        )
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _fold_journal() -> None:
+    """Leave one complete database file behind, so that copying the file copies everything."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connections.close_all()
+
+
+def _ignore(*_: Any) -> None:
+    """uvicorn sends itself the signal again once it has stopped; we still have to leave cleanly."""
+
+
+def server_config(**address: Any) -> uvicorn.Config:
+    """How every web process serves; `address` is a host and a port, unless it is given a listening socket."""
+    return uvicorn.Config(
+        "cockpit.asgi:application",
+        http=guarded_protocol(),
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=GRACE_S,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        **address,
+    )
+
+
+def serve(*, load_demo: Callable[[], None] | None) -> None:
+    """Serve as the settings say, until SIGTERM or SIGINT; raises ServeError when that cannot begin.
+
+    `load_demo` runs beside the server, so that a first visitor does not wait for it.
+    """
+    listener = _listen(settings.HOST, settings.PORT)
+    with listener, _own_home():
+        call_command("migrate", verbosity=0)
+        _require_token()
+        _run(listener, load_demo)
+        _fold_journal()
+
+
+def _run(listener: socket.socket, load_demo: Callable[[], None] | None) -> None:
+    def announce() -> None:
+        print(f"Forkpoint is running at {_address(listener)}", flush=True)  # noqa: T201  # the command's output
+        if load_demo is not None:
+            threading.Thread(target=load_demo, name="demo", daemon=True).start()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _ignore)
+    server = _Server(server_config(), announce)
+    server.run(sockets=[listener])
+    if not server.started:
+        raise ServeError("The server could not start; the log above says why.")

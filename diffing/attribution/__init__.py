@@ -1,0 +1,1 @@
+"""Why the answers differ, as far as recordings can tell. Pure."""

@@ -1,0 +1,1 @@
+"""Which step of one run pairs with which step of the other. Pure."""

@@ -1,0 +1,241 @@
+"""Two runs set side by side: every step with its partner, and what differs before any payload is opened."""
+
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from diffing.compare import alignment
+from diffing.compare.alignment import Match
+from diffing.compare.run_side import CONTAINERS, Side, SideStep
+from diffing.schemas.report import FoundBy, Relation
+from diffing.sequences.anchors import unique_pairs
+from traces.core.vocabulary import Reason, StepType
+
+COST: Final = 0.0001  # US dollars; smaller differences of cost are rounding
+DURATION: Final = 0.10  # share of the base's duration; smaller differences are jitter
+_CONTENT: Final = frozenset({"input", "output", "status", "model", "parameters"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two steps that correspond, or one that has no partner. `place` is its index in the comparison."""
+
+    place: int
+    base: SideStep | None
+    candidate: SideStep | None
+    found_by: FoundBy
+    confidence: float
+    moved: bool
+    changes: tuple[str, ...]
+
+    @property
+    def step(self) -> SideStep:
+        """The candidate's step, else the base's."""
+        step = self.candidate or self.base
+        assert step is not None  # a pair has at least one side
+        return step
+
+    @cached_property
+    def both(self) -> tuple[SideStep, SideStep] | None:
+        return (self.base, self.candidate) if self.base and self.candidate else None
+
+    @cached_property
+    def differs(self) -> bool:
+        """Whether it says or asks something else; tokens, cost and time alone do not count."""
+        return self.both is None or not _CONTENT.isdisjoint(self.changes)
+
+    @cached_property
+    def answers_differently(self) -> bool:
+        return self.both is None or "output" in self.changes or "status" in self.changes
+
+    @cached_property
+    def relation(self) -> Relation:
+        if self.both is None:
+            return "removed" if self.base else "added"
+        if self.differs:
+            return "changed"
+        return "moved" if self.moved else "same"
+
+    @property
+    def when(self) -> tuple[int, int, list[str]]:
+        """Orders pairs the same whichever side is the base: of moved steps each side has another order."""
+        steps = self.both or (self.step, self.step)
+        numbers = [step.sequence_no for step in steps]
+        return sum(numbers), min(numbers), sorted(step.input_ref + step.output_ref for step in steps)
+
+    @property
+    def holds_others(self) -> bool:
+        return self.step.type in CONTAINERS
+
+    @property
+    def overridden(self) -> bool:
+        """Whether the operator decided what one side answered."""
+        return any(side is not None and side.reason == Reason.OPERATOR_OVERRIDE for side in (self.base, self.candidate))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Both runs and their pairs in reading order."""
+
+    base: Side
+    candidate: Side
+    pairs: Sequence[Pair]
+
+    @cached_property
+    def places(self) -> tuple[dict[int, int], dict[int, int]]:
+        """The place of a pair by its sequence number in base and in candidate."""
+        return (
+            {pair.base.sequence_no: pair.place for pair in self.pairs if pair.base},
+            {pair.candidate.sequence_no: pair.place for pair in self.pairs if pair.candidate},
+        )
+
+    @cached_property
+    def acting(self) -> Sequence[Pair]:
+        """The pairs that do something themselves; containers only where there is nothing else."""
+        return [pair for pair in self.pairs if not pair.holds_others] or self.pairs
+
+    @cached_property
+    def _fixed(self) -> tuple[list[int], list[int]]:
+        """The numbers on both sides of the steps that are paired in their order."""
+        pairs = [pair.both for pair in self.pairs if pair.both and not pair.moved]
+        return sorted(base.sequence_no for base, _ in pairs), sorted(candidate.sequence_no for _, candidate in pairs)
+
+    def turn(self, place: int) -> int:
+        """When a pair has its turn, the same whichever side is the base: of what stands between two pairs on one side
+        only, neither comes first."""
+        pair = self.pairs[place]
+        before = [bisect_left(fixed, step.sequence_no)
+                  for fixed, step in zip(self._fixed, (pair.base, pair.candidate), strict=True) if step]  # fmt: skip
+        return 2 * min(before) + (pair.both is not None and not pair.moved)
+
+    @cached_property
+    def final(self) -> Pair | None:
+        """The pair that holds the final answer: the last output step, else the last model step."""
+        for wanted in (StepType.OUTPUT, StepType.MODEL):
+            found = [pair for pair in self.pairs if pair.step.type == wanted]
+            paired = [pair for pair in found if pair.both]
+            if found:
+                return max(paired or found, key=lambda pair: pair.step.sequence_no)
+        return self.pairs[-1] if self.pairs else None
+
+    @cached_property
+    def resampled(self) -> frozenset[int]:
+        """The places of model steps that made one request on both sides and are not paired, for it was answered
+        differently: each corresponds to the step that asked for the same call, or to none."""
+        sides = (self.base.steps, self.candidate.steps)
+        requests = [[_request(step) for step in steps] for steps in sides]
+        found = [
+            (self.places[0][sides[0][i].sequence_no], self.places[1][sides[1][j].sequence_no])
+            for i, j in unique_pairs(*requests)
+            if sides[0][i].output_ref != sides[1][j].output_ref
+        ]
+        return frozenset(place for pair in found if pair[0] != pair[1] for place in pair)
+
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """What the runs and their turns were given, in one line each: what their containers say."""
+        steps = (*self.base.steps, *self.candidate.steps)
+        return frozenset(step.summary for step in steps if step.type in CONTAINERS and step.summary)
+
+    def refined(self, changes: Mapping[int, Collection[str]]) -> "Comparison":
+        """With the content changes of opened pairs as their payloads show them, by place."""
+        pairs = [_refined(pair, changes[pair.place]) if pair.place in changes else pair for pair in self.pairs]
+        return Comparison(base=self.base, candidate=self.candidate, pairs=pairs)
+
+    @property
+    def derived(self) -> bool:
+        """Whether one of the runs derives from the other, or both from one, over any number of forks."""
+        base, candidate = self.base.run, self.candidate.run
+        if base.id == candidate.id:
+            return base.source_run is not None
+        lines = ({run.id, run.source_run, *run.ancestors} - {None} for run in (base, candidate))
+        return bool(set.intersection(*lines))
+
+
+def _request(step: SideStep) -> str | None:
+    return (step.signature or None) if step.type == StepType.MODEL else None
+
+
+def _refined(pair: Pair, found: Collection[str]) -> Pair:
+    kept = [name for name in pair.changes if name not in {"input", "output"}]
+    return replace(pair, changes=(*(name for name in ("input", "output", "parameters") if name in found), *kept))
+
+
+def compare(base: Side, candidate: Side) -> Comparison:
+    """Align the steps and note what differs by their rows alone."""
+    return Comparison(base=base, candidate=candidate, pairs=_pairs(base.steps, candidate.steps))
+
+
+def _pairs(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Pair]:
+    matches = alignment.align(base, candidate)
+    ordered = _reading_order(matches, len(base), len(candidate))
+    return [_pair(place, row, base, candidate) for place, row in enumerate(ordered)]
+
+
+Row = tuple[int | None, int | None, Match | None]
+
+
+def _reading_order(matches: Sequence[Match], base_count: int, candidate_count: int) -> list[Row]:
+    """In the candidate's order, with what only the base has before the next pair of the base's order."""
+    by_candidate = {match.candidate: match for match in matches}
+    matched = {match.base for match in matches}
+    rows: list[Row] = []
+    at = 0
+    for j in range(candidate_count):
+        match = by_candidate.get(j)
+        if match and not match.moved:
+            rows += [(i, None, None) for i in range(at, match.base) if i not in matched]
+            at = max(at, match.base + 1)
+        rows.append((match.base if match else None, j, match))
+    return rows + [(i, None, None) for i in range(at, base_count) if i not in matched]
+
+
+def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[SideStep]) -> Pair:
+    i, j, match = row
+    left = base[i] if i is not None else None
+    right = candidate[j] if j is not None else None
+    if left and right:
+        left, right = _own_name(left, right), _own_name(right, left)
+    return Pair(
+        place=place,
+        base=left,
+        candidate=right,
+        found_by=match.found_by if match else "none",
+        confidence=match.confidence if match else 1.0,
+        moved=bool(match and match.moved),
+        changes=tuple(_changes(left, right)) if left and right else (),
+    )
+
+
+def _own_name(step: SideStep, other: SideStep) -> SideStep:
+    """A model step that is replayed with another model has the name of the step it replays: that of the first model."""
+    borrowed = step.type == StepType.MODEL and step.name == other.name == other.model != step.model
+    return step._replace(name=step.model) if borrowed and step.model else step
+
+
+def _changes(base: SideStep, candidate: SideStep) -> list[str]:
+    """What differs, by name. An input that one side did not record is no change; the report says it is missing."""
+    found = {
+        "input": not _asked_the_same(base, candidate) and bool(base.input_ref and candidate.input_ref),
+        "output": base.output_ref != candidate.output_ref,
+        "status": base.status != candidate.status,
+        "model": (base.provider, base.model) != (candidate.provider, candidate.model),
+        "tokens": base.tokens != candidate.tokens,
+        "cost": abs((candidate.cost_usd or 0.0) - (base.cost_usd or 0.0)) > COST,
+        "duration": _longer(base.duration_ms, candidate.duration_ms),
+    }
+    return [name for name, differs in found.items() if differs]
+
+
+def _asked_the_same(base: SideStep, candidate: SideStep) -> bool:
+    """Equal inputs, or calls that differ only in what their signatures leave out."""
+    signed = bool(base.signature) and base.signature == candidate.signature
+    return base.input_ref == candidate.input_ref or signed
+
+
+def _longer(base: float | None, candidate: float | None) -> bool:
+    if base is None or candidate is None:
+        return False
+    return abs(candidate - base) > DURATION * base

@@ -1,0 +1,50 @@
+"""Steps that a replay did not run, and that have a placeholder for their answer. Pure."""
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from traces.core.vocabulary import Reason, StepStatus
+
+MARK: Final = "[Forkpoint]"  # how a placeholder begins
+FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
+NOT_RUN: Final[Mapping[str, str]] = {
+    Reason.SIDE_EFFECT_BLOCKED: "did not run, because it has a side effect",
+    Reason.POLICY_FALLBACK: "was not run again, and has a placeholder for its answer",
+    Reason.DENIED: "was not allowed to run",
+    Reason.DUPLICATE_SUPPRESSED: "was not called again, because the same call had succeeded",
+}
+# A call that is denied has an answer that the agent is meant to see; these have none.
+_WHY: Final[Mapping[str, str]] = {
+    Reason.SIDE_EFFECT_BLOCKED: "it has a side effect",
+    Reason.POLICY_FALLBACK: "nothing recorded answers it",
+}
+
+
+class _Step(Protocol):
+    """What of a step says how it got its answer."""
+
+    @property
+    def reason(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+
+
+def stands_in(step: _Step | None) -> bool:
+    """Whether its answer is a placeholder."""
+    return step is not None and step.reason in _WHY
+
+
+def idle_side(base: _Step | None, candidate: _Step | None) -> str:
+    """The side that did not run a step of both; empty where both ran it."""
+    return "candidate" if stands_in(candidate) else "base" if stands_in(base) else ""
+
+
+def untested(base: _Step | None, candidate: _Step | None) -> str:
+    """The side that did not run a step that failed in the other: there it neither failed nor passed."""
+    side = idle_side(base, candidate)
+    ran = {"candidate": base, "base": candidate}.get(side)
+    return side if ran is not None and not stands_in(ran) and ran.status in FAILED else ""
+
+
+def why(step: _Step) -> str:
+    return _WHY[step.reason]

@@ -1,0 +1,52 @@
+"""What a report says of the runs and steps it names."""
+
+from collections.abc import Sequence
+from typing import Final, overload
+
+from pydantic import TypeAdapter
+
+from diffing.compare.comparison import Pair
+from diffing.compare.run_side import RunFacts, SideStep
+from diffing.schemas.report import AlignedPair, RunRef
+from diffing.schemas.terms import StepRef
+
+_PAIRS: Final = TypeAdapter(list[AlignedPair])
+
+
+@overload
+def step_ref(step: SideStep) -> StepRef: ...
+@overload
+def step_ref(step: None) -> None: ...
+@overload
+def step_ref(step: SideStep | None) -> StepRef | None: ...
+def step_ref(step: SideStep | None) -> StepRef | None:
+    """One side of a pair."""
+    return StepRef.model_validate(_side(step)) if step else None
+
+
+def run_ref(run: RunFacts) -> RunRef:
+    return RunRef(
+        id=run.id, name=run.name, app=run.app, status=run.status, source=run.source,
+        fork_sequence_no=run.fork_sequence_no, source_run=run.source_run, original=run.original,
+    )  # fmt: skip
+
+
+def aligned(pairs: Sequence[Pair]) -> list[AlignedPair]:
+    """The pairs as the report lists them; validated in one go, because there are as many as steps."""
+    return _PAIRS.validate_python([_said(pair) for pair in pairs])
+
+
+def _said(pair: Pair) -> dict[str, object]:
+    return {
+        "base": _side(pair.base), "candidate": _side(pair.candidate), "relation": pair.relation,
+        "found_by": pair.found_by, "confidence": pair.confidence, "changes": pair.changes,
+    }  # fmt: skip
+
+
+def _side(step: SideStep | None) -> dict[str, object] | None:
+    if step is None:
+        return None
+    return {
+        "id": step.id, "sequence_no": step.sequence_no, "type": step.type, "name": step.called,
+        "summary": step.summary, "status": step.status, "label": step.label, "reason": step.reason,
+    }  # fmt: skip

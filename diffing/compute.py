@@ -1,0 +1,70 @@
+"""Computing a report and storing it, once."""
+
+from collections.abc import Iterable
+from typing import Final
+from uuid import UUID
+
+import zstandard
+
+from diffing import queries
+from diffing.content.similarity import measure
+from diffing.models import DiffReport, DiffStatus
+from diffing.report.build import report
+from diffing.schemas.report import DiffOptions
+from diffing.schemas.report import DiffReport as Report
+from diffing.stored_cosines import StoredCosines
+from traces import notify
+from traces.core.gc_pause import without_pauses
+from traces.core.json_types import JSONValue
+from traces.storage import artifacts
+
+_LEVEL: Final = 3
+
+
+def compute(diff_id: UUID) -> None:
+    """Make the report of a row that waits for it; a row that has one stays as it is."""
+    row = (
+        DiffReport.objects.filter(id=diff_id)
+        .exclude(status=DiffStatus.READY)
+        .select_related("base", "candidate")
+        .first()
+    )
+    if row is None:
+        return
+    options = DiffOptions.model_validate(row.options)
+    with without_pauses():
+        made, body = _made(row, options)
+    DiffReport.objects.filter(id=diff_id).exclude(status=DiffStatus.READY).update(
+        status=DiffStatus.READY, error="", sentence=made.attribution.sentence, ars=made.scores.ars,
+        output_similarity=made.scores.output_similarity, tool_accuracy=made.scores.tool_accuracy,
+        confidence=made.attribution.confidence or "", body=body,
+    )  # fmt: skip
+    notify.touch(f"diff.{diff_id}")
+
+
+def _made(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
+    under = queries.list_for(row.base, row.candidate)
+    made = report(
+        id=row.id,
+        created_at=row.created_at,
+        base=queries.side(row.base, links=True, under=under),
+        candidate=queries.side(row.candidate, links=True, under=under),
+        options=options,
+        measure=measure(lexical=options.similarity == "lexical", memory=StoredCosines()),
+        load=_readable,
+    )
+    return made, packed(made.model_dump_json(exclude={"outcomes"}).encode())
+
+
+def _readable(digests: Iterable[str]) -> dict[str, JSONValue]:
+    return artifacts.readable(digests).values
+
+
+def packed(body: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(body)
+
+
+def give_up(diff_id: UUID, why: str) -> None:
+    """Note that the report could not be made."""
+    DiffReport.objects.filter(id=diff_id).exclude(status=DiffStatus.READY).update(status=DiffStatus.FAILED, error=why)
+    notify.touch(f"diff.{diff_id}")

@@ -1,0 +1,1 @@
+"""What differs inside a pair of steps. Pure."""

@@ -1,0 +1,186 @@
+"""How faithful the candidate is to the base, as the Kurral document scores it, and the Prela document's counts.
+
+ARS = 0.7 output similarity + 0.3 tool accuracy. Output similarity is the mean over the interactions; one that
+only one side has scores 0.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from diffing.compare.alignment import call_key
+from diffing.compare.comparison import Comparison, Pair
+from diffing.compare.run_side import Side, SideStep
+from diffing.content.determinism import ModelConfig, factors
+from diffing.content.determinism import score as likeness_of
+from diffing.content.facets import Payloads, answer_text
+from diffing.content.similarity import Likeness, Measure
+from diffing.schemas.report import Deltas, Scores, ToolAccuracy
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import Reason, StepType
+
+IMPORTED: Final = "imported_scores"  # where importers keep the scores of a file in the run's metadata
+INTERACTIONS: Final = 500  # answers compared; the texts of more would be loaded for one number
+_OUTPUT_WEIGHT: Final = 0.7
+_TOOL_WEIGHT: Final = 0.3
+_PENALTY: Final = 0.1
+_MOST: Final = 0.5
+
+
+def score(comparison: Comparison, payloads: Payloads, measure: Measure, determinism: float | None) -> Scores:
+    """All scores of a comparison."""
+    similarity, method = output_similarity(comparison, payloads, measure)
+    tools = tool_counts(comparison)
+    accuracy = tool_accuracy(tools)
+    ars = regression_score(similarity, accuracy)
+    return Scores(
+        ars=ars,
+        ars_reading=reading(ars),
+        output_similarity=round(similarity, 4),
+        tool_accuracy=round(accuracy, 4),
+        tools=tools,
+        similarity_method=method,
+        determinism=determinism,
+        imported=_imported(comparison),
+    )
+
+
+def regression_score(output_similarity: float, accuracy: float) -> float:
+    return round(_OUTPUT_WEIGHT * output_similarity + _TOOL_WEIGHT * accuracy, 4)
+
+
+def reading(ars: float) -> str:
+    """The Kurral document's words for an ARS."""
+    for least, words in ((0.9, "excellent"), (0.7, "good"), (0.5, "moderate")):
+        if ars >= least:
+            return words
+    return "poor"
+
+
+def tool_accuracy(tools: ToolAccuracy) -> float:
+    """Share of the original calls made again, less a tenth for each new and each unused call."""
+    if not tools.total_original:
+        return _MOST if tools.new else 1.0
+    penalties = sum(min(_MOST, count * _PENALTY) for count in (tools.new, tools.unused))
+    return max(0.0, round(tools.used_original / tools.total_original - penalties, 10))
+
+
+def tool_counts(comparison: Comparison) -> ToolAccuracy:
+    """Calls by name and canonical arguments, each recorded call consumed once; a semantic hit used its original."""
+    base, candidate = _calls(comparison.base), _calls(comparison.candidate)
+    exact = Counter(map(call_key, base)) & Counter(map(call_key, candidate))
+    used = exact.total() + sum(_semantic_hit(pair, exact) for pair in comparison.pairs)
+    used = min(used, len(base), len(candidate))
+    return ToolAccuracy(
+        total_original=len(base), used_original=used, new=len(candidate) - used, unused=len(base) - used
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interaction:
+    """What the user was answered on both sides: digests of payloads, empty where there was no answer."""
+
+    base: str
+    candidate: str
+    paired: bool
+
+
+def interactions(comparison: Comparison) -> list[Interaction]:
+    """The turns with an answer, else the final answer alone."""
+    last = _last_answers(comparison.base), _last_answers(comparison.candidate)
+    turns = [_interaction(pair, *last) for pair in comparison.pairs if pair.step.type == StepType.TURN]
+    answered = [turn for turn in turns if turn.base or turn.candidate]
+    final = comparison.final
+    return answered or ([_interaction(final, *last)] if final else [])
+
+
+def output_similarity(comparison: Comparison, payloads: Payloads, measure: Measure) -> tuple[float, str]:
+    """The mean over the interactions, and the method that judged the differing ones."""
+    turns = interactions(comparison)
+    fixed = [_fixed(turn) for turn in turns]
+    texts = [_texts(turn, payloads) for turn, known in zip(turns, fixed, strict=True) if known is None]
+    compared = measure.compare(texts[:INTERACTIONS])
+    found = [known for known in fixed if known is not None] + compared
+    if not found:
+        return 1.0, "identical"
+    methods = Counter(likeness.method for likeness in compared).most_common(1)
+    alone = "identical" if all(likeness.score == 1.0 for likeness in found) else "empty"
+    return sum(likeness.score for likeness in found) / len(found), methods[0][0] if methods else alone
+
+
+def determinism(base: tuple[SideStep, JSONValue], candidate: tuple[SideStep, JSONValue]) -> float:
+    """Kurral's likeness of the configurations of two model calls."""
+    return round(likeness_of(factors(_configuration(*base), _configuration(*candidate))), 4)
+
+
+def _configuration(step: SideStep, input: JSONValue) -> ModelConfig:
+    return ModelConfig(provider=step.provider, model=step.model, parameters=_parameters(input))
+
+
+def deltas(comparison: Comparison) -> Deltas:
+    """Candidate minus base, and how many steps differ in what."""
+    base, candidate = comparison.base.run, comparison.candidate.run
+    counts = Counter(name for pair in comparison.pairs for name in pair.changes)
+    unpaired = sum(pair.both is None for pair in comparison.pairs)
+    return Deltas(
+        tokens=candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out,
+        cost_usd=_difference(base.cost_usd, candidate.cost_usd, 8),
+        duration_ms=_difference(base.duration_ms, candidate.duration_ms, 3),
+        steps=len(comparison.candidate.steps) - len(comparison.base.steps),
+        spans_with_differences=sum(bool(pair.changes) for pair in comparison.pairs) + unpaired,
+        output_changes=counts["output"],
+        token_changes=counts["tokens"],
+        cost_changes=counts["cost"],
+        duration_changes=counts["duration"],
+    )
+
+
+def _calls(side: Side) -> list[SideStep]:
+    return [step for step in side.steps if step.type == StepType.TOOL]
+
+
+def _semantic_hit(pair: Pair, exact: Mapping[object, int]) -> bool:
+    step = pair.candidate
+    return bool(step and pair.both and step.reason == Reason.CACHE_SEMANTIC and call_key(step) not in exact)
+
+
+def _interaction(pair: Pair, base_last: Mapping[int, str], candidate_last: Mapping[int, str]) -> Interaction:
+    base, candidate = pair.base, pair.candidate
+    return Interaction(
+        base=(base.output_ref or base_last.get(base.sequence_no, "")) if base else "",
+        candidate=(candidate.output_ref or candidate_last.get(candidate.sequence_no, "")) if candidate else "",
+        paired=pair.both is not None,
+    )
+
+
+def _last_answers(side: Side) -> dict[int, str]:
+    """What the last model step under each step answered: not every recorder and replay gives turns an output."""
+    models = (step for step in side.steps if step.type == StepType.MODEL and step.parent_no is not None)
+    return {step.parent_no: step.output_ref for step in models if step.output_ref and step.parent_no is not None}
+
+
+def _fixed(turn: Interaction) -> Likeness | None:
+    """The likeness that no text is needed for."""
+    if not turn.paired:
+        return Likeness(0.0, "empty")
+    return Likeness(1.0, "identical") if turn.base == turn.candidate else None
+
+
+def _texts(turn: Interaction, payloads: Payloads) -> tuple[str, str]:
+    return answer_text(payloads.get(turn.base)), answer_text(payloads.get(turn.candidate))
+
+
+def _parameters(given: JSONValue) -> JSONObject:
+    parameters = given.get("parameters") if isinstance(given, dict) else None
+    return parameters if isinstance(parameters, dict) else {}
+
+
+def _difference(base: float | None, candidate: float | None, places: int) -> float | None:
+    return None if base is None or candidate is None else round(candidate - base, places)
+
+
+def _imported(comparison: Comparison) -> dict[str, JSONValue]:
+    """Scores that the source systems had put into the files, by side."""
+    sides: Sequence[tuple[str, Side]] = (("base", comparison.base), ("candidate", comparison.candidate))
+    return {name: side.run.metadata[IMPORTED] for name, side in sides if side.run.metadata.get(IMPORTED)}

@@ -1,0 +1,1 @@
+"""Generic diff algorithms for texts, lists and JSON. Pure."""

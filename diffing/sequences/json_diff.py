@@ -1,0 +1,110 @@
+"""Typed difference of two JSON values, by JSON pointer."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final, Literal, NamedTuple
+
+import orjson
+
+from diffing.sequences.anchors import differing
+from traces.core.canonical import digest, escape_pointer
+from traces.core.json_types import JSONValue
+
+LIMIT: Final = 200  # differences listed of one pair of values
+_ALIGNED_ITEMS: Final = 2_000  # longer lists are compared index by index
+
+# Lists under these keys are sets: sources, labels, stop sequences, and what JSON schemas require and allow.
+_SETS: Final = frozenset({"citations", "tags", "stop", "stop_sequences", "required", "enum"})
+
+Op = Literal["added", "removed", "changed"]
+
+
+class Change(NamedTuple):
+    """One difference; an added value has its candidate pointer, the others their base pointer."""
+
+    path: str
+    op: Op
+    base: JSONValue
+    candidate: JSONValue
+
+
+def value_changes(base: JSONValue, candidate: JSONValue, limit: int = LIMIT) -> list[Change]:
+    """The differences from `base` to `candidate`, at most `limit`; 1 and 1.0 are equal, 1 and "1" are not."""
+    return list(islice(_differences("", base, candidate), limit))
+
+
+def differ(base: JSONValue, candidate: JSONValue) -> bool:
+    """Whether there is any difference."""
+    return bool(value_changes(base, candidate, 1))
+
+
+def opened(value: JSONValue) -> JSONValue:
+    """A text that holds a JSON object or list as that value: tools often answer with encoded JSON."""
+    if isinstance(value, str) and value[:1] in {"{", "["}:
+        try:
+            parsed: JSONValue = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+        return parsed
+    return value
+
+
+def _differences(path: str, base: JSONValue, candidate: JSONValue) -> Iterator[Change]:
+    if isinstance(base, dict) and isinstance(candidate, dict):
+        yield from _object_differences(path, base, candidate)
+    elif isinstance(base, list) and isinstance(candidate, list):
+        is_set = path.rpartition("/")[2] in _SETS
+        yield from (_set_differences if is_set else _list_differences)(path, base, candidate)
+    elif not _same(base, candidate):
+        yield Change(path, "changed", base, candidate)
+
+
+def _object_differences(path: str, base: dict[str, JSONValue], candidate: dict[str, JSONValue]) -> Iterator[Change]:
+    for key in sorted({*base, *candidate}):
+        where = f"{path}/{escape_pointer(key)}"
+        if key not in candidate:
+            yield Change(where, "removed", base[key], None)
+        elif key not in base:
+            yield Change(where, "added", None, candidate[key])
+        else:
+            yield from _differences(where, base[key], candidate[key])
+
+
+def _set_differences(path: str, base: list[JSONValue], candidate: list[JSONValue]) -> Iterator[Change]:
+    """Items that only one side has; neither order nor repetition means anything."""
+    left = {digest(item): index for index, item in reversed(list(enumerate(base)))}
+    right = {digest(item): index for index, item in reversed(list(enumerate(candidate)))}
+    for index in sorted(left[item] for item in left.keys() - right.keys()):
+        yield Change(f"{path}/{index}", "removed", base[index], None)
+    for index in sorted(right[item] for item in right.keys() - left.keys()):
+        yield Change(f"{path}/{index}", "added", None, candidate[index])
+
+
+def _list_differences(path: str, base: list[JSONValue], candidate: list[JSONValue]) -> Iterator[Change]:
+    """Items are paired by content first, so that one inserted item is one difference."""
+    if len(base) == len(candidate) or max(len(base), len(candidate)) > _ALIGNED_ITEMS:
+        yield from _stretch(path, base, candidate, 0, 0)
+        return
+    left, right = [digest(item) for item in base], [digest(item) for item in candidate]
+    for mine, theirs in differing(left, right):
+        stretch = base[mine.start : mine.stop], candidate[theirs.start : theirs.stop]
+        yield from _stretch(path, *stretch, mine.start, theirs.start)
+
+
+def _stretch(
+    path: str, base: list[JSONValue], candidate: list[JSONValue], base_at: int, candidate_at: int
+) -> Iterator[Change]:
+    for index, (one, other) in enumerate(zip(base, candidate, strict=False)):
+        yield from _differences(f"{path}/{base_at + index}", one, other)
+    for index in range(len(candidate), len(base)):
+        yield Change(f"{path}/{base_at + index}", "removed", base[index], None)
+    for index in range(len(base), len(candidate)):
+        yield Change(f"{path}/{candidate_at + index}", "added", None, candidate[index])
+
+
+def _same(base: JSONValue, candidate: JSONValue) -> bool:
+    if isinstance(base, bool) or isinstance(candidate, bool):
+        return base is candidate
+    if isinstance(base, int | float) and isinstance(candidate, int | float):
+        return base == candidate
+    return type(base) is type(candidate) and base == candidate

@@ -1,0 +1,76 @@
+"""The REST interface of bisections."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay.bisection import queries, services
+from replay.bisection.core.schemas import BisectionList, BisectionView, BisectPlan, BisectPreview, BisectRequest
+from replay.saved_profiles import queries as library
+from replay.sessions import previews
+from replay.sessions.api import LIMIT, limit_of
+from traces.http.bodies import parsed
+from traces.http.responses import KEY, PROBLEMS, key_of, path, query
+from traces.runs.queries import find_run
+
+_RUN = query("run", "Only bisections of this run.")
+
+
+class BisectPreviewView(APIView):
+    @extend_schema(operation_id="preview_bisection", request=BisectPreview, responses={200: BisectPlan, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """How many probes, live calls and dollars a bisection takes. Nothing runs; refusals are in the plan."""
+        question = parsed(BisectPreview, library.put_in(request.data))
+        previews.count(request, previews.SEARCHES)
+        return Response(services.preview(question))
+
+
+class BisectRunView(APIView):
+    @extend_schema(
+        operation_id="bisect_run", parameters=[KEY, path("id", "The failing run.")], request=BisectRequest,
+        responses={201: BisectionView, **PROBLEMS},
+    )  # fmt: skip
+    def post(self, request: Request, id: str) -> Response:
+        """Find the step where a failing run committed itself, by answering it afresh from one step after another."""
+        asked = parsed(BisectRequest, library.put_in(request.data))
+        found = services.start(find_run(id), asked, key_of(request))
+        return Response(queries.view(found), 201)
+
+
+class BisectDiffView(APIView):
+    @extend_schema(
+        operation_id="bisect_diff", parameters=[KEY], request=BisectRequest,
+        responses={201: BisectionView, **PROBLEMS},
+    )  # fmt: skip
+    def post(self, request: Request, id: UUID) -> Response:
+        """The same for that run of a diff which fails the checks."""
+        asked = parsed(BisectRequest, library.put_in(request.data))
+        failing = services.failing_run(id, asked)
+        found = services.start(failing, asked, key_of(request), diff_id=id)
+        return Response(queries.view(found), 201)
+
+
+class BisectionsView(APIView):
+    @extend_schema(operation_id="list_bisections", parameters=[_RUN, LIMIT], responses={200: BisectionList, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """The newest bisections."""
+        given = request.query_params.get("run")
+        run = find_run(given).id if given else None
+        return Response(queries.newest(run=run, limit=limit_of(request)))
+
+
+class BisectionDetailView(APIView):
+    @extend_schema(operation_id="get_bisection", responses={200: BisectionView, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """A bisection with its probes, and what they say so far."""
+        return Response(queries.view(queries.find(id)))
+
+
+class BisectionCancelView(APIView):
+    @extend_schema(operation_id="cancel_bisection", request=None, responses={200: BisectionView, **PROBLEMS})
+    def post(self, request: Request, id: str) -> Response:
+        """Stop it; what is known by then stays."""
+        return Response(queries.view(services.cancel(queries.find(id).id)))

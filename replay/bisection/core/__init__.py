@@ -1,0 +1,1 @@
+"""Search and conclusion of a bisection. Pure."""

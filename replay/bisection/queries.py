@@ -1,0 +1,92 @@
+"""Reading bisections."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from replay.bisection import findings
+from replay.bisection.core.conclusion import conclude
+from replay.bisection.core.schemas import (
+    BisectionChanged,
+    BisectionList,
+    BisectionSummary,
+    BisectionView,
+    BisectResult,
+    ForkStep,
+    ProbeView,
+)
+from replay.checks.schemas import CheckResult
+from replay.models import Bisection, BisectionProbe
+from traces.runs.queries import by_id
+
+
+def find(ref: str | UUID) -> Bisection:
+    """A bisection by id; raises `NotFound`."""
+    return by_id(Bisection.objects.select_related("run"), ref, "bisection")
+
+
+def view(bisection: Bisection) -> BisectionView:
+    """The whole bisection as it is now, with what is known so far."""
+    probes = _probes([bisection])[bisection.id]
+    forks = findings.forks_of(bisection)
+    result = conclude(findings.told_of(bisection, probes))
+    return BisectionView(
+        **dict(_summary(bisection, probes, result)), seq=bisection.last_seq,
+        fork_steps=[fork.sequence_no for fork in forks], request=findings.request_of(bisection),
+        recorded=[CheckResult.model_validate(each) for each in bisection.recorded], result=result,
+        results=[_probe(probe, forks) for probe in probes],
+    )  # fmt: skip
+
+
+def newest(*, run: UUID | None = None, limit: int = 50) -> BisectionList:
+    """The newest bisections, of one run or of all."""
+    found = Bisection.objects.select_related("run").order_by("-created_at", "-id")
+    if run is not None:
+        found = found.filter(run_id=run)
+    bisections = list(found[:limit])
+    probes = _probes(bisections)
+    return BisectionList(
+        bisections=[
+            _summary(each, probes[each.id], conclude(findings.told_of(each, probes[each.id]))) for each in bisections
+        ]
+    )
+
+
+def changed_after(bisection_id: UUID, after: int) -> list[BisectionChanged]:
+    """The bisection as it is, for a watcher who has not seen its last change."""
+    bisection = find(bisection_id)
+    if bisection.last_seq <= after:
+        return []
+    return [BisectionChanged(seq=bisection.last_seq, bisection=view(bisection))]
+
+
+def _probes(bisections: Iterable[Bisection]) -> dict[UUID, list[BisectionProbe]]:
+    found: dict[UUID, list[BisectionProbe]] = defaultdict(list)
+    rows = BisectionProbe.objects.filter(bisection__in=bisections).select_related("session")
+    for probe in rows.defer("session__plan", "session__planned").order_by("number"):
+        found[probe.bisection_id].append(probe)
+    return found
+
+
+def _summary(bisection: Bisection, probes: list[BisectionProbe], result: BisectResult) -> BisectionSummary:
+    costs = [probe.session.cost_usd for probe in probes]
+    known = [float(cost) for cost in costs if cost is not None]
+    return BisectionSummary(
+        id=bisection.id, run=bisection.run_id, run_name=bisection.run.name, diff=bisection.diff_id,
+        status=bisection.status, sentence=result.sentence, forks=len(bisection.forks), probes=len(probes),
+        live_calls=sum(probe.session.live_calls for probe in probes),
+        cost_usd=sum(known) if len(known) == len(costs) else None, error=bisection.error,
+        created_at=bisection.created_at, ended_at=bisection.ended_at,
+    )  # fmt: skip
+
+
+def _probe(probe: BisectionProbe, forks: list[ForkStep]) -> ProbeView:
+    session, detail = probe.session, dict[str, Any](probe.detail)
+    return ProbeView(
+        number=probe.number, fork=forks[probe.place], changed=probe.changed, sample=probe.sample,
+        verdict=probe.verdict or "running", checks=[CheckResult.model_validate(c) for c in detail.get("checks", [])],
+        answer=detail.get("answer", ""), assumed=detail.get("assumed", 0), note=detail.get("note", ""),
+        session=session.id, status=session.status, run=session.run_id, diff=session.diff_id,
+        live_calls=session.live_calls, cost_usd=None if session.cost_usd is None else float(session.cost_usd),
+    )  # fmt: skip

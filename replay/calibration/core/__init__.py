@@ -1,0 +1,1 @@
+"""Volatile fields from pairs of recordings. Pure."""

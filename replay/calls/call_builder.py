@@ -1,0 +1,184 @@
+"""The calls that a replay makes: recorded inputs with what changed in its place. Pure."""
+
+from collections.abc import Iterator, Sequence
+
+from replay.calls.foreseen_steps import Foresight
+from replay.calls.handed_results import HandedResults
+from replay.calls.unknown_parts import Underived
+from replay.core.calls import Call
+from replay.core.context import ReplayContext
+from replay.core.graph import Link, Node, numbered
+from replay.inputs.changes import Change, Incoming
+from replay.inputs.rebuilt_inputs import Slots, rebuilt_slots, rebuilt_value
+from replay.overrides.edits import Edits
+from replay.overrides.request_edits import edit_slots, edited_names, with_system_slots
+from replay.state.replay_state import ReplayState
+from traces.core.canonical import digest
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.splitter import Splitter
+from traces.signatures.call_signatures import call_of, differing_fields, signature
+from traces.signatures.ignore_rules import Known
+
+
+class CallBuilder:
+    """Builds the call of each step as it would be made now."""
+
+    def __init__(
+        self, context: ReplayContext, state: ReplayState, handed: HandedResults, foresight: Foresight
+    ) -> None:  # fmt: skip
+        self._context = context
+        self._state = state
+        self._handed = handed
+        self._foresight = foresight
+        self._underived = Underived(context, state)
+        self._splitter = Splitter()  # knows each message of a conversation once
+        self._reductions = Known()  # and what the ignore list leaves of it
+
+    def of_step(self, node: Node) -> Call:
+        """The call of any step but a model's."""
+        recorded, edits = self._context.payload(node.input_ref), self._context.profile.of(node)
+        input = None
+        if recorded is not None or node.type is not StepType.OUTPUT:
+            incoming = self.incoming(node)
+            input = self._state.tasks.given(node, rebuilt_value(recorded, incoming, self._underived.missed))
+            self._underived.check(node, incoming)
+        if isinstance(input, dict):
+            fields = edits.retrieval if node.type is StepType.RETRIEVAL else edits.prompt
+            input = {**input, **{name: value for name, value in fields.items() if name != "documents"}}
+        if edits.arguments is not None:
+            input = edits.arguments.value
+        return self._call(node, input, recorded, edits, provider=node.provider, model=node.model)
+
+    def of_model(self, node: Node, input: JSONObject, recorded: JSONObject, edits: Edits) -> Call:
+        """The call that a source model step makes now."""
+        override = edits.model.get("provider")
+        return self._call(
+            node, input, recorded, edits, provider=str(edits.model.get("provider", node.provider)),
+            model=str(edits.model.get("model", node.model)),
+            override_provider=None if override is None else str(override),
+        )  # fmt: skip
+
+    def unseen(self, node: Node, edits: Edits, *, repeats: bool) -> Call:
+        """The call of a model step without its request, which `repeats` the recorded one, or no cache can hold it."""
+        override = edits.model.get("provider")
+        provider = node.provider if override is None else str(override)
+        model = str(edits.model.get("model", node.model))
+        call = Call(
+            no=self._state.number(node), parent=self._state.parent_of(node.parent), type=node.type,
+            name=node.named_for(model), input={}, node=node, complete=bool(node.input_ref), changed=not repeats,
+            because=self._because(node), differs=() if repeats else _asked_otherwise(node, edits, provider, model),
+            provider=provider, model=model, override_provider=None if override is None else provider,
+            tool_name=node.tool_name, call_id=node.call_id, signature=node.signature if repeats else "", edits=edits,
+        )  # fmt: skip
+        return self._underived.applied(call)
+
+    def messages(self, node: Node, recorded: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
+        """The rebuilt messages before and after this step's own edits."""
+        given, tasks = recorded.get("messages"), self._state.tasks
+        messages = given if isinstance(given, list) else []
+        links = self._context.graph.links.get(node.no, ())
+        prefix = self._state.histories.prefix(links, messages, own_edits=bool(edits.messages))
+        incoming = self.incoming(node)
+        plain = rebuilt_slots(messages, prefix, incoming, self._underived.missed)
+        self._underived.check(node, incoming, messages)
+        plain = [tasks.told(node, slot) for slot in plain] if tasks.is_told(node) else plain
+        edited = edit_slots(plain, edits.messages) if edits.messages else plain
+        if "system" in edits.prompt:
+            edited = with_system_slots(edited, str(edits.prompt["system"]))
+        return plain, edited
+
+    def passed_on(
+        self, call: Call, recorded: JSONValue, incoming: Incoming, node: Node
+    ) -> tuple[JSONValue, Call]:  # fmt: skip
+        """What an output step without an input says, with the changes in it."""
+        output = rebuilt_value(recorded, incoming, self._underived.missed)
+        self._underived.check(node, incoming)
+        return output, self._underived.applied(call)
+
+    def incoming(self, node: Node) -> list[tuple[Link, Change]]:
+        """The changes that reach a step, each with the way that it comes."""
+        found: list[tuple[Link, Change]] = []
+        for link in numbered(self._context.graph, self._handed.links(node.no)):
+            told = self._state.tasks.incoming(node, link) or self._handed.incoming(node.no, link)
+            if (change := told or self._state.changes.get(link.producer)) is not None:
+                found.append((link, change))
+        self._foresight.look(node, found)
+        return found
+
+    def is_reached(self, node: Node) -> bool:
+        """Whether anything that changed before stands in a step's input."""
+        return any(True for _ in self.changed_links(node))
+
+    def changed_links(self, node: Node) -> Iterator[Link]:
+        """What a step consumed that is no longer as recorded."""
+        return filter(self._brings_change, self._handed.links(node.no))
+
+    def reduced(self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str) -> str:
+        """The signature of a call under the app's ignore list; empty where that says nothing of such calls."""
+        return self._context.ignoring.signature(
+            type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name,
+            digest_of=self._splitter.digest, known=self._reductions,
+        )  # fmt: skip
+
+    def signature(self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str) -> str:
+        """The signature of a call; messages that were signed before are not read again."""
+        return signature(
+            type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name,
+            digest_of=self._splitter.digest,
+        )  # fmt: skip
+
+    def _call(
+        self, node: Node, input: JSONValue, recorded: JSONValue, edits: Edits, *, provider: str, model: str,
+        override_provider: str | None = None,
+    ) -> Call:  # fmt: skip
+        differs = self._differing(node, input, recorded, provider, model)
+        signed = node.signature
+        if differs:
+            signed = self.signature(node.type, node.name, input, provider, model, node.tool_name)
+        call = Call(
+            no=self._state.number(node), parent=self._state.parent_of(node.parent), type=node.type,
+            name=node.named_for(model), input=input, node=node, complete=bool(node.input_ref),
+            changed=bool(differs) and (not signed or signed != node.signature),
+            differs=tuple(differs), because=self._because(node), provider=provider, model=model,
+            override_provider=override_provider, tool_name=node.tool_name, call_id=node.call_id, signature=signed,
+            edits=edits, reduced=self.reduced(node.type, node.name, input, provider, model, node.tool_name),
+        )  # fmt: skip
+        return self._underived.applied(call)
+
+    def _differing(
+        self, node: Node, input: JSONValue, recorded: JSONValue, provider: str, model: str
+    ) -> Sequence[str]:  # fmt: skip
+        """The parts in which a call differs from the recorded one."""
+        before = call_of(
+            type=node.type, name=node.name, input=self._compared(node, recorded), provider=node.provider,
+            model=node.model, tool_name=node.tool_name,
+        )  # fmt: skip
+        after = call_of(
+            type=node.type, name=node.name, input=self._compared(node, input), provider=provider, model=model,
+            tool_name=node.tool_name,
+        )  # fmt: skip
+        if before is None or after is None:
+            return [] if digest(recorded) == digest(input) else ["input"]
+        return differing_fields(before, after, self._splitter.digest)
+
+    def _compared(self, node: Node, input: JSONValue) -> JSONValue:
+        """What of a call's input is compared: all but what the app's ignore list leaves out."""
+        return self._context.ignoring.reduced(node.type, node.called, input, self._reductions)
+
+    def _because(self, node: Node) -> tuple[int, ...]:
+        return tuple(sorted({link.producer for link in self.changed_links(node)}))
+
+    def _brings_change(self, link: Link) -> bool:
+        histories = self._state.histories
+        if link.kind is EdgeKind.HISTORY and not link.producer_path:
+            return histories.has(link.producer)  # its input is repeated, and not its answer
+        continued = link.kind is EdgeKind.HISTORY and histories.has(link.producer)
+        return continued or link.producer in self._state.changes
+
+
+def _asked_otherwise(node: Node, edits: Edits, provider: str, model: str) -> tuple[str, ...]:
+    """In what a request differs that is known by its edits alone."""
+    asked = (("provider", provider, node.provider), ("model", model, node.model))
+    named = [name for name, now, recorded in asked if now != recorded]
+    return tuple(dict.fromkeys(("messages", *named, *edited_names(edits.model))))

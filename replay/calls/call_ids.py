@@ -1,0 +1,41 @@
+"""Call ids say nothing: an answer that repeats recorded calls under other ids repeats them. Pure."""
+
+from dataclasses import replace
+
+from replay.core.calls import Answer
+from replay.core.payloads import answer_of, calls_of
+from traces.core.canonical import digest
+from traces.core.json_types import JSONObject, JSONValue
+
+
+def aligned(answer: Answer, recorded: JSONObject) -> Answer:
+    """`answer` with recorded ids on the calls that repeat recorded ones, in order."""
+    output = answer.output
+    message = answer_of(output)
+    calls = calls_of(message)
+    if not answer.known or not calls or not isinstance(output, dict):
+        return answer
+    waiting = calls_of(recorded)
+    renamed: JSONObject = {}
+    kept: list[JSONValue] = []
+    for call in calls:
+        match = next((old for old in waiting if _call_key(old) == _call_key(call)), None)
+        if match is not None:
+            waiting.remove(match)
+            if match.get("id") != call.get("id"):
+                renamed[str(call.get("id"))] = match.get("id")
+                call = {**call, "id": match.get("id")}
+        kept.append(call)
+    if not renamed:
+        return answer
+    new: JSONObject = {**output, "message": {**message, "tool_calls": kept}}
+    return replace(answer, output=new, output_ref="", detail={**answer.detail, "call_ids": renamed})
+
+
+def asked(message: JSONObject) -> list[str]:
+    """What a message asks for, whatever its ids."""
+    return [_call_key(call) for call in calls_of(message)]
+
+
+def _call_key(call: JSONObject) -> str:
+    return digest([call.get("name"), call.get("arguments")])

@@ -1,0 +1,59 @@
+"""Model steps of a plan whose requests nobody needs to know: what becomes of them is known without. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from replay.core.context import ReplayContext
+from replay.core.graph import Link, Node
+from replay.inputs.changes import Incoming
+from replay.state.replay_state import ReplayState
+from traces.core.vocabulary import EdgeKind, StepType
+
+_PUT_IN_WHOLE: Final = frozenset({EdgeKind.HISTORY, EdgeKind.TOOL_CALL_ID})  # into messages, whatever the new value is
+
+
+@dataclass
+class Dependence:
+    """What a plan depends on: that these steps are `foreseen`, the requests of edited steps, or given outputs."""
+
+    foreseen: list[Node] = field(default_factory=list)
+    on_requests: bool = False
+    on_outputs: bool = False
+
+
+class Foresight:
+    """How one plan deals with edited model steps."""
+
+    def __init__(self, context: ReplayContext, state: ReplayState) -> None:
+        self._edited = context.edited
+        self._asks_anew = context.policy.asks_anew(StepType.MODEL)
+        self._tasks = state.tasks
+        self.dependence = Dependence()
+
+    def has(self, node: Node, changed: Iterable[Link]) -> bool:
+        """Whether a step needs no request; `changed` is what it consumed that is no longer as recorded."""
+        edited = self._edited
+        if not (node.no in edited.asked or node.no in edited.repeated) or self._tasks.has(node):
+            return False
+        if self._asks_anew:
+            return all(map(_is_put_in_whole, changed))
+        if any(True for _ in changed):
+            return False
+        self.dependence.foreseen.append(node)
+        return True
+
+    def repeats(self, node: Node) -> bool:
+        """Whether a step's edits state what is recorded."""
+        return node.no in self._edited.repeated
+
+    def look(self, node: Node, incoming: Incoming) -> None:
+        """Note that the request of a step is built."""
+        known = any(change.answered for _, change in incoming)
+        self.dependence.on_outputs |= known
+        if node.no in self._edited.asked:
+            self.dependence.on_requests |= known or not self._asks_anew
+
+
+def _is_put_in_whole(link: Link) -> bool:
+    return link.kind in _PUT_IN_WHOLE and not link.copied

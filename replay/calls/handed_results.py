@@ -1,0 +1,97 @@
+"""Results of calls without a tool step, as they are handed over now. Pure."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from replay.core.context import ReplayContext
+from replay.core.graph import Link, Node
+from replay.core.payloads import answer_of, documents_of, text_of
+from replay.detection.implicit_calls import KINDS, ImplicitCall, ImplicitCalls
+from replay.inputs.changes import Change
+from replay.inputs.rebuilt_inputs import rendered_as, replaced_in
+from replay.state.replay_state import ReplayState
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
+from traces.payloads.parts import MissingPart
+
+_BREAKS: Final = ("\n", "\n\n", " ")  # between documents
+
+
+class HandedResults:
+    """What agents and searches give that answer calls of their own accord."""
+
+    def __init__(self, context: ReplayContext, state: ReplayState, implicit: ImplicitCalls) -> None:
+        self._context = context
+        self._state = state
+        self._implicit = implicit
+        self._handed: dict[int, list[ImplicitCall]] = {}  # by the step that is handed another result than recorded
+
+    def links(self, no: int) -> tuple[Link, ...]:
+        """What a step consumed, changed results among it that were handed over without a tool step."""
+        links = self._context.graph.links.get(no, ())
+        return (*links, *(call.link for call in self._handed[no])) if no in self._handed else links
+
+    def incoming(self, no: int, link: Link) -> Change | None:
+        """The change of a result that step `no` is handed so."""
+        return next((self.change(call) for call in self._handed.get(no, ()) if call.link == link), None)
+
+    def change(self, call: ImplicitCall) -> Change:
+        """The result as it was recorded, and as it is handed over now."""
+        changes = self.changes(call.node)
+        return Change(
+            node=call.call, recorded=call.content, current=self._content(call, changes),
+            answered=all(change.answered for change in changes),
+        )  # fmt: skip
+
+    def changed(self, node: Node) -> None:
+        """A search or an agent says something else: so does its result, also where no words show whose it is."""
+        if node.type in KINDS and (call := self._implicit.of(node)) is not None:
+            self.hand_over(call)
+
+    def hand_over(self, call: ImplicitCall) -> None:
+        """From now on another result than the recorded one is handed over."""
+        known = self._handed.setdefault(call.reader, [])
+        if call not in known:
+            known.append(call)
+
+    def changes(self, node: Node) -> list[Change]:
+        """What changed in an agent or a search, the latest first."""
+        changed = self._state.changes
+        steps = [node] if node.no in changed else self._context.graph.inside(node.no)
+        return [changed[step.no] for step in reversed(steps) if step.no in changed]
+
+    def _content(self, call: ImplicitCall, changes: Sequence[Change]) -> str:
+        recorded, node = call.content, call.node
+        if node.type is StepType.RETRIEVAL and changes and (text := _joined(changes[0], recorded)) is not None:
+            return text
+        for change in changes:
+            content = replaced_in(recorded, [change])
+            if content != recorded:
+                return str(content)
+        if node.type is StepType.RETRIEVAL:
+            return _BREAKS[0].join(documents_of(changes[0].current)) if changes else recorded
+        said = self._state.containers.outputs.get(node.no)
+        if said is not None and (text := rendered_as(self._payload(node.output_ref), recorded, said)) is not None:
+            return text
+        return self._last_words(node) if self._state.tasks.has(node) else recorded
+
+    def _last_words(self, node: Node) -> str:
+        """What an agent says last, changed or not."""
+        last = self._context.graph.last_model(node.no)
+        if last is None:
+            raise RuntimeError(f"step {node.no} runs for another task, and no model inside of it says anything")
+        change = self._state.changes.get(last.no)
+        return text_of(answer_of(self._payload(last.output_ref) if change is None else change.current))
+
+    def _payload(self, ref: str) -> JSONValue:
+        """A recorded value; what is missing shows nothing."""
+        try:
+            return self._context.payload(ref)
+        except MissingPart:
+            return None
+
+
+def _joined(change: Change, content: str) -> str | None:
+    """The documents now, put together as the recorded ones were; None when that way is not known."""
+    before, after = documents_of(change.recorded), documents_of(change.current)
+    return next((between.join(after) for between in _BREAKS if between.join(before) == content), None)

@@ -1,0 +1,54 @@
+"""What a step's resolution means for the steps after it. Pure."""
+
+from replay.calls.call_ids import asked
+from replay.calls.handed_results import HandedResults
+from replay.core.calls import Answer
+from replay.core.context import ReplayContext
+from replay.core.graph import Node
+from replay.core.payloads import answer_of
+from replay.inputs.changes import Change
+from replay.state.replay_state import ReplayState
+from traces.core.canonical import digest
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import Label, StepType
+
+
+class StepResults:
+    """Remembers what steps say now; the one place where that is written."""
+
+    def __init__(self, context: ReplayContext, state: ReplayState, handed: HandedResults) -> None:
+        self._context = context
+        self._state = state
+        self._handed = handed
+
+    def settle(self, node: Node, answer: Answer) -> None:
+        """Remember what a source step's resolution changed."""
+        self._state.resolved(node, answer)
+        if answer.label is Label.EXACT and answer.source is node:
+            self._state.changes.pop(node.no, None)
+            return
+        recorded = self._context.payload(node.output_ref)
+        if _is_same_output(node, recorded, answer):
+            self._state.changes.pop(node.no, None)
+        else:
+            self.change(Change(node=node, recorded=recorded, current=answer.output, answered=answer.known))
+
+    def change(self, change: Change) -> None:
+        """From now on a step says something else than it was recorded to say."""
+        self._state.say(change)
+        self._handed.changed(change.node)
+
+    def asks_otherwise(self, node: Node, answer: Answer) -> bool:
+        """Whether a real answer asks for other calls than the recorded one did."""
+        change = self._state.changes.get(node.no)
+        if change is None or not answer.known:
+            return False
+        return asked(answer_of(change.recorded)) != asked(answer_of(change.current))
+
+
+def _is_same_output(node: Node, recorded: JSONValue, answer: Answer) -> bool:
+    if answer.status is not node.status or (not answer.known and recorded != answer.output):
+        return False
+    if node.type is StepType.MODEL and recorded is not None and answer.known:
+        return digest(answer_of(recorded)) == digest(answer_of(answer.output))
+    return digest(recorded) == digest(answer.output)

@@ -1,0 +1,105 @@
+"""Messages that were typed after an answer that is another one now. Pure.
+
+They stay in the request as they were recorded, and the step that holds them says so: with the new answer, the person
+might have written something else.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Final
+
+from replay.core.calls import Answer
+from replay.core.context import ReplayContext
+from replay.core.graph import Node
+from replay.core.payloads import calls_of
+from replay.core.wording import numbered, sentence
+from replay.inputs.rebuilt_inputs import message_place
+from replay.state.replay_state import ReplayState
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.messages import messages_of, role_of
+
+_KEY: Final = "typed_after_a_change"
+_PARTS: Final = frozenset(
+    {EdgeKind.HISTORY, EdgeKind.VALUE, EdgeKind.TEXT}
+)  # of a message that a person may have typed
+_LISTED: Final = 8  # messages in a detail
+
+
+class TypedMessages:
+    """By model step: where the first changed answer stands in its messages."""
+
+    def __init__(self, context: ReplayContext, state: ReplayState) -> None:
+        self._context = context
+        self._state = state
+        self._changed_at: dict[int, int] = {}
+        self._typed: dict[int, tuple[int, ...]] = {}
+
+    def after_a_change(self, node: Node) -> tuple[int, ...]:
+        """The places of the recorded messages of people that stand after a changed answer."""
+        state = self._state
+        if node.type is not StepType.MODEL or not node.input_ref:
+            return ()
+        places = [*self._inherited(node)]
+        made: set[int] = set()  # from a changed output, and not by a person
+        for link in self._context.graph.links.get(node.no, ()):
+            place, _ = message_place(link.consumer_path)
+            is_changed = link.producer in state.changes or link.producer in state.histories.unknowable
+            if place is None or not is_changed or (link.kind is EdgeKind.HISTORY and not link.producer_path):
+                continue
+            places.append(place)
+            made.update(() if link.kind in _PARTS else (place,))
+        if not places:
+            return ()
+        first = self._changed_at[node.no] = min(places)
+        before, start = self._typed_before(node, first)
+        messages = messages_of(self._context.payload(node.input_ref))
+        later = (at for at in range(max(first + 1, start), len(messages)) if at not in made and _is_typed(messages, at))
+        found = self._typed[node.no] = (*before, *later)
+        return found
+
+    def _typed_before(self, node: Node, first: int) -> tuple[tuple[int, ...], int]:
+        """The places that are known from the step that this one continues, and how many messages they cover."""
+        continued = self._context.graph.continued.get(node.no)
+        if continued is None or self._changed_at.get(continued.producer) != first:
+            return (), 0
+        place, _ = message_place(continued.consumer_path)
+        shared = 0 if place is None else place + (not continued.producer_path)
+        known = self._typed.get(continued.producer, ())
+        return known[: bisect_left(known, shared)], shared
+
+    def _inherited(self, node: Node) -> Sequence[int]:
+        """The place in the conversation that a step continues."""
+        continued = self._context.graph.continued.get(node.no)
+        if continued is None or continued.producer not in self._changed_at:
+            return ()
+        return (self._changed_at[continued.producer],)
+
+
+def detail(typed: Sequence[int]) -> JSONObject:
+    """What the label of a step says of such messages."""
+    return {_KEY: [*typed[:_LISTED]]}
+
+
+def places(answer: Answer) -> list[int]:
+    """The places that the detail of an answer has."""
+    found = answer.detail.get(_KEY)
+    return [int(str(at)) for at in found] if isinstance(found, list) else []
+
+
+def note(typed: Sequence[int]) -> str:
+    """One sentence for people; messages are counted from 1."""
+    which = numbered([at + 1 for at in typed]).replace("step", "message", 1)
+    verbs = (
+        "was typed after an answer that changes, and is"
+        if len(typed) == 1
+        else "were typed after an answer that changes, and are"
+    )
+    return sentence(f"{which} of its input {verbs} as recorded: a person might have written something else")
+
+
+def _is_typed(messages: Sequence[JSONValue], at: int) -> bool:
+    """Whether a message follows an answer that asks for no tools."""
+    before = messages[at - 1]
+    answered = isinstance(before, dict) and role_of(before) == "assistant" and not calls_of(before)
+    return answered and role_of(messages[at]) == "user"

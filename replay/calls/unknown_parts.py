@@ -1,0 +1,85 @@
+"""Inputs of which a part is not known: what a changed step now gives for it cannot be derived. Pure."""
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
+
+from replay.calls.typed_messages import TypedMessages
+from replay.core.calls import Call
+from replay.core.context import ReplayContext
+from replay.core.graph import Link, Node
+from replay.inputs.changes import Incoming, Missed
+from replay.inputs.rebuilt_inputs import is_reply, message_place
+from replay.inputs.substitution import substituted
+from replay.overrides.request_edits import edited_names
+from replay.state.replay_state import ReplayState
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import EdgeKind
+
+
+class Underived:
+    """What of the call that is being rebuilt is not known: new values of links, and what people would have typed."""
+
+    def __init__(self, context: ReplayContext, state: ReplayState) -> None:
+        self._context = context
+        self._state = state
+        self.missed: Missed = []
+        self._messages = TypedMessages(context, state)
+
+    def check(self, node: Node, incoming: Incoming, messages: Sequence[JSONValue] = ()) -> None:
+        """A value that an unchanged step gave as well may come from either."""
+        if not any(link.kind is EdgeKind.VALUE for link, _ in incoming):
+            return
+        links = self._context.graph.links.get(node.no, ())
+        self.missed += _ambiguous(links, incoming, messages, self._state.changes)
+
+    def applied(self, call: Call) -> Call:
+        """The call, marked where part of its input is not known."""
+        missed, self.missed = self.missed, []
+        if not self._context.brief and call.node is not None and (typed := self._messages.after_a_change(call.node)):
+            call = replace(call, typed=typed)
+        steps = tuple(sorted({link.producer for link in missed if link.kind is not EdgeKind.LINK}))
+        if not steps or call.edits.arguments is not None:
+            return call
+        # A plan does not know what a live call will answer; the call itself will.
+        if self._context.environment.planning and any(map(self._state.waits_for_live, steps)):
+            return unknown_request(call, self._state)
+        return replace(
+            call, complete=False, changed=True, underived=steps, differs=call.differs or ("input",), signature="",
+            reduced="",
+        )  # fmt: skip
+
+
+def unknown_request(call: Call, state: ReplayState) -> Call:
+    """A call whose messages are not known differs from the recorded one, and no cache can hold it."""
+    if call.node is not None:
+        state.histories.unknowable.add(call.node.no)
+    differs = tuple(dict.fromkeys(("messages", *call.differs, *edited_names(call.edits.model))))
+    return replace(call, changed=True, differs=differs, signature="", reduced="")
+
+
+def _ambiguous(
+    links: Iterable[Link], incoming: Incoming, messages: Sequence[JSONValue], changed: Container[int]
+) -> Missed:
+    """The links to values that have another source, which did not change."""
+    others = {_place(link) for link in links if _has_value(link) and link.producer not in changed}
+    return [
+        link
+        for link, change in incoming
+        if _has_value(link)
+        and _place(link) in others
+        and not _is_in_reply(link, messages)
+        and substituted(link.value, change) != link.value
+    ]
+
+
+def _has_value(link: Link) -> bool:
+    return link.kind is EdgeKind.VALUE and not link.copied
+
+
+def _place(link: Link) -> tuple[str, str]:
+    return link.consumer_path, link.value.casefold()
+
+
+def _is_in_reply(link: Link, messages: Sequence[JSONValue]) -> bool:
+    index, _ = message_place(link.consumer_path)
+    return index is not None and index < len(messages) and is_reply(messages, index)

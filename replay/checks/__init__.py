@@ -1,0 +1,1 @@
+"""Assertions on the outcome of a run. Pure."""

@@ -1,0 +1,59 @@
+"""Checks on the outcome of a run, and their results. Pure."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from traces.core.json_types import JSONObject
+from traces.core.schema import Schema
+
+
+class ContainsCheck(Schema):
+    """The final answer contains, or does not contain, a text."""
+
+    kind: Literal["contains", "not_contains"]
+    name: str = ""
+    text: Annotated[str, Field(min_length=1, max_length=10_000)]
+    ignore_case: bool = False
+
+
+class RegexCheck(Schema):
+    """A pattern is found in the final answer. Matching takes linear time: no back-references, no look-around."""
+
+    kind: Literal["regex"]
+    name: str = ""
+    pattern: Annotated[str, Field(min_length=1, max_length=2_000)]
+
+
+class JsonSchemaCheck(Schema):
+    """The final answer is JSON that fits a schema; a fenced block counts as its content."""
+
+    kind: Literal["json_schema"]
+    name: str = ""
+    document: JSONObject
+
+
+class ToolCheck(Schema):
+    """A tool was called, or was not. The name takes globs; each of `arguments` has to be there as it is."""
+
+    kind: Literal["tool_called", "tool_not_called"]
+    name: str = ""
+    tool: Annotated[str, Field(min_length=1, max_length=300)]
+    arguments: JSONObject = Field(default_factory=dict)
+
+
+class StatusCheck(Schema):
+    """How the run ended."""
+
+    kind: Literal["status"]
+    name: str = ""
+    status: Literal["completed", "failed"] = "completed"
+
+
+Check = Annotated[ContainsCheck | RegexCheck | JsonSchemaCheck | ToolCheck | StatusCheck, Field(discriminator="kind")]
+
+
+class CheckResult(Schema):
+    name: str
+    passed: bool
+    detail: str  # why it failed

@@ -1,0 +1,1 @@
+"""The unchanged replay beside a diff."""

@@ -1,0 +1,31 @@
+"""The REST interface of the unchanged replay beside a diff."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay.control_replays import services
+from replay.control_replays.schemas import UnchangedRequest, UnchangedView
+from traces.http.bodies import parsed
+from traces.http.idempotency import agree
+from traces.http.responses import KEY, PROBLEMS, key_of
+
+
+class UnchangedReplayView(APIView):
+    @extend_schema(operation_id="get_unchanged", responses={200: UnchangedView, **PROBLEMS})
+    def get(self, request: Request, id: UUID) -> Response:
+        """What replaying the base without the changes would take, and how far that is."""
+        return Response(services.view(id))
+
+    @extend_schema(
+        operation_id="start_unchanged", parameters=[KEY], request=UnchangedRequest,
+        responses={200: UnchangedView, **PROBLEMS},
+    )  # fmt: skip
+    def post(self, request: Request, id: UUID) -> Response:
+        """Replay the base without the candidate's changes; asking again finds the replay that was started."""
+        given = parsed(UnchangedRequest, request.data)
+        agree("unchanged", key_of(request), [str(id), request.data])
+        return Response(services.start(id, given))

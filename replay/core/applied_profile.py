@@ -1,0 +1,238 @@
+"""Which overrides apply to which step, refused where they make no sense, and applied to a call. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from replay.core.graph import Graph, Node
+from replay.core.plan import PlanRefusal
+from replay.core.step_selectors import StepsByName, named_by
+from replay.overrides.edits import NO_EDITS, Edits, Given, with_both
+from replay.overrides.policy import Policy
+from replay.overrides.profile import (
+    MessageEdit,
+    ModelOverride,
+    Override,
+    OverrideProfile,
+    PromptOverride,
+    RetrievalOverride,
+    ToolOverride,
+)
+from replay.overrides.request_edits import known_as
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepType
+
+# Which kinds of step a category can change; `output` fits every step.
+_FITS: Final[dict[str, frozenset[StepType]]] = {
+    "prompt": frozenset({StepType.PROMPT, StepType.MODEL}),
+    "messages": frozenset({StepType.MODEL}),
+    "model": frozenset({StepType.MODEL}),
+    "retrieval": frozenset({StepType.RETRIEVAL}),
+    "arguments": frozenset({StepType.TOOL}),
+    "tool": frozenset({StepType.TOOL}),
+}
+_MOST_REFUSALS: Final = 100  # in one plan: nobody reads more
+_MOST_PAIRS: Final = 100_000  # of an entry and a step that it changes
+_EACH: Final = 5  # as many for each step, where there are more steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppliedProfile:
+    """The edits by step number, what is refused, and the entries for steps that the recording does not have.
+
+    Steps that the same entries match have one object in common.
+    """
+
+    by_step: Mapping[int, Edits]
+    refusals: tuple[PlanRefusal, ...]
+    profile: OverrideProfile
+
+    def of(self, node: Node) -> Edits:
+        return self.by_step.get(node.no, NO_EDITS)
+
+    @property
+    def distinct(self) -> list[Edits]:
+        """The edits of all steps, those of several steps once."""
+        return list({id(edits): edits for edits in self.by_step.values()}.values())
+
+    def of_new(self, *, type: StepType, name: str, at: int, model: str = "") -> Edits:
+        """What entries that match by type set on a step that the recording does not have, after its step `at`."""
+        found = [
+            (index, entry)
+            for index, entry in enumerate(self.profile.overrides)
+            if entry.match.step is None and entry.match.type is type and named_by(entry, name, model)
+            if entry.match.takes_in(at)
+        ]
+        return _merged(found, type) if found else NO_EDITS
+
+
+def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
+    """Match every entry against the steps from the fork on. One with too much wrong, or in it, changes nothing."""
+    refusals: list[PlanRefusal] = []
+    found: dict[int, tuple[int, ...]] = {}
+    steps, pairs = StepsByName(graph), 0
+    for index, entry in enumerate(profile.overrides):
+        matched = _matched(index, entry, steps, refusals)
+        pairs += len(matched)
+        if pairs > max(_MOST_PAIRS, _EACH * len(graph.nodes)):
+            return AppliedProfile(by_step={}, refusals=(_too_many(index, pairs),), profile=profile)
+        for node in matched:
+            found[node.no] = (*found.get(node.no, ()), index)
+    fitting: set[tuple[int, ...]] = set()  # entries that were held against one another already
+    for no, indexes in found.items():
+        before = len(refusals)
+        if indexes not in fitting and before < _MOST_REFUSALS:
+            _refuse_conflicts(no, [(index, profile.overrides[index]) for index in indexes], refusals)
+            fitting.update([indexes] if len(refusals) == before else ())
+    if len(refusals) >= _MOST_REFUSALS:
+        return AppliedProfile(by_step={}, refusals=tuple(refusals[:_MOST_REFUSALS]), profile=profile)
+    same: dict[tuple[object, ...], Edits] = {}  # steps that the same entries match have the same edits
+    by_step: dict[int, Edits] = {}
+    for no, indexes in found.items():
+        key = graph.by_no[no].type, indexes
+        if key not in same:
+            same[key] = _merged([(index, profile.overrides[index]) for index in indexes], graph.by_no[no].type)
+        by_step[no] = same[key]
+    return AppliedProfile(by_step=by_step, refusals=tuple(refusals), profile=profile)
+
+
+def _too_many(index: int, pairs: int) -> PlanRefusal:
+    detail = f"up to this entry the profile changes steps {pairs:,} times, which is more than anybody can follow"
+    return PlanRefusal(code="validation_error", detail=detail, where=pointer(index, "match"))
+
+
+def pointer(index: int, *path: str | int) -> str:
+    """The JSON pointer of an entry, or of a field in it, in a replay request."""
+    return "/".join(["/overrides/overrides", str(index), *map(str, path)])
+
+
+def _matched(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node]:
+    nodes = _named(index, entry, steps, refusals) if entry.match.step is not None else steps.typed(entry)
+    if nodes is None:
+        return []
+    fits = {type: all(_fits(name, entry, type) for name in entry.sets) for type in {node.type for node in nodes}}
+    fitting = [node for node in nodes if fits[node.type]]
+    if fitting:
+        return fitting
+    refusals.append(_nothing(index, entry, nodes))
+    return []
+
+
+def _fits(name: str, entry: Override, type: StepType) -> bool:
+    """Whether a category can change this step: `prompt.system` is for model steps, the rest of it for prompt steps."""
+    if type not in _FITS.get(name, (type,)):
+        return False
+    if name != "prompt" or entry.prompt is None:
+        return True
+    return ("system" in entry.prompt.model_fields_set) == (type is StepType.MODEL)
+
+
+def _named(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node] | None:
+    """The step that the entry names, or None when that was refused here already."""
+    ref = str(entry.match.step)
+    if (node := steps.named(ref)) is not None:
+        return [node]
+    earlier = steps.before(ref)
+    if earlier is None:
+        return []
+    detail = f"step {earlier} lies before the fork at step {steps.fork}"
+    where = pointer(index, "match", "step")
+    refusals.append(PlanRefusal(code="override_before_fork", detail=detail, where=where, step=earlier))
+    return None
+
+
+def _nothing(index: int, entry: Override, nodes: list[Node]) -> PlanRefusal:
+    if nodes:
+        node = nodes[0]
+        wrong = next(name for name in entry.sets if not _fits(name, entry, node.type))
+        detail = f"`{wrong}` does not apply to step {node.no}, which is a {node.type} step"
+        return PlanRefusal(code="override_matches_nothing", detail=detail, where=pointer(index, wrong), step=node.no)
+    said = entry.match.model_dump(mode="json", exclude_none=True)
+    return PlanRefusal(
+        code="override_matches_nothing",
+        detail=f"no step from the fork on matches {said}",
+        where=pointer(index, "match"),
+    )
+
+
+def _refuse_conflicts(no: int, entries: list[tuple[int, Override]], refusals: list[PlanRefusal]) -> None:
+    seen: dict[str, int] = {}
+    for index, entry in entries:
+        for name, where in _fields(index, entry):
+            if name in seen:
+                detail = f"step {no}: `{name}` is set by entry {seen[name]} and by entry {index}"
+                refusals.append(PlanRefusal(code="override_conflict", detail=detail, where=where, step=no))
+            seen.setdefault(name, index)
+
+
+def _fields(index: int, entry: Override) -> Iterable[tuple[str, str]]:
+    """The fields that an entry sets, each with its pointer. `tool` and `output` both set the output."""
+    for category in entry.sets:
+        value = getattr(entry, category)
+        if category in {"tool", "output"}:
+            yield "output", pointer(index, category)
+        elif category == "arguments":
+            yield "arguments", pointer(index, category)
+        elif category == "model":
+            yield from ((f"model.{name}", where) for name, where in _asked_with(index, value))
+        elif category == "messages":
+            for at, edit in enumerate(value):
+                if edit.op != "insert":
+                    yield f"messages[{edit.index}]", pointer(index, category, at)
+        elif value is not None:
+            for name in sorted(value.model_fields_set):
+                yield f"{category}.{name}", pointer(index, category, name)
+
+
+def _asked_with(index: int, value: ModelOverride | None) -> Iterable[tuple[str, str]]:
+    """What of a request an entry sets or leaves out, by the name that recordings mostly use."""
+    fields = sorted(value.model_fields_set) if value is not None else ()
+    for name in fields:
+        if name == "parameters":
+            yield from ((each, pointer(index, "model", name, each)) for each in getattr(value, name) or ())
+        elif name == "unset":
+            names = getattr(value, name) or ()
+            yield from ((known_as(each), pointer(index, "model", name, at)) for at, each in enumerate(names))
+        else:
+            yield name, pointer(index, "model", name)
+
+
+def _merged(entries: list[tuple[int, Override]], type: StepType) -> Edits:
+    prompt: JSONObject = {}
+    model: JSONObject = {}
+    retrieval: JSONObject = {}
+    messages: list[MessageEdit] = []
+    arguments: Given | None = None
+    tool: ToolOverride | None = None
+    output: Given | None = None
+    for _, entry in entries:
+        prompt |= _set_fields(entry.prompt, only="system" if type is StepType.MODEL else None)
+        model = with_both(model, _set_fields(entry.model))
+        retrieval |= _set_fields(entry.retrieval)
+        messages += entry.messages or []
+        arguments = Given(value=entry.arguments) if entry.arguments is not None else arguments
+        tool = entry.tool or tool
+        output = Given(value=entry.output) if "output" in entry.sets else output
+    indexes = tuple(index for index, _ in entries)
+    return Edits(
+        entries=indexes, prompt=prompt, model=model, retrieval=retrieval, messages=tuple(messages),
+        arguments=arguments, tool=tool, output=output,
+    )  # fmt: skip
+
+
+def _set_fields(
+    value: PromptOverride | ModelOverride | RetrievalOverride | None, only: str | None = None
+) -> JSONObject:
+    """What was written down, 0 and empty among it; null means not overridden."""
+    if value is None:
+        return {}
+    return {
+        name: item
+        for name, item in value.model_dump(mode="json", exclude_unset=True).items()
+        if item is not None and only in {None, name}
+    }
+
+
+def changes_anything(overrides: OverrideProfile, policy: Policy) -> bool:
+    """Whether any step can become other than exact."""
+    return bool(overrides.overrides) or policy.order == "reexecute"

@@ -1,0 +1,68 @@
+"""Why a replay does not start, or stops."""
+
+from typing import Final
+
+from replay.core.plan import PlanRefusal
+from traces.errors import ProblemError
+
+_OF_THE_SOURCE: Final = frozenset({"artifact_missing", "privacy_blocked", "source_not_sealed"})
+
+
+class InvalidReplay(ProblemError):
+    """A replay request that says something which no replay can do."""
+
+    status = 422
+
+    def __init__(self, detail: str, *, code: str = "validation_error", where: str = "") -> None:
+        super().__init__(detail, where=where)
+        self.code = code  # type: ignore[misc]  # each refusal has its own
+
+
+class ReplayRefused(ProblemError):
+    """The plan refuses the replay; nothing was started."""
+
+    def __init__(self, refusal: PlanRefusal) -> None:
+        super().__init__(refusal.detail, where=refusal.where)
+        self.code = refusal.code  # type: ignore[misc]  # each refusal has its own
+        self.status = 409 if refusal.code in _OF_THE_SOURCE else 422  # type: ignore[misc]
+        self.step = refusal.step
+
+
+class SessionConflict(ProblemError):
+    """The session is not in a state in which this can be done."""
+
+    code = "conflict"
+    status = 409
+
+
+class ReviewRequired(ProblemError):
+    """A tool would run that nobody has reviewed as safe."""
+
+    code = "tool_review_required"
+    status = 409
+
+
+class Stopped(Exception):
+    """The replay fails at a step: `code` says why."""
+
+    def __init__(self, code: str, detail: str, *, step: int | None = None, finished: bool = False) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.step = step
+        self.finished = finished  # the failing step was written already
+
+
+class CancelRequested(Exception):
+    """The operator asked to stop."""
+
+
+class OperatorNeeded(Exception):
+    """The session waits for the operator's answer."""
+
+
+class HandedBack(Exception):
+    """This worker was asked to end: the session goes to another one."""
+
+
+class OwnershipLost(Exception):
+    """Another worker has taken the session over: this one must not write any more."""

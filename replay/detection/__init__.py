@@ -1,0 +1,1 @@
+"""Agent loops and calls in a recording, recognised by their shape. Pure."""

@@ -1,0 +1,82 @@
+"""Which agent loop of a recording each step belongs to, and where that ends. Pure."""
+
+from functools import cached_property
+from typing import Final
+
+from replay.core.context import ReplayContext
+from replay.core.graph import Node
+from replay.detection.implicit_calls import ImplicitCalls
+from replay.detection.loops import Loop, Recognition, recognise
+from replay.detection.messages_between import spoken_to
+from traces.core.vocabulary import StepType
+
+LoopKey = tuple[int | None, int | None]  # what holds the loop in the source, and the conversation that it is
+NOWHERE: Final[LoopKey] = (None, None)
+LOOPED: Final = frozenset({StepType.MODEL, StepType.TOOL})
+
+
+class AgentLoops:
+    """The loops of one recording. Steps are told apart by loop only where somebody listens to that."""
+
+    def __init__(self, context: ReplayContext, implicit: ImplicitCalls, *, listening: bool) -> None:
+        self._context = context
+        self._graph = context.graph
+        self._implicit = implicit
+        self._listening = listening
+        self._recognitions: dict[LoopKey, Recognition] = {}
+
+    def recognition(self, node: Node) -> Recognition:
+        """The loop of a model step, or why there is none."""
+        key = (node.parent, self._graph.threads[node.no])
+        if key not in self._recognitions:
+            conversation = self._graph.conversations[self._graph.threads[node.no]]
+            self._recognitions[key] = recognise(self._graph, node, self._implicit.within(conversation))
+        return self._recognitions[key]
+
+    def of(self, node: Node) -> LoopKey:
+        if not self._listening:
+            return NOWHERE
+        return self._keys.get(node.no, (node.parent, None))
+
+    def last(self, key: LoopKey) -> int:
+        """The number of the last step of a loop; of a step outside of any, the end of what holds it."""
+        return self._last.get(key, self._graph.ends.get(key[0] or 0, self._graph.last))
+
+    def before(self, node: Node) -> int:
+        """How many model calls of the loop came before this one, from the fork on."""
+        key = self.of(node)
+        loop = self._found.get(key) if key is not NOWHERE else None
+        return 0 if loop is None else sum(model.no < node.no for model in loop.models)
+
+    def rest(self, node: Node) -> list[Node]:
+        """The steps of a loop from `node` on, up to where somebody else speaks."""
+        graph, loop = self._graph, self._found.get(self.of(node))
+        if loop is None:
+            siblings = [step for step in graph.children[node.parent] if step.no >= node.no and step.type in LOOPED]
+            return [step for top in siblings for step in (top, *graph.inside(top.no))]
+        models = [model for model in loop.models if model.no >= node.no]
+        spoken = (
+            model.no for model in models[1:] if spoken_to(graph, model, self._context.recorded_request(model))
+        )  # fmt: skip
+        end = next(spoken, loop.last + 1)
+        return [step for step in loop.steps if node.no <= step.no < end]
+
+    @cached_property
+    def _found(self) -> dict[LoopKey, Loop]:
+        found: dict[LoopKey, Loop] = {}
+        known: set[int] = set()
+        for node in self._graph.nodes:
+            if node.type is StepType.MODEL and node.no not in known:
+                loop = self.recognition(node).loop
+                if loop is not None:
+                    found[(loop.parent, self._graph.threads[node.no])] = loop
+                    known.update(model.no for model in loop.models)
+        return found
+
+    @cached_property
+    def _keys(self) -> dict[int, LoopKey]:
+        return {step.no: key for key, loop in self._found.items() for step in (*loop.models, *loop.calls)}
+
+    @cached_property
+    def _last(self) -> dict[LoopKey, int]:
+        return {key: loop.last for key, loop in self._found.items()}

@@ -1,0 +1,68 @@
+"""What a model is told between its calls besides their results: by somebody else, or by a search. Pure."""
+
+from collections.abc import Sequence
+
+from replay.core.graph import Graph, Node
+from replay.inputs.rebuilt_inputs import message_place
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
+
+
+def spoken_to(graph: Graph, model: Node, input: JSONObject) -> bool:
+    """Whether a message came before this call that is no answer, no tool's result, and not what a search found."""
+    messages = messages_of(input)
+    place = _taken_over(graph, model)
+    said = range(place + 1, len(messages)) if place is not None else ()
+    found = fed(graph, model, messages)
+    return any(_role(messages[at]) not in {"tool", "assistant", None} and at not in found for at in said)
+
+
+def goes_on(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> bool:
+    """Whether what came before this call belongs to the calls of the step that it continues."""
+    place = _taken_over(graph, model)
+    if place is None or place >= len(messages):
+        return False
+    answer = messages[place]
+    asked = isinstance(answer, dict) and bool(answer.get("tool_calls"))
+    return asked or any(_role(message) == "tool" for message in messages[place + 1 :])
+
+
+def fed(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> list[int]:
+    """The places of the messages in which this call was told, between calls, what a search had found since."""
+    place = _taken_over(graph, model)
+    if place is None or not goes_on(graph, model, messages):
+        return []
+    since = graph.continued[model.no].producer
+    links = (link for link in graph.links.get(model.no, ()) if link.producer > since)
+    searched = (link for link in links if (made := graph.by_no.get(link.producer)) and made.type is StepType.RETRIEVAL)
+    found = {message_place(link.consumer_path)[0] for link in searched}
+    return [at for at in range(place + 1, len(messages)) if at in found and not _is_result(messages[at])]
+
+
+def of_this_turn(messages: Sequence[JSONValue]) -> Sequence[JSONValue]:
+    """The messages since somebody spoke last after an answer that asks for nothing."""
+    for at in range(len(messages) - 1, 0, -1):
+        before = messages[at - 1]
+        answered = isinstance(before, dict) and before.get("role") == "assistant" and not before.get("tool_calls")
+        if answered and _role(messages[at]) not in {"tool", "assistant", None}:
+            return messages[at:]
+    return messages
+
+
+def _taken_over(graph: Graph, model: Node) -> int | None:
+    """The place of the last message that a call has from the one that it continues."""
+    link = graph.continued.get(model.no)
+    return None if link is None else message_place(link.consumer_path)[0]
+
+
+def _role(message: JSONValue) -> JSONValue:
+    return message.get("role") if isinstance(message, dict) else None
+
+
+def _is_result(message: JSONValue) -> bool:
+    return isinstance(message, dict) and bool(message.get("tool_call_id"))
+
+
+def messages_of(input: JSONObject) -> list[JSONValue]:
+    messages = input.get("messages")
+    return messages if isinstance(messages, list) else []

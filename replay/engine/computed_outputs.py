@@ -1,0 +1,71 @@
+"""Outputs of steps that make no call: what they give follows from what they were given. Pure."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from replay.core.calls import ACTIONS, SEVERITY, Answer, Call, label_key
+from replay.core.graph import CHECKS, Link, Node
+from replay.inputs.changes import Change
+from replay.inputs.rebuilt_inputs import replaced_in
+from replay.loops.replay_parts import ReplayParts
+from replay.overrides.edits import NO_EDITS
+from traces.core.canonical import digest
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import Label, Reason, StepType
+
+BEGUN: Final = "begun"
+
+
+def computed(parts: ReplayParts, call: Call) -> Answer:
+    """The answer of a step that makes no call, from the changed outputs in its input where they show in its own."""
+    node, context = call.node, parts.context
+    if (resumed := context.environment.resumed(call.no)) is not None or node is None or call.edits is not NO_EDITS:
+        return resumed or parts.resolvers.resolve(call)
+    if call.changed and (anew := parts.subagents.opened(node)) is not None:
+        return anew
+    if call.changed and node.no in context.graph.children:
+        return _begun(node)
+    if call.changed and node.type in CHECKS:
+        return parts.resolvers.resolve(call)
+    recorded = context.payload(node.output_ref)
+    incoming = parts.calls.incoming(node)
+    producers = list({change.node.no: change for _, change in incoming}.values())
+    output = replaced_in(recorded, producers)
+    if digest(output) == digest(recorded) and node.type is StepType.OUTPUT:
+        output, call = _passed_on(parts, call, recorded, incoming)
+    changed = digest(output) != digest(recorded) or (recorded is None and call.changed)
+    if not changed or not producers:
+        return parts.resolvers.resolve(call)
+    return _from_weakest(parts, node, output, producers)
+
+
+def _from_weakest(parts: ReplayParts, node: Node, output: JSONValue, producers: Sequence[Change]) -> Answer:
+    """An output that follows from changed ones has the weakest label among theirs."""
+    source = max(producers, key=lambda change: SEVERITY[parts.state.label_of(change.node)[0]])
+    label, reason = parts.state.label_of(source.node)
+    number = parts.state.numbers.get(source.node.no, source.node.no)
+    detail: JSONObject = {**label_key(), "derived_from": [number]}
+    return Answer(
+        action=ACTIONS[label], label=label, reason=reason, output=output, status=node.status, known=source.answered,
+        source=node, detail=detail, note=f"Its text is that of step {source.node.no}",
+    )  # fmt: skip
+
+
+def _begun(node: Node) -> Answer:
+    """What stands for a step around others that was given something else, until they have come."""
+    return Answer(
+        action="simulate", label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED, known=False, source=node,
+        detail={**label_key(), BEGUN: True}, note="What it says follows from the steps inside of it",
+    )  # fmt: skip
+
+
+def _passed_on(
+    parts: ReplayParts, call: Call, recorded: JSONValue, incoming: Sequence[tuple[Link, Change]]
+) -> tuple[JSONValue, Call]:
+    """What an output step gives that has no input, or that gives its input as it is."""
+    node = call.node
+    if node is None or call.underived:
+        return recorded, call
+    if node.input_ref:
+        return (call.input if node.input_ref == node.output_ref else recorded), call
+    return parts.calls.passed_on(call, recorded, incoming, node)

@@ -1,0 +1,102 @@
+"""Ends steps that hold others, such as agents and turns, once all that stands inside of them has come. Pure."""
+
+from collections.abc import Iterator
+
+from replay.calls.handed_results import HandedResults
+from replay.calls.step_results import StepResults
+from replay.core.context import ReplayContext
+from replay.core.events import Closed, Diverged, Event
+from replay.core.graph import CONTAINERS, Node
+from replay.core.wording import result_kept
+from replay.detection.implicit_calls import ImplicitCalls
+from replay.engine.container_endings import Container, Ending
+from replay.inputs.changes import Change
+from replay.state.open_containers import Inside
+from replay.state.replay_state import ReplayState
+from traces.core.canonical import digest
+from traces.core.vocabulary import Label, StepType
+
+
+class ContainerOutputs:
+    """Says how steps around others end in which something is not as recorded."""
+
+    def __init__(
+        self, context: ReplayContext, state: ReplayState, results: StepResults, implicit: ImplicitCalls,
+        handed: HandedResults,
+    ) -> None:  # fmt: skip
+        self._context = context
+        self._state = state
+        self._results = results
+        self._implicit = implicit
+        self._handed = handed
+
+    def before(self, no: int) -> Iterator[Event]:
+        """Close what ended before step `no`, inner steps first."""
+        while self._state.containers.are_due(no):
+            yield from self.close(self._state.containers.next_due())
+
+    def close(self, node: Node) -> Iterator[Event]:
+        """Say how a step ends, where something inside of it is not as recorded."""
+        inside = self._state.containers.closed(node)
+        if inside is None:
+            return
+        for inner in reversed(self._context.graph.inside(node.no)):
+            yield from self.close(inner)
+        if node.no not in self._state.gone and not self._is_settled(node):
+            yield from self._end(node, inside)
+            yield from self._hand_over(node)
+
+    def _is_settled(self, node: Node) -> bool:
+        """Whether the step was answered as a whole: by the operator, a cache or a placeholder."""
+        state = self._state
+        if node.no in state.containers.begun:
+            return False
+        label, _ = state.labels.get(node.no, (Label.EXACT, None))
+        given = node.no in state.changes or node.no in self._context.profile.by_step
+        return label is not Label.EXACT or given or node.lacks("output")
+
+    def _end(self, node: Node, inside: Inside) -> Iterator[Event]:
+        state = self._state
+        recorded = self._context.payload(node.output_ref)
+        ended = Container(self._context, state, node, inside).ending()
+        yield self._event(node, ended)
+        state.labels[node.no] = ended.label, ended.reason
+        if any(map(state.waits_for_live, ended.origins)):
+            state.containers.live.add(node.no)
+        if ended.is_assumed:
+            state.assumed.add(node.no)
+        if digest(ended.output) != digest(recorded):
+            state.containers.outputs[node.no] = ended.output
+            if node.type not in CONTAINERS:
+                answered = all(state.changes[no].answered for no in ended.origins if no in state.changes)
+                change = Change(node=node, recorded=recorded, current=ended.output, answered=answered)
+                self._results.change(change)
+        elif ended.is_assumed and node.type is StepType.TOOL:
+            last = self._context.graph.last_model(node.no)
+            if last is not None and last.no in state.changes:
+                yield Diverged(text=result_kept(last.no, node.no))
+
+    def _event(self, node: Node, ended: Ending) -> Closed:
+        numbers = self._state.numbers
+        return Closed(
+            node=node, no=numbers.get(node.no, node.no), output=ended.output, label=ended.label, reason=ended.reason,
+            output_from=tuple(numbers.get(no, no) for no in ended.origins), note=ended.note,
+        )  # fmt: skip
+
+    def _hand_over(self, node: Node) -> Iterator[Event]:
+        """The result of an agent that answers a call without a tool step, where something inside of it changed."""
+        state, graph = self._state, self._context.graph
+        if node.type not in CONTAINERS or node.no in state.changes or (call := self._implicit.of(node)) is None:
+            return
+        shown = {link.producer for link in graph.links.get(call.reader, ())}
+        changes = self._handed.changes(node)
+        if not changes or any(change.node.no in shown for change in changes):
+            return  # the words of the result show where they come from
+        change = self._handed.change(call)
+        if change.current == change.recorded:
+            if changes[0].node is graph.last_model(node.no):
+                yield Diverged(text=result_kept(changes[0].node.no, node.no))
+            return
+        state.labels[node.no] = state.label_of(changes[0].node)  # what is handed over comes from that one
+        self._results.change(change)
+        self._handed.hand_over(call)

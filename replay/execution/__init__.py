@@ -1,0 +1,1 @@
+"""One session, executed by one worker."""

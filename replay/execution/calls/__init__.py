@@ -1,0 +1,1 @@
+"""Live calls of a session: models, tools, retrieval, and their attempts."""

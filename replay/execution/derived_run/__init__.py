@@ -1,0 +1,1 @@
+"""The run that a session writes: steps, checkpoints, containers, status."""

@@ -1,0 +1,122 @@
+"""Reused steps: copies of what no change reaches, verified before they are called exact."""
+
+from typing import Final
+
+from django.db import transaction
+
+from replay.calls.reach import explanation
+from replay.core.calls import label_key
+from replay.core.context import ReplayContext
+from replay.core.errors import Stopped
+from replay.core.events import Kept
+from replay.execution.derived_run import step_rows
+from replay.execution.derived_run.checkpoints import Checkpoints
+from replay.resolution.lost_recordings import ARTIFACT_MISSING, are_refused, refusal_text
+from replay.state.replay_state import ReplayState
+from traces.core.vocabulary import Label, Reason
+from traces.ingest.step_rows import StepRow
+from traces.models import Step
+from traces.payloads.lost_payloads import LostPayloads
+from traces.runs import services as traces
+from traces.storage.integrity import Inspector
+
+_BATCH: Final = 2500  # steps in one transaction: short enough that other writers need not wait
+
+
+class ReusedSteps:
+    """Takes over the source's steps into the derived run."""
+
+    def __init__(self, checkpoints: Checkpoints) -> None:
+        self._checkpoints = checkpoints
+        self._row = checkpoints.row
+        self._policy = checkpoints.policy
+        self._source = checkpoints.session.source_run_id
+        self._inspector = Inspector()
+
+    def keep(self, event: Kept, context: ReplayContext, state: ReplayState) -> None:
+        """Take over steps that a replay comes to; their numbers and parents may differ from the source's."""
+        if self._checkpoints.session.planned:
+            self._compare_with_plan(event, context)
+        self._checkpoints.flush()
+        if event.assumed:
+            self._refuse_assumed(event)
+        elif not event.offset and not state.numbers_moved:
+            self.copy(event.first, event.last)
+            return
+        for first in range(event.first, event.last + 1, _BATCH):
+            last = min(first + _BATCH - 1, event.last)
+            if last + event.offset > self._checkpoints.last:
+                self._renumber(first, last, event, state)
+
+    def copy(self, first: int, last: int) -> None:
+        """Copy steps under their own numbers, those before the checkpoint aside."""
+        checkpoints = self._checkpoints
+        while (start := max(first, checkpoints.last + 1)) <= last:
+            self._row.check()
+            end = start + checkpoints.room_for(min(_BATCH, last - start + 1)) - 1
+            lost = self._lost(start, end)
+            checkpoints.counts[Label.EXACT] += end - start + 1 - len(lost)
+            checkpoints.counts[Label.SIMULATED] += len(lost)
+            with transaction.atomic():
+                checkpoints.commit(start, end)
+                self._copy_whole(start, end, lost)
+                traces.append_steps(self._row.run_id, self._unverified(lost))
+
+    def _copy_whole(self, first: int, last: int, lost: dict[int, LostPayloads]) -> None:
+        """Copy the steps between the lost ones."""
+        for stop in (*lost, last + 1):
+            traces.copy_steps(
+                source_run_id=self._source, run_id=self._row.run_id, first=first, last=stop - 1, label=Label.EXACT,
+                reason=str(Reason.SOURCE_OUTPUT_REUSED), detail={**label_key(), **self._checkpoints.ignoring.key},
+            )  # fmt: skip
+            first = stop + 1
+
+    def _unverified(self, lost: dict[int, LostPayloads]) -> list[StepRow]:
+        steps = Step.objects.filter(run_id=self._source, sequence_no__in=lost) if lost else ()
+        save = self._checkpoints.save
+        return [
+            step_rows.lost_row(step, step.sequence_no, step.parent_no, lost[step.sequence_no], save) for step in steps
+        ]
+
+    def _refuse_assumed(self, event: Kept) -> None:
+        """Raise `Stopped` under a strict policy: what is assumed is not known."""
+        no = min(event.assumed)
+        if self._policy.strict and no + event.offset > self._checkpoints.last:
+            why = f"step {no} would be assumed unaffected: {explanation(event.assumed[no])}"
+            raise Stopped("strict", why, step=no)
+
+    def _renumber(self, first: int, last: int, event: Kept, state: ReplayState) -> None:
+        lost = self._lost(first, last)
+        source = Step.objects.filter(run_id=self._source, sequence_no__gte=first, sequence_no__lte=last)
+        self._checkpoints.add_rows([
+            self._renumbered(step, event, state, lost.get(step.sequence_no, ()))
+            for step in source.order_by("sequence_no")
+            if step.sequence_no + event.offset > self._checkpoints.last
+        ])  # fmt: skip
+
+    def _renumbered(self, step: Step, event: Kept, state: ReplayState, lost: LostPayloads) -> StepRow:
+        no, parent = step.sequence_no + event.offset, state.parent_of(step.parent_no)
+        if lost:
+            return step_rows.lost_row(step, no, parent, lost, self._checkpoints.save)
+        if (assumption := event.assumed.get(step.sequence_no)) is not None:
+            return step_rows.assumed_row(step, no, parent, assumption)
+        return step_rows.kept_row(step, no, parent)
+
+    def _lost(self, first: int, last: int) -> dict[int, LostPayloads]:
+        """The steps that cannot be read; raises `Stopped` where the policy wants them as recorded."""
+        lost = self._inspector.steps(self._source, first, last)
+        if lost and are_refused(self._policy):
+            no = min(lost)
+            raise Stopped(ARTIFACT_MISSING, refusal_text(self._policy, no, lost[no]), step=no)
+        return lost
+
+    def _compare_with_plan(self, event: Kept, context: ReplayContext) -> None:
+        lost = self._lost(event.first, event.last)
+        for no in range(event.first, event.last + 1):
+            label, reason = Label.EXACT, Reason.SOURCE_OUTPUT_REUSED
+            if no in event.assumed:
+                label, reason = Label.SIMULATED, Reason.ASSUMED_UNAFFECTED
+            if no in lost:
+                label, reason = Label.SIMULATED, Reason.POLICY_FALLBACK
+            deviations = self._checkpoints.deviations
+            deviations.became(no, label, reason, holds_others=no in context.graph.children)

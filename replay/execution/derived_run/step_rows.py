@@ -1,0 +1,124 @@
+"""Rows of the derived run: what a resolution, a kept step or a closed container becomes."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from replay.calls.reach import explanation
+from replay.core.calls import LIVE_REASONS, Answer, Call, label_key
+from replay.core.events import Closed
+from replay.models import ReplaySession
+from replay.resolution.lost_recordings import detail as lost_detail
+from replay.resolution.placeholders import PLACEHOLDER, placeholder
+from replay.store.payload_writer import Saver
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import Label, Reason, StepStatus, StepType
+from traces.ingest.step_rows import COLUMNS, StepRow
+from traces.models import Step
+from traces.payloads import step_summaries
+from traces.payloads.lost_payloads import LostPayloads, in_words
+from traces.storage import artifacts
+
+_ACTIONS: dict[str, Any] = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.SIMULATED: "simulate"}
+
+
+def metadata(session: ReplaySession) -> JSONObject:
+    """What the derived run says about where it came from."""
+    return {"replay": {"session": str(session.id), "source_run": str(session.source_run_id)}}
+
+
+def row(call: Call, answer: Answer, source_run_id: UUID, save: Saver) -> StepRow:
+    """The row of a resolved step; an exact one keeps everything that the recording says of it."""
+    source = answer.source or call.node
+    if answer.label is Label.EXACT and call.node is not None and answer.source is not None and not call.differs:
+        recorded = Step.objects.get(run_id=source_run_id, sequence_no=answer.source.no)
+        return kept_row(recorded, call.no, call.parent, detail=answer.detail)
+    documents = answer.output.get("documents") if isinstance(answer.output, dict) else None
+    live = answer.action == "live"
+    if answer.reason is Reason.ASSUMED_UNAFFECTED and call.node is not None:
+        recorded = Step.objects.get(run_id=source_run_id, sequence_no=call.node.no)
+        return assumed_row(recorded, call.no, call.parent, answer.detail)
+    # A live call that succeeded may answer null; of other steps that means that there is no output.
+    answered = answer.output is not None or (live and answer.status is StepStatus.OK)
+    output_ref = answer.output_ref or (save(answer.output) if answered else "")
+    return StepRow(
+        sequence_no=call.no, type=call.type, name=call.name, status=answer.status,
+        label=answer.label or Label.SIMULATED,
+        parent_no=call.parent, started_at=datetime.now(UTC), duration_ms=answer.duration_ms if live else None,
+        reason=answer.reason or "", signature=call.signature, input_ref=_input_ref(call, save), output_ref=output_ref,
+        detail=_detail(answer), error=answer.error,
+        summary=step_summaries.summarize(
+            type=call.type, name=call.name, tool_name=call.tool_name, input=call.input, output=answer.output
+        ),
+        provider=call.provider, model=call.model, tool_name=call.tool_name, call_id=call.call_id,
+        tokens_in=answer.tokens_in, tokens_out=answer.tokens_out, tokens_cached=answer.tokens_cached,
+        cost_usd=answer.cost_usd, retries=answer.retries,
+        document_count=len(documents) if isinstance(documents, list) else None,
+        source_step=source.id if source is not None else None,
+    )  # fmt: skip
+
+
+def kept_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | None = None) -> StepRow:
+    """A source step under another number or parent."""
+    columns = {name: getattr(step, name) for name in COLUMNS if name not in {"id", "detail"}}
+    columns |= {
+        "sequence_no": no, "parent_no": parent, "label": Label.EXACT, "reason": Reason.SOURCE_OUTPUT_REUSED,
+        "source_step": step.id, "type": StepType(step.type), "status": StepStatus(step.status),
+    }  # fmt: skip
+    return StepRow(**columns, detail=detail or label_key())
+
+
+def lost_row(step: Step, no: int, parent: int | None, lost: LostPayloads, save: Saver) -> StepRow:
+    """A source step whose recording cannot be read: what is left of it, or a placeholder."""
+    kept = kept_row(step, no, parent, detail=lost_detail(lost))
+    row = replace(kept, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
+    if not any(payload.field == "output" for payload in lost):
+        return row
+    output = placeholder(row.type, in_words(lost))
+    summary = step_summaries.summarize(
+        type=row.type, name=row.name, tool_name=row.tool_name, input=None, output=output
+    )  # fmt: skip
+    return replace(row, output_ref=save(output), summary=summary, document_count=None)
+
+
+def assumed_row(step: Step, no: int, parent: int | None, assumption: JSONObject) -> StepRow:
+    """A source step that keeps its output on the assumption that no change reaches it."""
+    detail: JSONObject = {**label_key(), **assumption, "note": explanation(assumption)}
+    row = kept_row(step, no, parent, detail=detail)
+    return replace(row, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED)
+
+
+def answer_of_row(step: Step, output: JSONValue) -> Answer:
+    """The answer that a committed step holds, for a walk that begins again."""
+    is_placeholder = step.reason == Reason.POLICY_FALLBACK or _is_placeholder(output)
+    return Answer(
+        action="live" if step.reason in LIVE_REASONS else _ACTIONS[step.label], label=Label(step.label),
+        reason=Reason(step.reason), output=output, output_ref=step.output_ref, status=StepStatus(step.status),
+        known=not is_placeholder, detail=step.detail, note=str(step.detail.get("note", "")),
+    )  # fmt: skip
+
+
+def closed_columns(event: Closed, detail: JSONObject) -> dict[str, object]:
+    """What changes on a step around others when the replay has come to its end; `detail` is what it says so far."""
+    found: JSONObject = {**label_key(), **detail}
+    if event.output_from:
+        found["derived_from"] = [*event.output_from]
+    if event.note:
+        found["note"] = event.note
+    output_ref = "" if event.output is None else artifacts.save(event.output)
+    return {"output_ref": output_ref, "label": event.label, "reason": event.reason, "detail": found}
+
+
+def _input_ref(call: Call, save: Saver) -> str:
+    if call.node is not None and not call.differs:
+        return call.node.input_ref
+    return "" if call.input is None else save(call.input)
+
+
+def _detail(answer: Answer) -> JSONObject:
+    return {**answer.detail, "note": answer.note} if answer.note else answer.detail
+
+
+def _is_placeholder(output: JSONValue) -> bool:
+    return isinstance(output, dict) and output.get("finish_reason") == PLACEHOLDER

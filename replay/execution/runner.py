@@ -1,0 +1,199 @@
+"""Running a replay session: claim it, replay it, and leave it in one of its end states."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+import structlog
+from django.db import close_old_connections, connection, transaction
+from django.db.models.functions import Now
+
+from diffing import services as diffing
+from replay.core import applied_profile
+from replay.core.errors import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
+from replay.engine.replayer import Replayer
+from replay.execution import event_log, leases, observers
+from replay.execution.calls.attempts import AttemptJournal
+from replay.execution.derived_run import container_status
+from replay.execution.derived_run.checkpoints import Checkpoints
+from replay.execution.derived_run.open_run import open_run
+from replay.execution.derived_run.step_writer import StepWriter
+from replay.execution.execution import ExecutionOf, ordinary
+from replay.execution.session_row import SessionRow
+from replay.hooks import session_lifecycle
+from replay.live import outages, tools
+from replay.models import COMPLETED, ReplaySession
+from replay.overrides.policy import Policy
+from replay.overrides.profile import OverrideProfile
+from replay.resolution.lost_recordings import ARTIFACT_MISSING
+from replay.store.fork import forked
+from replay.store.graph_loader import find_losses, load_graph
+from replay.store.payload_reader import Payloads
+from traces.call_index import ignore_lists
+from traces.core.vocabulary import RunStatus
+from traces.errors import StorageRefuses
+from traces.payloads.parts import MissingPart
+from traces.runs import services as traces
+
+logger = structlog.get_logger("replay")
+_MOST_OUTAGES: Final = 20  # of the database or the storage of artifacts, in one go at a session
+
+
+def execute(session_id: UUID, execution_of: ExecutionOf = ordinary) -> bool:
+    """Work on a session until it ends or waits; true when it completed. A session that is not pending is left alone."""
+    owner = leases.new_owner()
+    if not leases.claim(session_id, owner):
+        return False
+    with _heartbeat(session_id, owner), tools.kept_open(str(session_id)):
+        for _ in range(_MOST_OUTAGES):
+            try:
+                return _run(session_id, owner, execution_of)
+            except outages.AWAY as error:
+                if not outages.is_outage(error):
+                    raise
+                connection.close()
+                logger.warning("store_away", session_id=str(session_id), error=str(error).partition("\n")[0])
+                outages.wait_for_storage(error)
+            # The replay begins again at the last checkpoint; what was answered meanwhile is stored beside it.
+            if not outages.patiently(lambda: leases.beat(session_id, owner)):
+                return False
+        lost = f"the database or the artifact storage went away {_MOST_OUTAGES} times"
+        _end(session_id, owner, "failed_execution", code="dependency_unavailable", error=lost)
+    return False
+
+
+def give_up(lost: leases.Claim) -> None:
+    """End a session that no worker survives."""
+    error = "one worker after the other ended while it worked on this, and no step came of it"
+    _end(lost.session_id, lost.owner, "failed_execution", code="worker_lost", error=error)
+
+
+def compare(session_id: UUID) -> None:
+    """Diff source and derived run; a diff that fails is logged and leaves the session as it is.
+
+    A probe of a proof is one of many, and was looked at already: its diff is made when somebody asks for it.
+    """
+    session = ReplaySession.objects.get(id=session_id)
+    if session.run_id is None or session.status not in COMPLETED:
+        return
+    found: UUID | None = None
+    try:
+        if not session.proof_probes.exists():
+            found = diffing.diff(base_id=session.source_run_id, candidate_id=session.run_id).id
+    except Exception as error:
+        if outages.is_outage(error):
+            raise
+        # The replay is complete without its diff, which can be asked for again at any time.
+        logger.exception("diff_failed", session_id=str(session_id))
+    with transaction.atomic():
+        ReplaySession.objects.filter(id=session_id).update(diff_id=found, compared_at=Now())
+        event_log.say(session_id, "session")
+
+
+def _run(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
+    """One replay from the last checkpoint; raises only what the database raises while it is away, and mistakes."""
+    try:
+        return _replay(session_id, owner, execution_of)
+    except OwnershipLost:
+        logger.warning("session_taken_over", session_id=str(session_id))
+    except OperatorNeeded:
+        logger.info("session_waits_for_operator", session_id=str(session_id))
+    except HandedBack:
+        if leases.give_back(session_id, owner):
+            event_log.say(session_id, "session")
+    except CancelRequested:
+        _end(session_id, owner, "cancelled")
+    except Stopped as stopped:
+        _end(session_id, owner, _failure(stopped.code), code=stopped.code, error=str(stopped), step=stopped.step)
+    except (MissingPart, StorageRefuses) as failure:
+        _end(session_id, owner, _failure(failure.code), code=failure.code, error=str(failure))
+    except Exception as error:
+        if outages.is_outage(error):
+            raise
+        # Whatever it was: a session must never stay `running` with nobody working on it.
+        logger.exception("session_failed", session_id=str(session_id))
+        _end(session_id, owner, "failed_execution", code="internal_error", error=f"{type(error).__name__}: {error}")
+        raise
+    return False
+
+
+def _failure(code: str) -> str:
+    """The end state of a session that stops: a source that cannot be read is no fault of the execution."""
+    return "failed_validation" if code == ARTIFACT_MISSING else "failed_execution"
+
+
+def _replay(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
+    session = ReplaySession.objects.select_related("source_run", "profile").get(id=session_id)
+    overrides = OverrideProfile.model_validate(session.profile.profile)
+    policy, payloads = Policy.model_validate(session.policy), Payloads()
+    # The ignore list of the plan, also when another one holds by now.
+    ignoring = ignore_lists.of_version(session.source_run.app, session.plan.get("ignore_list", 0))
+    execution = execution_of(session, payloads)
+    hooks = session_lifecycle.begin(session, taken_over=session.run_id is not None)
+    row = SessionRow(session, owner)
+    journal = AttemptJournal(row, policy, hooks)
+    checkpoints = Checkpoints(row, policy, ignoring, journal)
+    writer = StepWriter(checkpoints)
+    committed = open_run(row)
+    writer.copy_before(session.fork_sequence_no)
+    started = session_lifecycle.started(hooks, session)
+    if not applied_profile.changes_anything(overrides, policy):
+        writer.keep_everything()
+    else:
+        lost = find_losses(session.source_run_id, session.source_run.step_count)
+        graph = execution.completed_graph(load_graph(session.source_run_id, session.fork_sequence_no, lost))
+        environment = execution.environment(checkpoints, journal, payloads, committed)
+        fork = forked(graph, overrides, policy, payloads)
+        replayer = Replayer(fork.context(environment, ignoring), hooks)
+        replayer.heed_start(started)
+        writer.follow(replayer, execution.see)
+    writer.finish()
+    session_lifecycle.ended(session_id)
+    return True
+
+
+def _end(
+    session_id: UUID, owner: str, status: str, *, code: str = "", error: str = "", step: int | None = None
+) -> None:
+    """Leave the session in an end state, and its run sealed as failed."""
+    with transaction.atomic():
+        ended = ReplaySession.objects.filter(id=session_id, owner=owner, status="running").update(
+            status=status, error_code=code, error=error, error_sequence_no=step, current="", owner="",
+            ended_at=datetime.now(UTC),
+        )  # fmt: skip
+        if not ended:
+            return
+        session = ReplaySession.objects.get(id=session_id)
+        container_status.cut_off(session)
+        if session.run_id is not None:
+            traces.seal_run(session.run_id, RunStatus.FAILED)
+            observers.sealed(session.run_id)
+        event_log.say(session_id, "session")
+    session_lifecycle.ended(session_id)
+
+
+@contextmanager
+def _heartbeat(session_id: UUID, owner: str) -> Iterator[None]:
+    """Beat in a thread of its own, because a live call can be silent for longer than a beat."""
+    done = threading.Event()
+
+    def beat() -> None:
+        try:
+            while not done.wait(leases.beat_s()):
+                close_old_connections()
+                # Without the database nobody can take the session over: the next beat is soon enough.
+                if not outages.if_reachable(lambda: leases.beat(session_id, owner), otherwise=True):
+                    break
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=beat, name=f"heartbeat-{session_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

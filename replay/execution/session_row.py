@@ -1,0 +1,55 @@
+"""A session's row in the database, as the worker that owns it sees it."""
+
+from uuid import UUID
+
+from django.db.models.functions import Now
+from pydantic import BaseModel
+
+from replay.core.errors import CancelRequested, HandedBack, OwnershipLost
+from replay.execution import event_log
+from replay.live import shutdown
+from replay.models import ReplaySession
+
+
+class SessionRow:
+    """Writes the row only while `owner` holds it."""
+
+    def __init__(self, session: ReplaySession, owner: str) -> None:
+        self.session = session
+        self.owner = owner
+
+    @property
+    def id(self) -> UUID:
+        return self.session.id
+
+    @property
+    def run_id(self) -> UUID:
+        if self.session.run_id is None:
+            raise RuntimeError(f"session {self.session.id} has no run yet")
+        return self.session.run_id
+
+    def update(self, **columns: object) -> None:
+        """Write columns; raises `OwnershipLost` where the session is in other hands."""
+        mine = ReplaySession.objects.filter(id=self.id, owner=self.owner, status="running")
+        if not mine.update(heartbeat_at=Now(), **columns):
+            raise OwnershipLost
+
+    def say(self, *messages: BaseModel | str) -> None:
+        """Tell the watchers of the session."""
+        event_log.say(self.id, *messages)
+
+    def check(self) -> None:
+        """Raise when the operator or this worker wants to stop, or when somebody else owns the session by now."""
+        cancelled, owner = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.id)
+        if owner != self.owner:
+            raise OwnershipLost
+        if cancelled:
+            raise CancelRequested
+        if shutdown.begun():
+            raise HandedBack
+
+    def is_unwanted(self, *, again: bool) -> bool:
+        """Whether a call that is under way should be given up; `again`: it may be made again."""
+        cancelled, owner = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.id)
+        # What another worker would not ask again is waited for: the answer may still come.
+        return bool(cancelled) or (again and owner != self.owner)

@@ -1,0 +1,1 @@
+"""Matrix, aggregation and schemas of experiments. Pure."""

@@ -1,0 +1,87 @@
+"""How an experiment goes on: whose turn it is, what is spent, and what its watchers have not seen."""
+
+from decimal import Decimal
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from replay.core.errors import Stopped
+from replay.execution.observers import SessionObserver
+from replay.models import Experiment, ExperimentRow
+from traces import notify
+
+_AT_WORK: Final = ("pending", "running")  # a session that waits for the operator holds no place
+
+
+class ExperimentObserver(SessionObserver):
+    """Counts what the sessions of experiments spend, and tells their watchers."""
+
+    def call_intended(self, session_id: UUID, step: int) -> None:
+        if (experiment := experiment_of(session_id)) is not None:
+            take_call(experiment, step)
+
+    def call_paid(self, session_id: UUID, cost_usd: Decimal) -> None:
+        if (experiment := experiment_of(session_id)) is not None:
+            add_cost(experiment, cost_usd)
+
+    def changed(self, session_id: UUID) -> None:
+        touch(session_id)
+
+
+def release(experiment_id: UUID) -> list[UUID]:
+    """Let as many sessions begin as may run at once; returns those that are to be queued."""
+    with transaction.atomic():
+        experiment = Experiment.objects.select_for_update().get(id=experiment_id)
+        rows = ExperimentRow.objects.filter(experiment=experiment)
+        free = experiment.parallel - rows.filter(released=True, session__status__in=_AT_WORK).count()
+        waiting = rows.filter(released=False, session__status="pending").order_by("number")[: max(0, free)]
+        chosen = list(waiting.values_list("id", "session_id"))
+        rows.filter(id__in=[row for row, _ in chosen]).update(released=True)
+        for _, session in chosen:
+            touch(session)
+    return [session for _, session in chosen]
+
+
+def release_after(session_id: UUID) -> list[UUID]:
+    """Whose turn it is now that this session has stopped."""
+    experiment = experiment_of(session_id)
+    return [] if experiment is None else release(experiment)
+
+
+def experiment_of(session_id: UUID) -> UUID | None:
+    return ExperimentRow.objects.filter(session_id=session_id).values_list("experiment_id", flat=True).first()
+
+
+def touch(session_id: UUID) -> None:
+    """Note that a session changed, for the watchers of its experiment, if it has one.
+
+    The row gets the next number and the experiment, whose totals change with it, the one after.
+    """
+    experiment = experiment_of(session_id)
+    if experiment is None:
+        return
+    with transaction.atomic():
+        Experiment.objects.filter(id=experiment).update(last_seq=F("last_seq") + 2)
+        last = Experiment.objects.values_list("last_seq", flat=True).get(id=experiment)
+        ExperimentRow.objects.filter(session_id=session_id).update(seq=last - 1)
+        notify.touch(f"experiment.{experiment}")
+
+
+def take_call(experiment_id: UUID, step: int) -> None:
+    """Count a live call of any row, or stop the session: the budget of the whole does not allow it."""
+    affordable = Q(max_live_calls=None) | Q(live_calls__lt=F("max_live_calls"))
+    affordable &= Q(max_cost_usd=None) | Q(cost_usd__lt=F("max_cost_usd"))
+    if Experiment.objects.filter(affordable, id=experiment_id).update(live_calls=F("live_calls") + 1):
+        return
+    experiment = Experiment.objects.get(id=experiment_id)
+    if experiment.max_live_calls is not None and experiment.live_calls >= experiment.max_live_calls:
+        detail = f"the experiment's budget allows {experiment.max_live_calls} live calls"
+        raise Stopped("budget_live_calls", detail, step=step)
+    spent = f"the experiment's budget allows ${experiment.max_cost_usd:g}, and ${experiment.cost_usd:.4f} is spent"
+    raise Stopped("budget_cost", spent, step=step)
+
+
+def add_cost(experiment_id: UUID, cost_usd: Decimal) -> None:
+    Experiment.objects.filter(id=experiment_id).update(cost_usd=F("cost_usd") + cost_usd)

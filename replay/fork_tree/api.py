@@ -1,0 +1,21 @@
+"""The REST interface of the tree of a run."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay.fork_tree import queries
+from replay.fork_tree.core.schemas import RunTree
+from traces.http.responses import PROBLEMS, path
+from traces.runs.queries import find_run
+
+
+class RunTreeView(APIView):
+    @extend_schema(
+        operation_id="get_run_tree", parameters=[path("id", "Any run of the tree.")],
+        responses={200: RunTree, **PROBLEMS},
+    )  # fmt: skip
+    def get(self, request: Request, id: str) -> Response:
+        """The recorded run with all its forks and theirs, each with its labels and its scores against its source."""
+        return Response(queries.tree(find_run(id)))

@@ -1,0 +1,1 @@
+"""Schemas and labels of the fork tree. Pure."""

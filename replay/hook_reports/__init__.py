@@ -1,0 +1,1 @@
+"""Configured hooks, their decisions, and telemetry counters over REST."""

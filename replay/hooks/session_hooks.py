@@ -1,0 +1,93 @@
+"""The events of one session: to the hooks, whose decisions are stored, and to telemetry."""
+
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import structlog
+from django.db import transaction
+
+from replay.core.hooks import DECISION, NO_HOOKS, PASSED, Failure, Hooks, Outcome
+from replay.hooks import callers, configuration, telemetry
+from replay.hooks.registry import Registry
+from replay.models import HookOutcome, ReplaySession
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import HookEvent
+
+logger = structlog.get_logger("replay.hooks")
+_BEFORE: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.TURN_START})
+
+
+def hooks_of(session: ReplaySession, *, taken_over: bool) -> Hooks:
+    """The hooks and telemetry of a session; nobody, where none are configured."""
+    if not anybody_listens():
+        return NO_HOOKS
+    return SessionHooks(session, callers.registry(), taken_over=taken_over)
+
+
+def anybody_listens() -> bool:
+    return bool(configuration.hooks() or telemetry.targets())
+
+
+class SessionHooks:
+    """Implements `Hooks`.
+
+    What a worker before a takeover got to hear is not asked again: its decision is stored, or it had no consequence.
+    """
+
+    active = True
+
+    def __init__(self, session: ReplaySession, registry: Registry, *, taken_over: bool) -> None:
+        self.session = session
+        self.registry = registry
+        self.done_to = session.checkpoint_no if taken_over else -1
+        self.known: Mapping[tuple[int, str], Outcome] = {}
+        if taken_over:
+            rows = HookOutcome.objects.filter(session=session)
+            self.known = {(row.sequence_no, row.event): _restored(row) for row in rows}
+
+    def fire(self, event: HookEvent, payload: JSONObject, *, step: int) -> Outcome:
+        if (known := self.known.get((step, event))) is not None:
+            return known
+        if self._was_told(event, step):
+            return PASSED
+        envelope = self.tell(event, payload)
+        tool = payload.get("tool_name")
+        outcome = self.registry.fire(event, envelope, tool=tool if isinstance(tool, str) else "")
+        if outcome.decision.action not in {"allow", "continue"} or outcome.failures:
+            self._store(event, payload, step, outcome)
+        return outcome
+
+    def tell(self, event: str, payload: JSONObject) -> JSONObject:
+        """Send an event to telemetry alone; returns it as Krabs writes it."""
+        envelope: JSONObject = {
+            "event_type": str(event), "timestamp_ms": time.time_ns() // 1_000_000, "session_id": str(self.session.id),
+            "agent_id": self.session.source_run.app, "payload": payload,
+        }  # fmt: skip
+        telemetry.emit(envelope)
+        return envelope
+
+    def _was_told(self, event: HookEvent, step: int) -> bool:
+        """Whether the worker before told it: what comes before a step, when the step is committed; else by the next."""
+        return step <= self.done_to if event in _BEFORE or not step else step < self.done_to
+
+    def _store(self, event: HookEvent, payload: JSONObject, step: int, outcome: Outcome) -> None:
+        for failure in outcome.failures:
+            logger.warning(
+                "hook_failed", session_id=str(self.session.id), hook=failure.hook, on=str(event), error=failure.error
+            )
+        with transaction.atomic():
+            HookOutcome.objects.update_or_create(
+                session=self.session, sequence_no=step, event=str(event),
+                defaults={
+                    "tool_name": str(payload.get("tool_name") or "")[:300], "asked": payload.get("args"),
+                    "hook": outcome.hook, "decision": outcome.decision.model_dump(mode="json"),
+                    "failures": [[failure.hook, failure.error] for failure in outcome.failures],
+                },
+            )  # fmt: skip
+
+
+def _restored(row: HookOutcome) -> Outcome:
+    decision: JSONValue = row.decision
+    failures = tuple(Failure(hook=hook, error=error) for hook, error in row.failures)
+    return Outcome(decision=DECISION.validate_python(decision), hook=row.hook, failures=failures)

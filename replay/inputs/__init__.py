@@ -1,0 +1,1 @@
+"""Rebuild the inputs of steps from changed outputs. Pure."""

@@ -1,0 +1,24 @@
+"""Outputs that differ from the recording, and the links that carry them. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from replay.core.graph import Link, Node
+from traces.core.json_types import JSONValue
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A step whose output is no longer the recorded one.
+
+    `answered` is false for a placeholder: then the step's calls are taken to be the recorded ones.
+    """
+
+    node: Node
+    recorded: JSONValue
+    current: JSONValue
+    answered: bool = True
+
+
+Incoming = Sequence[tuple[Link, Change]]
+Missed = list[Link]  # links whose new value could not be put in its place

@@ -1,0 +1,67 @@
+"""Values that code copies from an output into a text, known from two recordings in which both differ alike. Pure.
+
+    base       a model says "Bern had 45 faults."    code writes "Basel: 43 / Bern: 45"
+    candidate  a model says "Bern had 17 faults."    code writes "Basel: 31 / Bern: 17"
+    replay     a model says "Bern had 75 faults."    what stood for 45 is 75 now
+
+A single recording shows no more than two equal numbers, which may be chance. That both changed alike is hardly any.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from diffing.sequences.word_hunks import hunks, meets, stands_in, words_of
+from replay.core.graph import Copied
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
+
+if TYPE_CHECKING:
+    from replay.core.graph import Link
+    from replay.inputs.changes import Change
+
+
+def text_of(type: StepType, output: JSONValue) -> str:
+    """The text of an output in which values are found."""
+    message = output.get("message") if isinstance(output, dict) and type is StepType.MODEL else None
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return content
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, sort_keys=True)
+
+
+def copied_links(group: Sequence[tuple["Link", "Change"]]) -> list[tuple["Link", "Change"]]:
+    return [(link, change) for link, change in group if link.copied]
+
+
+def with_copies(text: str, group: Sequence[tuple["Link", "Change"]], missed: "list[Link] | None") -> str:
+    """A recorded text with the new values of what is copied into it; links whose new value is not known are missed."""
+    changes = {link.producer: change for link, change in group}
+    for copied in sorted({each for link, _ in group for each in link.copied}, key=lambda each: -each.start):
+        if text[copied.start : copied.end] != copied.own:
+            continue  # another text stands here now
+        values = {_value_now(copied, changes.get(rival)) for rival in copied.rivals}
+        value = next(iter(values)) if len(values) == 1 else None
+        if value is not None:
+            text = text[: copied.start] + value + text[copied.end :]
+        elif missed is not None:
+            missed += [link for link, _ in group if copied in link.copied]
+    return text
+
+
+def _value_now(copied: Copied, change: "Change | None") -> str | None:
+    """What stands in an output in the place of the copied value; None where that is not clear."""
+    if change is None:
+        return copied.own
+    if not change.answered:
+        return None
+    before, after = text_of(change.node.type, change.recorded), text_of(change.node.type, change.current)
+    changed = [hunk for hunk in hunks(before, after) if hunk.base and meets(copied.own, hunk.base)]
+    if not changed:
+        return copied.own if stands_in(copied.own, after) else None
+    for hunk in changed:
+        if stands_in(copied.other, hunk.candidate):
+            return copied.other
+        if words_of(hunk.base) == words_of(copied.own) and hunk.candidate:
+            return hunk.candidate
+    return None

@@ -1,0 +1,323 @@
+"""Rebuilding a step's input: the recorded one, with changed upstream outputs put in their places. Pure.
+
+Places come from the provenance links. A link to a whole message, document or value puts the new one there; a link
+to a text inside a longer one replaces just that text.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain
+from typing import Final
+
+import orjson
+
+from replay.core.graph import Link
+from replay.core.payloads import answer_of, documents_of, text_of
+from replay.inputs.changes import Change, Incoming, Missed
+from replay.inputs.copied_values import copied_links, with_copies
+from replay.inputs.substitution import substituted
+from replay.inputs.texts import as_words
+from replay.inputs.value_pointers import path_tokens, replaced_at, value_at
+from traces.core.canonical import digest
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.messages import role_of
+
+Slots = list[list[JSONValue]]
+
+# How agents turn a tool's result into the text of a message.
+_RENDERINGS: Final[tuple[Callable[[JSONValue], str], ...]] = (
+    lambda value: value if isinstance(value, str) else json.dumps(value),
+    lambda value: json.dumps(value, ensure_ascii=False),
+    lambda value: json.dumps(value, separators=(",", ":")),
+    lambda value: orjson.dumps(value).decode(),
+    lambda value: json.dumps(value, indent=2),
+    lambda value: json.dumps(value, indent=2, ensure_ascii=False),
+    lambda value: json.dumps(value, sort_keys=True),
+    str,
+)
+
+
+def rebuilt_value(recorded: JSONValue, incoming: Incoming, missed: Missed | None = None) -> JSONValue:
+    """Any input but a model's, with the changes put in their places."""
+    value = recorded
+    for path, group in _by_place(incoming).items():
+        value = replaced_at(value, path, partial(_placed, group=group, missed=missed))
+    return value
+
+
+def rebuilt_slots(
+    messages: Sequence[JSONValue], prefix: Slots | None, incoming: Incoming, missed: Missed | None = None
+) -> Slots:
+    """A model's messages; each slot holds what stands in one recorded message's place.
+
+    `prefix` are the slots of the call whose history this one continues, when that was rebuilt.
+    """
+    taken = prefix or []
+    # No slot is ever changed in place, so that all calls of a conversation share those of its beginning.
+    slots: Slots = [*taken, *([message] for message in messages[len(taken) :])]
+    for path, group in _by_place(incoming).items():
+        index, rest = message_place(path)
+        if index is None or index >= len(slots):
+            slots = [[_in_message(message, group, missed) for message in slot] for slot in slots]
+        elif not slots[index]:
+            continue  # what stood here is gone
+        elif rest:
+            # What a person wrote in reply stays as it was written where no new words for it are known.
+            here = None if index < len(taken) or is_reply(messages, index) else missed
+            put = partial(_content, group=group, missed=here)
+            slots[index] = [replaced_at(message, rest, put) for message in slots[index]]
+        elif index >= len(taken):  # what is taken over holds it already, with all that was said on the way to it
+            slots[index] = [_message(messages[index], group[-1][1])]
+    return slots
+
+
+def is_reply(messages: Sequence[JSONValue], index: int) -> bool:
+    """Whether a message was written by somebody who had read an answer."""
+    return role_of(messages[index]) == "user" and any(role_of(one) == "assistant" for one in messages[:index])
+
+
+def flat(slots: Slots) -> list[JSONValue]:
+    return list(chain.from_iterable(slots))
+
+
+def with_recorded_calls(change: Change, message: JSONObject) -> JSONObject:
+    """A placeholder asks for nothing, so in a history it keeps the recorded calls, which tool messages answer."""
+    recorded = answer_of(change.recorded)
+    if change.answered or "tool_calls" not in recorded:
+        return message
+    return {**message, "tool_calls": recorded["tool_calls"]}
+
+
+def rendered(recorded: JSONValue, text: str, current: JSONValue) -> str:
+    """`current` as text, the way in which `recorded` became `text`; plainly when that way is not known."""
+    if (found := rendered_as(recorded, text, current)) is not None:
+        return found
+    return _RENDERINGS[1](current) if not isinstance(current, str) else current
+
+
+def rendered_as(recorded: JSONValue, text: JSONValue, current: JSONValue) -> str | None:
+    """`current` as text, the way in which `recorded` became `text`; None when that way is not known."""
+    return next((render(current) for render in _RENDERINGS if render(recorded) == text), None)
+
+
+def replaced_in(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
+    """`value` with every appearance of a changed output, or of its text, replaced; what was put in stays."""
+    found = list(changes)
+    if isinstance(value, str) and not any(value == change.recorded for change in found):
+        return _replaced_text(value, {old: new for change in reversed(found) for old, new in _pairs(change).items()})
+    for change in found:
+        value = _everywhere(value, change, _pairs(change))
+    return value
+
+
+def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
+    """The links by place, the history of a model step first, so that later messages stand on it."""
+    places: dict[str, list[tuple[Link, Change]]] = {}
+    for link, change in incoming:
+        if link.kind is EdgeKind.HISTORY and not link.producer_path:
+            continue  # the producer's input is repeated, and not its answer
+        places.setdefault(link.consumer_path, []).append((link, change))
+    return places
+
+
+def message_place(path: str) -> tuple[int | None, str]:
+    """The index of the message that a path into a request names, and the path within it."""
+    tokens = path_tokens(path)
+    if len(tokens) < 2 or tokens[0] != "messages" or not tokens[1].isdecimal():
+        return None, ""
+    return int(tokens[1]), "".join(f"/{token}" for token in path.split("/")[3:])
+
+
+def _message(recorded: JSONValue, change: Change) -> JSONValue:
+    """The new message in the place of a recorded one."""
+    if change.node.type is StepType.MODEL:
+        return with_recorded_calls(change, answer_of(change.current)) or recorded
+    return _everywhere(recorded, change, _pairs(change))
+
+
+def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None) -> JSONValue:
+    if not isinstance(message, dict) or "content" not in message:
+        return message
+    return {**message, "content": _content(message["content"], group, missed)}
+
+
+def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None = None) -> JSONValue:
+    """A message's content: a tool's whole result, or texts inside it."""
+    old, group = _copied(old, group, missed)
+    inside: list[tuple[Link, Change]] = []
+    for link, change in _once_each(group):
+        if link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.TOOL:
+            old = tool_content(old, change)
+        else:
+            inside.append((link, change))
+    numbered = [(link.nth, change) for link, change in inside if link.nth is not None]
+    if isinstance(old, str) and numbered:
+        old = _replaced_each(old, numbered)
+        inside = [(link, change) for link, change in inside if link.nth is None]
+    new = replaced_in(old, [change for _, change in inside])
+    for link, change in inside:
+        if isinstance(old, str) and isinstance(new, str) and not _holds(old, change):
+            new = _with_values(new, link, change, missed)
+    return new
+
+
+def _copied(
+    old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None
+) -> tuple[JSONValue, list[tuple[Link, Change]]]:  # fmt: skip
+    """A recorded text with what is copied into it, and the links of the steps that it is not copied from."""
+    found = list(group)
+    copies = copied_links(found)
+    if not copies:
+        return old, found
+    copied_from = {link.producer for link, _ in copies}
+    new = with_copies(old, copies, missed) if isinstance(old, str) else old
+    return new, [(link, change) for link, change in found if link.producer not in copied_from]
+
+
+def _holds(text: str, change: Change) -> bool:
+    """Whether a whole text of a changed output stands in a text."""
+    return text == change.recorded or any(old in text for old in _pairs(change))
+
+
+def _with_values(text: str, link: Link, change: Change, missed: Missed | None) -> str:
+    """A text with the values in it that the link traces to a changed output."""
+    if not change.answered:
+        return text  # a placeholder has no values
+    new = substituted(text, change)
+    if new is None and missed is not None:
+        missed.append(link)
+    return text if new is None else new
+
+
+def tool_content(old: JSONValue, change: Change) -> JSONValue:
+    """The content of the message that hands a tool's result over, with the changed result."""
+    if isinstance(old, str) or old is None:
+        return rendered(change.recorded, old or "", change.current)
+    if isinstance(old, list) and all(isinstance(block, dict) and block.get("type") == "text" for block in old):
+        before = "".join(str(block.get("text", "")) for block in old if isinstance(block, dict))
+        return [{"type": "text", "text": rendered(change.recorded, before, change.current)}]
+    return change.current
+
+
+def _placed(old: JSONValue, group: list[tuple[Link, Change]], missed: Missed | None) -> JSONValue:
+    old, group = _copied(old, group, missed)
+    for link, change in _once_each(group):
+        old = _placed_one(old, link, change, missed)
+    return old
+
+
+def _placed_one(old: JSONValue, link: Link, change: Change, missed: Missed | None) -> JSONValue:
+    asked = link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.MODEL
+    if asked and not change.answered:
+        return old
+    try:
+        before, after = value_at(change.recorded, link.producer_path), value_at(change.current, link.producer_path)
+    except LookupError:
+        return old if asked else _placed_inside(old, link, change, missed)
+    if asked:  # the same arguments are asked for with what is recorded of them, be it nothing
+        return after if _same_tool(link, change) and digest(before) != digest(after) else old
+    return after if before == old else _placed_inside(old, link, change, missed)
+
+
+def _placed_inside(old: JSONValue, link: Link, change: Change, missed: Missed | None) -> JSONValue:
+    new = _everywhere(old, change, _pairs(change))
+    if link.kind is EdgeKind.LINK and missed is not None and new == old:
+        missed.append(link)
+    if link.kind not in (EdgeKind.TEXT, EdgeKind.VALUE) or digest(new) != digest(old):
+        return new
+    if not isinstance(old, str):
+        return _number(old, link, change, missed)
+    return _with_values(old, link, change, missed)
+
+
+def _number(old: JSONValue, link: Link, change: Change, missed: Missed | None) -> JSONValue:
+    """A number that stood in an output, there perhaps inside of a text."""
+    text = _with_values(str(old), link, change, missed)
+    try:
+        return type(old)(text) if isinstance(old, int | float) else old
+    except ValueError:
+        return text
+
+
+def _same_tool(link: Link, change: Change) -> bool:
+    """Whether the new answer asks for the same tool in the place of the recorded call."""
+    path = f"{link.producer_path.removesuffix('/arguments')}/name"
+    try:
+        return value_at(change.recorded, path) == value_at(change.current, path)
+    except LookupError:
+        return False
+
+
+def _once_each(group: Iterable[tuple[Link, Change]]) -> list[tuple[Link, Change]]:
+    """One link for each producer: the change is put in place as a whole."""
+    return list({link.producer: (link, change) for link, change in group}.values())
+
+
+def _pairs(change: Change) -> dict[str, str]:
+    """The recorded texts of a changed output, with what stands in their place now."""
+    before, after = change.recorded, change.current
+    if change.node.type is StepType.RETRIEVAL:
+        pairs = _document_pairs(documents_of(before), documents_of(after))
+    elif change.node.type is StepType.MODEL:
+        pairs = [(text_of(answer_of(before)), text_of(answer_of(after)))]
+    elif isinstance(before, dict) and isinstance(after, dict):
+        pairs = [(str(before[key]), str(after.get(key, ""))) for key in before if isinstance(before[key], str)]
+    else:
+        pairs = []
+    pairs += [(render(before), render(after)) for render in _RENDERINGS[:6] if change.node.type is not StepType.MODEL]
+    return {old: new for old, new in reversed(pairs) if old.strip() and old != new}
+
+
+def _document_pairs(before: list[str], after: list[str]) -> list[tuple[str, str]]:
+    """Documents by rank: what is too many goes, what is more follows the last recorded one."""
+    pairs = [(old, after[at] if at < len(after) else "") for at, old in enumerate(before)]
+    if before and len(after) > len(before):
+        pairs[-1] = (before[-1], "\n".join(after[len(before) - 1 :]))
+    return pairs
+
+
+def _everywhere(value: JSONValue, change: Change, pairs: dict[str, str]) -> JSONValue:
+    if value == change.recorded and value not in (None, "", [], {}):
+        return change.current
+    if change.node.type is StepType.MODEL and value and value == answer_of(change.recorded):
+        return answer_of(change.current)
+    if isinstance(value, str):
+        return _replaced_text(value, pairs)
+    if isinstance(value, list):
+        return [_everywhere(item, change, pairs) for item in value]
+    if isinstance(value, dict):
+        return _replaced_object(value, change, pairs)
+    return value
+
+
+def _replaced_object(value: JSONObject, change: Change, pairs: dict[str, str]) -> JSONValue:
+    recorded, current = change.recorded, change.current
+    if isinstance(recorded, dict) and isinstance(current, dict):
+        documents = recorded.get("documents")
+        if documents and value.get("documents") == documents:
+            return {**value, "documents": current.get("documents")}
+    return {key: _everywhere(item, change, pairs) for key, item in value.items()}
+
+
+def _replaced_text(text: str, pairs: dict[str, str]) -> str:
+    """All replacements in one pass, the longest first, so that no replacement is replaced again."""
+    if not pairs or not any(old in text for old in pairs):
+        return text
+    pattern = "|".join(as_words(old) for old in sorted(pairs, key=len, reverse=True))
+    return re.sub(pattern, lambda match: pairs[match.group()], text)
+
+
+def _replaced_each(text: str, changes: Iterable[tuple[int, Change]]) -> str:
+    """Of a text that several steps said alike, only the appearance of each that changed is replaced."""
+    now: dict[str, dict[int, str]] = {}
+    for nth, change in changes:
+        for old, new in _pairs(change).items():
+            now.setdefault(old, {})[nth] = new
+    for old, each in now.items():
+        parts = text.split(old)
+        texts = [each.get(at, old) for at in range(len(parts) - 1)]
+        text = parts[0] + "".join(new + part for new, part in zip(texts, parts[1:], strict=True))
+    return text

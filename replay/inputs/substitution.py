@@ -1,0 +1,118 @@
+"""New values in the places of old ones, inside texts that code wrote. Pure.
+
+Example: a model answered ``billing`` and now answers ``tech support``; code wrote ``You work for BILLING.``, which
+becomes ``You work for TECH SUPPORT.``: what code did to the old value is done to the new one. Where it is not known
+what code would write now, the result is None.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from replay.inputs.texts import texts_in
+from replay.inputs.value_pointers import value_at
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
+from traces.payloads.messages import ANSWER, message_of
+from traces.provenance.short_values import (
+    Span,
+    Value,
+    ValueIndex,
+    ValueKind,
+    answer_values,
+    output_values,
+    tokens_of,
+    words_of,
+)
+from traces.provenance.text_index import SHINGLE
+
+if TYPE_CHECKING:
+    from replay.inputs.changes import Change
+
+_CASES: Final[tuple[Callable[[str], str], ...]] = (
+    lambda text: text, str.upper, str.lower, str.title, str.capitalize,
+)  # fmt: skip
+_SEPARATORS: Final = ("", " ", "-", "_")
+_SEPARATOR: Final = re.compile(r"[\s_-]+")
+
+
+def substituted(text: str, change: "Change") -> str | None:
+    """A text with the values of a changed output replaced; None where what replaces one of them is not known."""
+    if not change.answered:
+        return None
+    index = ValueIndex()
+    index.add(change.node.no, _values(change.node.type, change.recorded))
+    spans = index.find(text)
+    pieces: list[str] = []
+    at = 0
+    for span in spans:
+        new = _replacement(text[span.start : span.end], span, change)
+        if new is None:
+            return None
+        pieces += [text[at : span.start], new]
+        at = span.end
+    result = "".join([*pieces, text[at:]])
+    return result if spans or quotes_survive(text, change) else None
+
+
+def quotes_survive(text: str, change: "Change") -> bool:
+    """Whether all runs of words that a text shares with the recorded output stand in the new one as well."""
+    runs = set(_runs(text)) & {run for old in texts_in(change.recorded) for run in _runs(old)}
+    return bool(runs) and runs <= {run for new in texts_in(change.current) for run in _runs(new)}
+
+
+def _values(type: StepType, output: JSONValue) -> Iterator[Value]:
+    return answer_values(message_of(output), ANSWER) if type is StepType.MODEL else output_values(output)
+
+
+def _replacement(written: str, span: Span, change: "Change") -> str | None:
+    """What stands in the place of a value now: all sources of a span are places of one output."""
+    source = span.sources[0]
+    try:
+        now = value_at(change.current, source.path)
+    except LookupError:
+        return None
+    if isinstance(now, bool) or not isinstance(now, str | int | float):
+        return None
+    new = now.strip() if isinstance(now, str) else str(now)
+    if source.kind is ValueKind.TOKEN:
+        before = str(value_at(change.recorded, source.path))
+        return _as_written(written, source.text, _same_token(source.text, before, new))
+    if not span.key:
+        return new[: len(written)]  # cut off at as many characters
+    return _as_written(written, source.text, new)
+
+
+def _as_written(written: str, old: str, new: str | None) -> str | None:
+    """The new value with what was done to the old one: another case, other separators."""
+    if new is None or old == new:
+        return None if new is None else written
+    for case in _CASES:
+        for separator in _SEPARATORS:
+            if _separated(case(old), separator) == written:
+                return _separated(case(new), separator)
+    return None
+
+
+def _separated(text: str, separator: str) -> str:
+    return _SEPARATOR.sub(separator, text) if separator else text
+
+
+def _same_token(token: str, before: str, after: str) -> str | None:
+    """The token of the new text that is there instead of one of the old text: the only one of its shape."""
+    now = tokens_of(after)
+    if token in now:
+        return token
+    old = [other for other in tokens_of(before) if other not in now and _shape(other) == _shape(token)]
+    new = [other for other in now if other not in tokens_of(before) and _shape(other) == _shape(token)]
+    return new[0] if len(old) == len(new) == 1 else None
+
+
+def _shape(token: str) -> str:
+    """Letters and digits by kind, whatever their number: ``TCK-20931`` is ``A-9``."""
+    return re.sub(r"\d+", "9", re.sub(r"[^\W\d_]+", "A", token))
+
+
+def _runs(text: str) -> Iterator[tuple[str, ...]]:
+    words = words_of(text)
+    return zip(*(words[start:] for start in range(SHINGLE)), strict=False)

@@ -1,0 +1,38 @@
+"""Texts inside of values, and words inside of texts. Pure."""
+
+import re
+from collections.abc import Iterator
+
+import orjson
+
+from traces.core.json_types import JSONValue
+
+
+def texts_in(value: JSONValue) -> Iterator[str]:
+    """Every text of a value, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(item)
+
+
+def leaves_in(value: JSONValue) -> Iterator[str]:
+    """Every text, number and truth value as text, in order."""
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from leaves_in(item)
+    elif value is not None:
+        yield value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def has_words(text: str, words: str) -> bool:
+    """Whether `words` stand in a text, not as part of others."""
+    return words in text and re.search(as_words(words), text) is not None
+
+
+def as_words(text: str) -> str:
+    """A pattern for a text that finds it as whole words: ``ok`` is not in ``looks``."""
+    before = r"(?<![A-Za-z0-9_])" if re.match(r"[A-Za-z0-9_]", text) else ""
+    after = r"(?![A-Za-z0-9_])" if re.search(r"[A-Za-z0-9_]$", text) else ""
+    return f"{before}{re.escape(text)}{after}"

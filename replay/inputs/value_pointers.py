@@ -1,0 +1,51 @@
+"""JSON pointers into recorded values, also into JSON inside a text: ``/message/content#/queue``. Pure."""
+
+from collections.abc import Callable
+
+from traces.core.json_types import JSONValue
+from traces.provenance.short_values import json_in
+
+
+def value_at(value: JSONValue, path: str) -> JSONValue:
+    """What a pointer names; raises `LookupError`."""
+    outer, mark, inner = path.partition("#")
+    if not mark:
+        return _plain_value_at(value, path)
+    try:
+        return _plain_value_at(value, path)  # a key may have the mark in it
+    except LookupError:
+        text = _plain_value_at(value, outer)
+    parsed = json_in(text) if isinstance(text, str) else None
+    if parsed is None:
+        raise LookupError(path)
+    return _plain_value_at(parsed[0], inner)
+
+
+def _plain_value_at(value: JSONValue, path: str) -> JSONValue:
+    for token in path_tokens(path):
+        if isinstance(value, list) and token.isdecimal():
+            value = value[int(token)]
+        elif isinstance(value, dict):
+            value = value[token]
+        else:
+            raise LookupError(path)
+    return value
+
+
+def replaced_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSONValue]) -> JSONValue:
+    """A copy of `value` with `replace` applied at a JSON pointer; unchanged where nothing is there."""
+    tokens = path_tokens(path)
+    if not tokens:
+        return replace(value)
+    head, rest = tokens[0], path[len(path.split("/", 2)[1]) + 1 :]
+    if isinstance(value, dict) and head in value:
+        return {**value, head: replaced_at(value[head], rest, replace)}
+    if isinstance(value, list) and head.isdecimal() and int(head) < len(value):
+        at = int(head)
+        return [*value[:at], replaced_at(value[at], rest, replace), *value[at + 1 :]]
+    return value
+
+
+def path_tokens(path: str) -> list[str]:
+    """The unescaped steps of a pointer."""
+    return [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]

@@ -1,0 +1,73 @@
+"""Other runs of the app as witnesses: content that stands at the same place there, although what came before differs.
+
+Example: in all three other runs the second request begins with the same instructions, whatever the first model had
+answered. So they are configuration, and a changed first answer does not reach them.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from replay.core.graph import Witness
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
+from traces.payloads.messages import message_of
+from traces.payloads.parts import MissingPart
+from traces.provenance.input_origins import Unexplained, leaves
+from traces.provenance.short_values import json_in, words_of
+
+if TYPE_CHECKING:
+    from replay.core.graph import Node
+    from replay.inputs.changes import Change
+
+
+def is_configuration(
+    node: "Node",
+    item: Unexplained,
+    change: "Change",
+    witnesses: tuple[Witness, ...],
+    payload: Callable[[str], JSONValue],
+) -> bool:
+    """Whether a content stays the same wherever the changed part of an output differs.
+
+    One witness that lacks the content shows that it is chosen by something.
+    """
+    supported = False
+    for witness in witnesses:
+        if not _differs(witness.outputs.get(change.node.no, ""), change, payload):
+            continue
+        if (node.type, node.name, item.digest) not in witness.contents:
+            return False
+        supported = True
+    return supported
+
+
+def _differs(ref: str, change: "Change", payload: Callable[[str], JSONValue]) -> bool:
+    """Whether an output differs from the recorded one in all that changed."""
+    if not ref or ref == change.node.output_ref:
+        return False
+    try:
+        other = _leaves(change.node.type, payload(ref))
+    except MissingPart:
+        return False
+    before = _leaves(change.node.type, change.recorded)
+    after = _leaves(change.node.type, change.current) if change.answered else {}
+    changed = [path for path in before if before[path] != after.get(path)]
+    return bool(changed) and all(path in other and other[path] != before[path] for path in changed)
+
+
+def _leaves(type: StepType, output: JSONValue) -> dict[str, str]:
+    """The scalars of an output, also those of JSON in a text, without case and punctuation."""
+    value = output
+    if type is StepType.MODEL:
+        message = message_of(output)
+        value = {"content": message.get("content"), "tool_calls": message.get("tool_calls")}
+    return dict(_scalars(value))
+
+
+def _scalars(value: JSONValue) -> Iterator[tuple[str, str]]:
+    for path, _, leaf in leaves(value, "", ""):
+        parsed = json_in(leaf) if isinstance(leaf, str) else None
+        if parsed is None:
+            yield path, " ".join(words_of(str(leaf))) or str(leaf)
+        else:
+            yield from ((f"{path}#{inner}", text) for inner, text in _scalars(parsed[0]))

@@ -1,0 +1,1 @@
+"""Places worth a look in a failing run. Pure."""

@@ -1,0 +1,121 @@
+"""Values in texts that can be checked: numbers, ids and dates, in one spelling each. Pure."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from traces.core.canonical import escape_pointer
+from traces.core.json_types import JSONObject, JSONValue
+
+Leaf = tuple[str, str]  # a JSON pointer, and the text there
+
+_NAMES: Final = (
+    ("january", "jan"),
+    ("february", "feb"),
+    ("march", "mar"),
+    ("april", "apr"),
+    ("may",),
+    ("june", "jun"),
+    ("july", "jul"),
+    ("august", "aug"),
+    ("september", "sep", "sept"),
+    ("october", "oct"),
+    ("november", "nov"),
+    ("december", "dec"),
+)
+_MONTHS: Final = {name: number for number, names in enumerate(_NAMES, 1) for name in names}
+_MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_TOKEN: Final = re.compile(
+    r"(?P<iso>\b\d{4}-\d\d-\d\d)(?:T\S*)?"
+    rf"|\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
+    rf"|\b(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month2>{_MONTH})\b"
+    r"|(?P<time>\b\d{1,2}:\d\d\b)"
+    r"|(?P<word>[^\W_]*\d[^\W_]*(?:[-_.:/][^\W_]+)*(?<![.:/])|[^\W\d_]+(?:[-_][^\W_]*\d[^\W_]*)+)",
+    re.IGNORECASE,
+)
+_DIGIT: Final = re.compile(r"\d")
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+_GROUPED: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_LISTED: Final = re.compile(r"^\s*(?:step )?\d{1,2}[.):](?=\s)", re.IGNORECASE | re.MULTILINE)
+_DIGITS: Final = re.compile(r"\d{3,}")
+_RUN: Final = re.compile(r"\d{2,}")
+_LONG: Final = re.compile(r"\d{5,}")
+_ORDINAL: Final = re.compile(r"\d+(?:st|nd|rd|th|x|%|am|pm|h|min|s|k|gb|mb|kg|cm|mm|km|g|ml|l)", re.IGNORECASE)
+
+
+def tokens(text: str) -> Iterator[tuple[str, str]]:
+    """Every value in a text with its plain spelling, and as it is written."""
+    if _DIGIT.search(text) is None:
+        return
+    for match in _TOKEN.finditer(_GROUPED.sub("", _LISTED.sub(" ", text))):
+        written = match.group()
+        if (month := match["month"] or match["month2"]) is not None:
+            yield f"{_MONTHS[month.lower()]:02}-{int(match['day'] or match['day2']):02}", written
+        elif (iso := match["iso"]) is not None:
+            yield iso[5:], iso
+            yield iso[:4], iso
+        else:
+            yield plain(written), written
+
+
+def plain(word: str) -> str:
+    """A number without trailing zeros, or an id in lower case."""
+    if unit := _ORDINAL.fullmatch(word):
+        word = re.match(r"\d+", unit.group()).group()  # type: ignore[union-attr]  # it begins with digits
+    if _NUMBER.fullmatch(word):
+        return word.rstrip("0").rstrip(".") if "." in word else word
+    return word.lower()
+
+
+def parts(token: str) -> Iterator[str]:
+    """A value and the pieces of it that may be quoted alone: `credit_card_9513` holds 9513."""
+    yield token
+    if not _NUMBER.fullmatch(token):
+        yield from pieces(token)
+        yield from _DIGITS.findall(token)
+
+
+def pieces(token: str) -> list[str]:
+    """The pieces of a value between its signs that have a digit; none of a plain number."""
+    if _NUMBER.fullmatch(token):
+        return []
+    split = [plain(piece) for piece in re.split(r"[-_.:/]", token) if any(c.isdigit() for c in piece)]
+    return split if split != [token] else []
+
+
+def endings(token: str) -> Iterator[str]:
+    """The last digits of a long number, by which cards and accounts are called."""
+    for digits in _LONG.findall(token):
+        yield from (digits[-3:], digits[-4:])
+
+
+def is_telling(token: str) -> bool:
+    """Whether a value is seldom right by accident: two digits in a row, and no placeholder such as 0000 or 1234."""
+    runs = _RUN.findall(token)
+    return token != "100" and any(not _is_placeholder(run) for run in runs)
+
+
+def _is_placeholder(digits: str) -> bool:
+    return len(digits) >= 4 and (len(set(digits)) == 1 or digits in "01234567890123456789")
+
+
+def number(token: str) -> float | None:
+    return float(token) if _NUMBER.fullmatch(token) and len(token) <= 12 else None
+
+
+def leaves(value: JSONValue, left_out: Callable[[JSONObject], bool] | None = None, path: str = "") -> Iterator[Leaf]:
+    """Texts and numbers of a value with their paths; keys with digits count too. Some objects can be left out."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        if left_out is not None and left_out(value):
+            return
+        for name, item in value.items():
+            if _DIGIT.search(name):
+                yield path, name
+            yield from leaves(item, left_out, f"{path}/{escape_pointer(name)}")
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from leaves(item, left_out, f"{path}/{at}")
+    elif value is not None and not isinstance(value, bool):
+        yield path, repr(value)

@@ -1,0 +1,118 @@
+"""Steps that failed, and results that say so although their step did not. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import orjson
+
+from replay.inspection.core.places import CALLS, CONTAINERS, FAILED, Place, PlaceKind, StepContent, quote
+from traces.core.canonical import escape_pointer
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepStatus
+
+_LED: Final = 4  # steps that are named as having led to an error
+_DEEP: Final = 3  # levels of a result that are searched
+_TEXT: Final = re.compile(
+    r"\s*(?:\[?(?:fatal |internal |tool |api |runtime |http )?(?:error|exception|failure)\b\]?|traceback \(most recent"
+    r"|failed to\b|exit ?code:? *-?[1-9]|[a-z_.]*(?:error|exception): |http (?:status )?[45]\d\d\b"
+    r"|[45]\d\d (?:client|server) error)",
+    re.IGNORECASE,
+)
+_FIELDS: Final = frozenset(
+    {"error", "errors", "error_message", "errormessage", "exception", "traceback", "stderr_error"}
+)
+_FLAGS: Final = frozenset({"iserror", "is_error", "has_error", "failed"})
+_SUCCESSES: Final = frozenset({"success", "ok", "succeeded"})
+_STATES: Final = frozenset({"status", "state", "result", "outcome"})
+_BAD: Final = frozenset({"error", "failed", "failure", "exception", "errored"})
+_CODES: Final = frozenset({"status_code", "statuscode", "http_status", "exit_code", "returncode", "return_code"})
+
+
+def failed_steps(steps: Sequence[StepContent]) -> Iterator[Place]:
+    """Steps with an error, and the steps that their input came from. Containers fail with what they contain."""
+    for step in steps:
+        if step.status in FAILED and step.type not in CONTAINERS:
+            yield Place(
+                kind=PlaceKind.FAILED_STEP,
+                step=step.no,
+                title=f"{step.name} {_ending(step.status)}",
+                text=quote(step.error or _text(step.output)),
+                related=step.producers[-_LED:],
+            )
+
+
+def hidden_errors(steps: Sequence[StepContent]) -> Iterator[Place]:
+    """Results of tools and searches that report an error, of steps that ended well."""
+    for step in steps:
+        if step.type in CALLS and step.status not in FAILED and (found := reported_error(step.output)):
+            path, text = found
+            yield Place(
+                kind=PlaceKind.HIDDEN_ERROR,
+                step=step.no,
+                title=f"{step.name} ended well, and its result reports an error",
+                text=quote(text),
+                path=path,
+                related=step.producers[-_LED:],
+            )
+
+
+def reported_error(value: JSONValue, path: str = "", depth: int = 0) -> tuple[str, str] | None:
+    """Where a result reports an error, and in which words; None where it does not."""
+    if isinstance(value, str):
+        inner = _parsed(value)
+        if inner is not None:
+            found = reported_error(inner, path, depth)
+            return (path, found[1]) if found else None
+        return (path, value) if _TEXT.match(value) else None
+    if depth >= _DEEP:
+        return None
+    if isinstance(value, dict):
+        return _of_object(value, path, depth)
+    if isinstance(value, list) and len(value) == 1:
+        return reported_error(value[0], f"{path}/0", depth + 1)
+    return None
+
+
+def _of_object(value: Mapping[str, JSONValue], path: str, depth: int) -> tuple[str, str] | None:
+    for name, item in value.items():
+        if _is_error(name.lower(), item):
+            return f"{path}/{escape_pointer(name)}", f"{name}: {_text(item)}"
+    for name in ("text", "content", "result", "output", "message"):
+        if name in value and (found := reported_error(value[name], f"{path}/{name}", depth + 1)):
+            return found
+    return None
+
+
+def _is_error(name: str, item: JSONValue) -> bool:
+    if name in _FIELDS:
+        return bool(item) and item not in ("none", "None", "null")
+    if name in _FLAGS:
+        return item is True
+    if name in _SUCCESSES:
+        return item is False
+    if name in _STATES:
+        return isinstance(item, str) and item.lower() in _BAD
+    if name in _CODES:
+        is_http = "status" in name
+        return isinstance(item, int) and not isinstance(item, bool) and (item >= 400 if is_http else item != 0)
+    return False
+
+
+def _parsed(text: str) -> JSONValue:
+    """An object or a list that is written as text."""
+    if text.lstrip()[:1] not in {"{", "["}:
+        return None
+    try:
+        value: JSONValue = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return value
+
+
+def _ending(status: StepStatus) -> str:
+    return {StepStatus.TIMEOUT: "timed out", StepStatus.DENIED: "was denied"}.get(status, "failed")
+
+
+def _text(value: JSONValue) -> str:
+    return value if isinstance(value, str) else "" if value is None else orjson.dumps(value).decode()

@@ -1,0 +1,73 @@
+"""What is known of how much each kind of place helps, as measured on recorded runs. Pure.
+
+`python -m tests.bench.places` measures this; its figures are copied here and into docs/places.md.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+from replay.inspection.core.places import PlaceKind
+
+_Z: Final = 1.959964  # of a 95 % interval
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accuracy:
+    """Of `places` of a kind, how many were the labelled step, and how many at most one message from it."""
+
+    source: str
+    places: int
+    exact: int
+    near: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the share that is near, the 95 % interval (Wilson)."""
+        return wilson(self.near, self.places)
+
+
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    if n == 0:
+        return 0.0, 1.0
+    rate = hits / n
+    middle = (rate + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
+    half = _Z * sqrt(rate * (1 - rate) / n + _Z * _Z / (4 * n * n)) / (1 + _Z * _Z / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frequency:
+    """How many failed and how many passed runs have a place of the kind."""
+
+    source: str
+    failed: int
+    failed_runs: int
+    passed: int
+    passed_runs: int
+
+
+_AGENTRX: Final = "AgentRx, tau-bench retail"
+MEASURED: Final[Mapping[PlaceKind, Sequence[Accuracy]]] = {
+    PlaceKind.HIDDEN_ERROR: (Accuracy(source=_AGENTRX, places=11, exact=2, near=2),),
+    PlaceKind.UNSUPPORTED_CLAIM: (Accuracy(source=_AGENTRX, places=4, exact=3, near=3),),
+}
+
+
+def _retail(failed: int, passed: int) -> Frequency:
+    return Frequency(source="tau2-bench retail", failed=failed, failed_runs=314, passed=passed, passed_runs=590)
+
+
+def _airline(failed: int, passed: int) -> Frequency:
+    return Frequency(source="tau-bench airline", failed=failed, failed_runs=116, passed=passed, passed_runs=84)
+
+
+SEEN: Final[Mapping[PlaceKind, Sequence[Frequency]]] = {
+    PlaceKind.FAILED_STEP: (_retail(133, 164),),
+    PlaceKind.HIDDEN_ERROR: (_airline(27, 9),),
+    PlaceKind.REPEATED_CALL: (_retail(33, 31), _airline(4, 0)),
+    PlaceKind.LOOP: (_retail(10, 3), _airline(1, 0)),
+    PlaceKind.UNSUPPORTED_CLAIM: (_retail(36, 38), _airline(15, 3)),
+    PlaceKind.WRITE_FROM_CLAIM: (_retail(3, 4), _airline(3, 0)),
+}

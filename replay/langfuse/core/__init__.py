@@ -1,0 +1,1 @@
+"""Events and schemas of an export. Pure."""

@@ -1,0 +1,1 @@
+"""Everything that leaves the process: models, tools, retrievers, and where calls may go."""

@@ -1,0 +1,68 @@
+"""A database or a storage that is away for a while: told apart from mistakes by type and code, and waited for."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import structlog
+from django.db import Error, InterfaceError, OperationalError, connection
+
+from traces.errors import StorageAway
+from traces.storage import artifact_files
+
+logger = structlog.get_logger("replay")
+PATIENCE_S: Final = 90.0  # longer than a server takes to recover from a crash
+_PAUSES_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
+# Of SQLSTATE: connection, transaction rollback (deadlock), resources, operator's intervention.
+_CLASSES: Final = ("08", "40", "53", "57")
+_SQLITE: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
+                  sqlite3.SQLITE_FULL}  # fmt: skip
+AWAY: Final = (Error, StorageAway)  # what may be an outage
+Found = TypeVar("Found")
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether the same again may succeed later."""
+    if isinstance(error, InterfaceError | StorageAway):
+        return True
+    if not isinstance(error, OperationalError):
+        return False
+    code = getattr(error.__cause__, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in _SQLITE
+    state = getattr(error.__cause__, "sqlstate", None)
+    return state is None or state[:2] in _CLASSES
+
+
+def patiently(work: Callable[[], Found], *, patience_s: float = PATIENCE_S) -> Found:
+    """Do a piece of work that an outage may have cut off, until what it needs is back."""
+    until, failures = time.monotonic() + patience_s, 0
+    while True:
+        try:
+            return work()
+        except AWAY as error:
+            if not is_outage(error) or time.monotonic() > until:
+                raise
+            if not failures:
+                logger.warning("store_away", error=str(error).partition("\n")[0])
+            connection.close()
+            time.sleep(_PAUSES_S[min(failures, len(_PAUSES_S) - 1)])
+            failures += 1
+
+
+def wait_for_storage(error: BaseException) -> None:
+    """After an outage of the storage of artifacts: until it answers again. Databases are waited for by asking them."""
+    if isinstance(error, StorageAway):
+        patiently(artifact_files.check)
+
+
+def if_reachable(work: Callable[[], Found], otherwise: Found) -> Found:
+    """What the work gives, or something else during an outage."""
+    try:
+        return work()
+    except AWAY as error:
+        if not is_outage(error):
+            raise
+        connection.close()
+        return otherwise

@@ -1,0 +1,56 @@
+"""Live model calls: any provider that speaks the OpenAI or the Anthropic protocol."""
+
+from replay.live.providers.configuration import configured, provider_for, register, unregister
+from replay.live.providers.types import Cancelled, IsCancelled, ModelAnswer, ModelCall, OnText, Provider, ProviderError
+
+__all__ = [
+    "Cancelled",
+    "ModelAnswer",
+    "ModelCall",
+    "Provider",
+    "ProviderError",
+    "answer",
+    "close",
+    "configured",
+    "left_out",
+    "provider_for",
+    "register",
+    "unregister",
+    "warm",
+]
+
+
+def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> ModelAnswer:
+    """Ask the provider once, streaming; raises `ProviderError`, or `Cancelled` between two chunks.
+
+    `on_text` gets every piece of text as it comes. Nothing is retried here.
+    """
+    from replay.live.providers import calls  # noqa: PLC0415 - HTTP clients are slow to import, and most processes call nobody
+
+    return calls.answer(call, on_text=on_text, cancelled=cancelled)
+
+
+def left_out(call: ModelCall) -> tuple[str, ...]:
+    """What of a call its provider has no place for; nobody is asked. Nothing of one that is not configured."""
+    from replay.live.providers import anthropic_protocol, openai_protocol  # noqa: PLC0415 - as above
+
+    provider = configured().get(call.provider)
+    if provider is None:
+        return ()
+    if provider.protocol == "openai":
+        return openai_protocol.request(call)[1]
+    return anthropic_protocol.request(call)[1]
+
+
+def warm() -> None:
+    """Import the SDKs of the configured providers, which takes seconds, before the first call needs them."""
+    from replay.live.providers import calls  # noqa: PLC0415 - as above
+
+    calls.warm()
+
+
+def close() -> None:
+    """Close the connections that are kept open; the next call opens its own."""
+    from replay.live.providers import calls  # noqa: PLC0415 - as above
+
+    calls.close()

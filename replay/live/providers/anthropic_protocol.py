@@ -1,0 +1,266 @@
+"""Messages: the request from a canonical model input, and the canonical output from the stream."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from replay.live.providers.failures import garbage, incomplete
+from replay.live.providers.openai_protocol import as_text, parsed_arguments
+from replay.live.providers.types import ModelCall, OnText, Provider, Streamed, Usage
+from traces.core.json_types import JSONObject, JSONValue
+
+# The protocol demands a limit; recordings of other protocols often have none.
+_MAX_TOKENS: Final = 4096
+_HANDLED: Final = frozenset({
+    "max_tokens", "max_completion_tokens", "stop", "stop_sequences", "tool_choice", "parallel_tool_calls",
+})  # fmt: skip
+# Passed beside the SDK's own arguments, which no longer name the first three.
+_EXTRA: Final = frozenset({"temperature", "top_p", "top_k", "thinking"})
+_FINISH: Final = {
+    "end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length",
+    "refusal": "content_filter",
+}  # fmt: skip
+_DATA_URL: Final = re.compile(r"data:(?P<media>[\w.+/-]+);base64,(?P<data>.*)", re.DOTALL)
+
+
+class _Usage(BaseModel):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class _Start(BaseModel):
+    model: str = ""
+    usage: _Usage = _Usage()
+
+
+class _Block(BaseModel):
+    type: str
+    id: str = ""
+    name: str = ""
+    text: str = ""
+
+
+class _Delta(BaseModel):
+    type: str = ""
+    text: str = ""
+    partial_json: str = ""
+    stop_reason: str | None = None
+
+
+class _Event(BaseModel):
+    type: str
+    index: int = 0
+    message: _Start | None = None
+    content_block: _Block | None = None
+    delta: _Delta | None = None
+    usage: _Usage | None = None
+
+
+def _most_tokens(parameters: Mapping[str, Any]) -> Any:
+    """The limit of the answer, which this protocol requires; 0 is a limit, too."""
+    limits = (parameters.get(name) for name in ("max_tokens", "max_completion_tokens"))
+    return next((limit for limit in limits if limit is not None), _MAX_TOKENS)
+
+
+def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The arguments of the call, and the names of the parameters that it could not take over."""
+    parameters = _parameters(call)
+    messages = list(_objects(call.input.get("messages")))
+    arguments: dict[str, Any] = {
+        "model": call.model,
+        "messages": _merged(messages),
+        "max_tokens": _most_tokens(parameters),
+        "extra_body": {name: value for name, value in parameters.items() if name in _EXTRA},
+        **_system(messages),
+        **_stop(parameters),
+        **_tools(call, parameters),
+        **_output_config(call.input.get("response_format")),
+    }
+    left_out = [name for name in parameters if name not in _EXTRA and name not in _HANDLED]
+    if call.input.get("response_format") is not None and "output_config" not in arguments:
+        left_out.append("response_format")
+    return arguments, tuple(left_out)
+
+
+def _parameters(call: ModelCall) -> JSONObject:
+    given = call.input.get("parameters")
+    return {key: value for key, value in given.items() if value is not None} if isinstance(given, dict) else {}
+
+
+class Assembly:
+    """The answer as far as the stream has told it."""
+
+    def __init__(self, provider: Provider, on_text: OnText) -> None:
+        self._provider = provider
+        self._on_text = on_text
+        self._text: list[str] = []
+        self._blocks: dict[int, _Block] = {}
+        self._arguments: dict[int, list[str]] = {}
+        self._usage = _Usage()
+        self._model = ""
+        self._stop_reason = ""
+        self._ended = False
+
+    def add(self, event: Any) -> int:
+        """Take one event as the SDK gives it; answers how many characters came."""
+        read = _Event.model_validate(
+            event.model_dump(exclude_unset=True, warnings=False) if isinstance(event, BaseModel) else event
+        )
+        if read.message is not None:
+            self._model = read.message.model
+            self._count(read.message.usage)
+        if read.usage is not None:
+            self._count(read.usage)
+        if read.type == "message_stop":
+            self._ended = True
+        if read.content_block is not None:
+            self._blocks[read.index] = read.content_block
+            return self._add_text(read.content_block.text)
+        return self._add_delta(read.index, read.delta) if read.delta is not None else 0
+
+    def result(self) -> Streamed:
+        if not self._ended or not self._stop_reason:
+            raise incomplete(self._provider)
+        finish = _FINISH.get(self._stop_reason, self._stop_reason)
+        uses = [index for index in sorted(self._blocks) if self._blocks[index].type == "tool_use"]
+        calls: list[JSONValue] = [self._tool_call(index, finish) for index in uses]
+        message: JSONObject = {"role": "assistant", "content": "".join(self._text) or (None if calls else "")}
+        if calls:
+            message["tool_calls"] = calls
+        return Streamed(message=message, finish_reason=finish, usage=_counted(self._usage), served_model=self._model)
+
+    def _count(self, usage: _Usage) -> None:
+        """Later counts replace earlier ones: they are totals."""
+        self._usage = self._usage.model_copy(update=usage.model_dump(exclude_none=True))
+
+    def _add_delta(self, index: int, delta: _Delta) -> int:
+        self._stop_reason = delta.stop_reason or self._stop_reason
+        if delta.type == "input_json_delta":
+            self._arguments.setdefault(index, []).append(delta.partial_json)
+            return len(delta.partial_json)
+        return self._add_text(delta.text) if delta.type == "text_delta" else 0
+
+    def _add_text(self, text: str) -> int:
+        if text:
+            self._text.append(text)
+            self._on_text(text)
+        return len(text)
+
+    def _tool_call(self, index: int, finish: str) -> JSONValue:
+        block = self._blocks[index]
+        if not block.name or not block.id:
+            raise garbage(self._provider, "a tool call in it has no name or id")
+        text = "".join(self._arguments.get(index, []))
+        arguments = parsed_arguments(self._provider, block.name, text, finish)
+        return {"id": block.id, "name": block.name, "arguments": arguments}
+
+
+def _counted(usage: _Usage) -> Usage:
+    """`input_tokens` leaves cached tokens out in this protocol; here all input counts."""
+    parts = (usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens)
+    return Usage(
+        tokens_in=None if usage.input_tokens is None else sum(part or 0 for part in parts),
+        tokens_out=usage.output_tokens,
+        tokens_cached=usage.cache_read_input_tokens,
+    )
+
+
+def _system(messages: Iterable[JSONObject]) -> dict[str, Any]:
+    texts = [as_text(message.get("content")) for message in messages if message.get("role") in {"system", "developer"}]
+    return {"system": "\n\n".join(texts)} if any(texts) else {}
+
+
+def _stop(parameters: JSONObject) -> dict[str, Any]:
+    stop = parameters.get("stop", parameters.get("stop_sequences"))
+    if not stop:
+        return {}
+    return {"stop_sequences": [stop] if isinstance(stop, str) else stop}
+
+
+def _tools(call: ModelCall, parameters: JSONObject) -> dict[str, Any]:
+    tools = [_tool(tool) for tool in _objects(call.input.get("tools"))]
+    if not tools:
+        return {}
+    choice = _tool_choice(parameters.get("tool_choice"))
+    if parameters.get("parallel_tool_calls") is False:
+        choice = {**(choice or {"type": "auto"}), "disable_parallel_tool_use": True}
+    return {"tools": tools, **({"tool_choice": choice} if choice else {})}
+
+
+def _tool(tool: JSONObject) -> dict[str, Any]:
+    schema = tool.get("parameters") or {"type": "object", "properties": {}}
+    described = {"description": tool["description"]} if tool.get("description") else {}
+    return {"name": tool.get("name", ""), **described, "input_schema": schema}
+
+
+def _tool_choice(choice: JSONValue) -> dict[str, Any] | None:
+    if isinstance(choice, str):
+        return {"type": {"required": "any"}.get(choice, choice)}
+    if not isinstance(choice, dict):
+        return None
+    function = choice.get("function")
+    name = function.get("name") if isinstance(function, dict) else None
+    return {"type": "tool", "name": name} if name else dict(choice)
+
+
+def _output_config(response_format: JSONValue) -> dict[str, Any]:
+    """A JSON schema has a place in this protocol; a bare `json_object` has none."""
+    described = response_format.get("json_schema") if isinstance(response_format, dict) else None
+    schema = described.get("schema") if isinstance(described, dict) else None
+    return {"output_config": {"format": {"type": "json_schema", "schema": schema}}} if schema else {}
+
+
+def _merged(messages: Iterable[JSONObject]) -> list[dict[str, Any]]:
+    """The conversation with neighbours of one role merged, so that parallel tool results are one message."""
+    merged: list[dict[str, Any]] = []
+    for message in messages:
+        if message.get("role") in {"system", "developer"}:
+            continue
+        role = "assistant" if message.get("role") == "assistant" else "user"
+        blocks = _blocks(message)
+        if merged and merged[-1]["role"] == role:
+            merged[-1]["content"].extend(blocks)
+        elif blocks:
+            merged.append({"role": role, "content": blocks})
+    return merged
+
+
+def _blocks(message: JSONObject) -> list[dict[str, Any]]:
+    if message.get("role") in {"tool", "function"}:
+        result = {"type": "tool_result", "tool_use_id": message.get("tool_call_id", "")}
+        return [{**result, "content": as_text(message.get("content"))}]
+    calls = [_tool_use(call) for call in _objects(message.get("tool_calls"))]
+    return [*_content(message.get("content")), *calls]
+
+
+def _tool_use(call: JSONObject) -> dict[str, Any]:
+    arguments = call.get("arguments")
+    given = arguments if isinstance(arguments, dict) else {"arguments": arguments}
+    return {"type": "tool_use", "id": call.get("id", ""), "name": call.get("name", ""), "input": given}
+
+
+def _content(content: JSONValue) -> list[dict[str, Any]]:
+    """Empty texts are left out: the protocol refuses them."""
+    if isinstance(content, list):
+        blocks = [_block(item) for item in content if isinstance(item, dict)]
+        return [block for block in blocks if block.get("type") != "text" or block.get("text")]
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
+
+
+def _block(block: JSONObject) -> dict[str, Any]:
+    image = block.get("image_url")
+    url = image.get("url") if isinstance(image, dict) else image
+    if block.get("type") == "image_url" and isinstance(url, str):
+        inline = _DATA_URL.fullmatch(url)
+        if inline is None:
+            return {"type": "image", "source": {"type": "url", "url": url}}
+        return {"type": "image", "source": {"type": "base64", "media_type": inline["media"], "data": inline["data"]}}
+    return dict(block)
+
+
+def _objects(value: JSONValue) -> Iterable[JSONObject]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

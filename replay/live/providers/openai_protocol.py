@@ -1,0 +1,197 @@
+"""Chat completions: the request from a canonical model input, and the canonical output from the stream."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+import orjson
+from pydantic import BaseModel
+
+from replay.live.providers.failures import garbage, incomplete
+from replay.live.providers.types import ModelCall, OnText, Provider, Streamed, Usage
+from traces.core.json_types import JSONObject, JSONValue
+
+_PARAMETERS: Final = frozenset({
+    "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "frequency_penalty",
+    "presence_penalty", "logit_bias", "tool_choice", "parallel_tool_calls", "reasoning_effort", "verbosity", "n",
+})  # fmt: skip
+# OpenAI's reasoning models refuse `max_tokens`; other servers know no other name.
+_COMPLETION_TOKENS: Final = re.compile(r"(o[1-9]|gpt-[5-9])")
+
+
+class _Function(BaseModel):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _ToolCall(BaseModel):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Delta(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+
+
+class _Choice(BaseModel):
+    index: int = 0
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Cached(BaseModel):
+    cached_tokens: int | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Cached | None = None
+
+
+class _Chunk(BaseModel):
+    model: str | None = None
+    choices: list[_Choice]
+    usage: _Usage | None = None
+
+
+def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The body of the call, and the names of the parameters that it could not take over."""
+    given = call.input.get("parameters")
+    parameters = given if isinstance(given, dict) else {}
+    body: dict[str, Any] = {
+        "model": call.model,
+        "messages": [_message(message) for message in _objects(call.input.get("messages"))],
+        **{name: value for name, value in parameters.items() if name in _PARAMETERS and value is not None},
+    }
+    if "max_tokens" in body and _COMPLETION_TOKENS.match(call.model):
+        body["max_completion_tokens"] = body.pop("max_tokens")
+    if tools := [_tool(tool) for tool in _objects(call.input.get("tools"))]:
+        body["tools"] = tools
+    if (response_format := call.input.get("response_format")) is not None:
+        body["response_format"] = response_format
+    return body, tuple(name for name in parameters if name not in _PARAMETERS)
+
+
+class Assembly:
+    """The answer as far as the stream has told it."""
+
+    def __init__(self, provider: Provider, on_text: OnText) -> None:
+        self._provider = provider
+        self._on_text = on_text
+        self._text: list[str] = []
+        self._calls: dict[int, _ToolCall] = {}
+        self._arguments: dict[int, list[str]] = {}
+        self._finish = ""
+        self._usage = Usage()
+        self._model = ""
+
+    def add(self, chunk: Any) -> int:
+        """Take one chunk as the SDK gives it; answers how many characters came."""
+        read = _Chunk.model_validate(
+            chunk.model_dump(exclude_unset=True, warnings=False) if isinstance(chunk, BaseModel) else chunk
+        )
+        self._model = read.model or self._model
+        if read.usage is not None:
+            self._usage = _usage(read.usage)
+        return sum(self._add_choice(choice) for choice in read.choices if choice.index == 0)
+
+    def result(self) -> Streamed:
+        if not self._finish:
+            raise incomplete(self._provider)
+        calls: list[JSONValue] = [self._tool_call(index) for index in sorted(self._calls)]
+        message: JSONObject = {"role": "assistant", "content": "".join(self._text) or (None if calls else "")}
+        if calls:
+            message["tool_calls"] = calls
+        return Streamed(message=message, finish_reason=self._finish, usage=self._usage, served_model=self._model)
+
+    def _add_choice(self, choice: _Choice) -> int:
+        self._finish = choice.finish_reason or self._finish
+        delta = choice.delta or _Delta()
+        text = delta.content or delta.refusal or ""
+        if text:
+            self._text.append(text)
+            self._on_text(text)
+        return len(text) + sum(self._add_call(call) for call in delta.tool_calls or ())
+
+    def _add_call(self, call: _ToolCall) -> int:
+        # Some servers leave the index out and send each call whole.
+        index = len(self._calls) if call.index is None else call.index
+        known = self._calls.setdefault(index, call)
+        known.id = known.id or call.id
+        if call.function and known.function and known is not call:
+            known.function.name = known.function.name or call.function.name
+        piece = (call.function and call.function.arguments) or ""
+        self._arguments.setdefault(index, []).append(piece)
+        return len(piece)
+
+    def _tool_call(self, index: int) -> JSONValue:
+        call = self._calls[index]
+        name = (call.function and call.function.name) or ""
+        if not name:
+            raise garbage(self._provider, "a tool call in it has no name")
+        text = "".join(self._arguments[index])
+        return {"id": call.id or f"call_{index}", "name": name, "arguments": self._parsed(name, text)}
+
+    def _parsed(self, name: str, text: str) -> JSONValue:
+        return parsed_arguments(self._provider, name, text, self._finish)
+
+
+def parsed_arguments(provider: Provider, name: str, text: str, finish_reason: str) -> JSONValue:
+    """A tool call's arguments; an answer cut short by its token limit would be cut short again."""
+    try:
+        value: JSONValue = orjson.loads(text) if text.strip() else {}
+    except ValueError as error:
+        what = f"the arguments of its call of {name} are not JSON ({error})"
+        raise garbage(provider, what, retryable=finish_reason != "length") from error
+    return value
+
+
+def _usage(usage: _Usage) -> Usage:
+    cached = usage.prompt_tokens_details.cached_tokens if usage.prompt_tokens_details else None
+    return Usage(tokens_in=usage.prompt_tokens, tokens_out=usage.completion_tokens, tokens_cached=cached)
+
+
+def _message(message: JSONObject) -> dict[str, Any]:
+    kept: dict[str, Any] = {
+        key: message[key] for key in ("role", "content", "name", "tool_call_id") if message.get(key) is not None
+    }
+    kept.setdefault("content", None if message.get("tool_calls") else "")
+    if calls := [_sent_call(call) for call in _objects(message.get("tool_calls"))]:
+        kept["tool_calls"] = calls
+    if kept.get("role") == "tool":
+        kept["content"] = as_text(message.get("content"))
+        kept.pop("name", None)
+    return kept
+
+
+def _sent_call(call: JSONObject) -> dict[str, Any]:
+    given = call.get("arguments")
+    arguments = {} if given is None else given
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return {"id": call.get("id", ""), "type": "function", "function": {"name": call.get("name", ""), "arguments": text}}
+
+
+def _tool(tool: JSONObject) -> dict[str, Any]:
+    return {"type": "function", "function": {key: value for key, value in tool.items() if value is not None}}
+
+
+def _objects(value: JSONValue) -> Iterable[JSONObject]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def as_text(value: JSONValue) -> str:
+    """A tool result as the text that a model reads: a text as it is, the text of blocks, else JSON."""
+    if isinstance(value, str):
+        return value
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(item, dict) and item.get("type") == "text" for item in value)
+    ):
+        return "".join(str(item.get("text", "")) for item in value if isinstance(item, dict))
+    return "" if value is None else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,75 @@
+"""Retrieval from a Chroma server, over its HTTP interface (v2)."""
+
+from typing import Final
+from urllib.parse import quote
+
+from replay.live.providers.types import ProviderError
+from replay.live.retrieval.filters import Condition, UnknownFilter, conditions
+from replay.live.retrieval.transport import Server
+from replay.live.retrieval.types import Chroma, Retriever, Search
+from replay.live.tools.http import HEADER, secrets
+from traces.core.json_types import JSONObject, JSONValue
+
+_INCLUDE: Final[list[JSONValue]] = ["documents", "metadatas", "distances"]
+_OWN: Final = frozenset({"where", "where_document"})
+
+
+def search(retriever: Retriever, store: Chroma, asked: Search, vector: list[float]) -> list[JSONObject]:
+    """Find the collection by its name, then its documents nearest to the vector."""
+    headers = {**secrets(store.headers_env), HEADER: asked.replay}
+    server = Server(name=retriever.name, url=str(store.url), headers=headers, timeout_s=retriever.entry.timeout_s)
+    place = f"/api/v2/tenants/{quote(store.tenant, safe='')}/databases/{quote(store.database, safe='')}/collections"
+    collection = server.ask(f"{place}/{quote(store.collection, safe='')}")
+    if not isinstance(collection, dict) or not isinstance(collection.get("id"), str):
+        raise server.garbled("without the id of the collection")
+    body: JSONObject = {
+        "query_embeddings": [list(vector)], "n_results": asked.top_k, "include": _INCLUDE, **where(asked.filters),
+    }  # fmt: skip
+    return _documents(server, server.ask(f"{place}/{collection['id']}/query", body), _space(collection))
+
+
+def where(filters: JSONObject) -> JSONObject:
+    """Chroma's own filters as they are, others in its words: it takes one condition, or several under `$and`."""
+    if not filters:
+        return {}
+    if set(filters) <= _OWN:
+        return filters
+    if set(filters) <= {"$and", "$or"}:
+        return {"where": filters}
+    try:
+        found: list[JSONValue] = [_condition(one) for one in conditions(filters)]
+    except UnknownFilter as error:
+        raise ProviderError(str(error), code="bad_request", retryable=False) from error
+    return {"where": found[0] if len(found) == 1 else {"$and": found}}
+
+
+def _condition(one: Condition) -> JSONObject:
+    return {one.field: {one.operator: one.value}}
+
+
+def _space(collection: JSONObject) -> str:
+    configuration = collection.get("configuration_json")
+    index = configuration.get("hnsw") or configuration.get("spann") if isinstance(configuration, dict) else None
+    return str(index.get("space", "l2")) if isinstance(index, dict) else "l2"
+
+
+def _documents(server: Server, answer: JSONValue, space: str) -> list[JSONObject]:
+    columns = [_first(answer, name) for name in ("ids", "documents", "metadatas", "distances")]
+    if any(len(column) != len(columns[0]) for column in columns):
+        raise server.garbled("its columns differ in length")
+    ids, contents, metadatas, distances = columns
+    return [_document(*row, space) for row in zip(ids, contents, metadatas, distances, strict=True)]
+
+
+def _first(answer: JSONValue, name: str) -> list[JSONValue]:
+    """The column of the one query that was made."""
+    column = answer.get(name) if isinstance(answer, dict) else None
+    rows = column[0] if isinstance(column, list) and column else None
+    return rows if isinstance(rows, list) else []
+
+
+def _document(id: JSONValue, content: JSONValue, metadata: JSONValue, distance: JSONValue, space: str) -> JSONObject:
+    document: JSONObject = {"id": str(id), "content": content if isinstance(content, str) else ""}
+    if isinstance(distance, int | float):
+        document |= {"score": 1 / (1 + distance) if space == "l2" else 1 - distance, "distance": distance}
+    return {**document, "metadata": metadata} if isinstance(metadata, dict) and metadata else document

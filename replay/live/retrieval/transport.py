@@ -1,0 +1,93 @@
+"""One HTTP exchange with a store or an embeddings endpoint, under the rules for where calls may go."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
+
+from replay.live import egress
+from replay.live.providers.failures import retry_after_s
+from replay.live.providers.types import ProviderError
+from traces.core.json_types import JSONObject, JSONValue
+
+_CONNECT_S: Final = 10.0
+_MOST_BYTES: Final = 16 * 1024 * 1024
+_RETRYABLE: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+_SHOWN: Final = 300
+_CODES: Final = {
+    400: "bad_request", 401: "auth", 403: "auth", 404: "not_found", 407: "auth", 408: "timeout", 422: "bad_request",
+    429: "rate_limited", 503: "overloaded", 504: "timeout", 529: "overloaded",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """Who is asked: `name` in words for failures; `operator` says that the operator wrote the address down."""
+
+    name: str
+    url: str
+    headers: Mapping[str, str]
+    timeout_s: float
+    operator: bool = True
+
+    def ask(self, path: str, body: JSONObject | None = None) -> JSONValue:
+        """POST `body`, or GET without one; the JSON that came back. Raises `ProviderError`."""
+        destination = egress.Destination(host=urlsplit(self.url).hostname or "", operator=self.operator)
+        request: dict[str, Any] = {} if body is None else {"json": body}
+        url = self.url.rstrip("/") + path if path else self.url
+        method = "GET" if body is None else "POST"
+        try:
+            with (
+                egress.limited(lambda: None, most_bytes=2 * _MOST_BYTES, longest_s=self.timeout_s),
+                egress.client([destination], connect_s=_CONNECT_S, read_s=self.timeout_s) as client,
+                client.stream(method, url, headers=dict(self.headers), **request) as response,
+            ):
+                return self._read(response, self._body(response))
+        except egress.EgressRefused as error:
+            raise ProviderError(str(error), code="egress_refused", retryable=False) from error
+        except egress.Compressed as error:
+            raise self.garbled(str(error)) from error
+        except (httpx2.TimeoutException, egress.Endless) as error:
+            detail = f"{self.name} did not answer in {self.timeout_s:g} s"
+            raise ProviderError(detail, code="timeout", retryable=True) from error
+        except httpx2.TransportError as error:
+            detail = f"the connection to {self.name} failed: {type(error).__name__}"
+            raise ProviderError(detail, code="network", retryable=True) from error
+
+    def garbled(self, what: str) -> ProviderError:
+        return ProviderError(f"{self.name} answered, but {what}", code="invalid_response", retryable=False)
+
+    def _body(self, response: httpx2.Response) -> bytes:
+        data = bytearray()
+        for chunk in response.iter_bytes():
+            data += chunk
+            if len(data) > _MOST_BYTES:
+                raise self.garbled(f"with more than {_MOST_BYTES // 1024**2} MiB")
+        return bytes(data)
+
+    def _read(self, response: httpx2.Response, data: bytes) -> JSONValue:
+        status = response.status_code
+        if status >= 300:
+            raise self._refusal(status, data, response.headers)
+        try:
+            value: JSONValue = json.loads(data)
+        except ValueError as error:
+            raise self.garbled("what it said is not JSON") from error
+        return value
+
+    def _refusal(self, status: int, data: bytes, headers: Mapping[str, str]) -> ProviderError:
+        retryable = status in _RETRYABLE
+        said = data.decode(errors="replace")[:_SHOWN]
+        if _CODES.get(status) == "auth":
+            detail = f"{self.name} refused the credentials ({status})"  # its own words may repeat a part of them
+        elif status < 400:
+            detail = f"{self.name} answered with a redirect ({status}), which is not followed"
+        else:
+            detail = f"{self.name} answered {status}: {said}"
+        return ProviderError(
+            detail, code=_CODES.get(status, "server_error" if status >= 500 else "refused"), retryable=retryable,
+            retry_after_s=retry_after_s(headers) if retryable else None, status=status,
+        )  # fmt: skip

@@ -1,0 +1,25 @@
+"""One call of a tool, by the way that it is configured."""
+
+from replay.live.tools import http, mcp, python
+from replay.live.tools.types import Tool, ToolCall, ToolResult
+from traces.core.canonical import NotCanonical, digest
+from traces.core.vocabulary import StepStatus
+
+
+def run(tool: Tool, call: ToolCall) -> ToolResult:
+    """Raises `ToolFailed` where there is no answer; an answer that says "error" is one."""
+    result = _run(tool, call)
+    try:
+        digest(result.output)
+    except NotCanonical as error:
+        return ToolResult(output={"error": f"the tool's answer cannot be stored: {error}"}, status=StepStatus.ERROR)
+    return result
+
+
+def _run(tool: Tool, call: ToolCall) -> ToolResult:
+    entry = tool.entry
+    if entry.http is not None:
+        return http.run(tool, entry.http, call)
+    if entry.mcp is not None:
+        return mcp.run(tool, entry.mcp, call)
+    return python.run(tool, entry.python or tool.name, call)

@@ -1,0 +1,103 @@
+"""What a live tool is, is asked and answers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from replay.live.operator_urls import OperatorUrl
+from replay.live.providers.types import ProviderError
+from traces.core.json_types import JSONValue
+from traces.core.schema import Schema
+from traces.core.vocabulary import StepStatus
+
+Name = Annotated[str, StringConstraints(min_length=1)]
+Environment = dict[str, Name]  # a header or variable, and the environment variable of the server that holds its value
+
+
+class HttpTool(Schema):
+    """Arguments go as JSON, or as query parameters of GET; `headers_env` names variables that hold secrets."""
+
+    url: OperatorUrl
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
+    headers: dict[str, str] = {}
+    headers_env: Environment = {}
+
+
+class McpTool(Schema):
+    """A tool of an MCP server, which is a command on standard streams or an address; `tool` is its name there."""
+
+    command: Name | None = None
+    args: list[str] = []
+    env: Environment = {}
+    url: OperatorUrl | None = None
+    headers_env: Environment = {}
+    tool: Name | None = None
+
+    @model_validator(mode="after")
+    def _one_transport(self) -> "McpTool":
+        if (self.command is None) == (self.url is None):
+            raise ValueError("give either `command` (a server on standard streams) or `url` (streamable HTTP)")
+        return self
+
+
+class ToolEntry(Schema):
+    """One entry of the configuration: exactly one way to run the tool."""
+
+    http: HttpTool | None = None
+    mcp: McpTool | None = None
+    python: Name | None = None  # the name of an entry point
+    idempotent: bool = False
+    timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "ToolEntry":
+        if sum(way is not None for way in (self.http, self.mcp, self.python)) != 1:
+            raise ValueError("give exactly one of `http`, `mcp` and `python`")
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    name: str
+    entry: ToolEntry
+
+    @property
+    def place(self) -> str:
+        """What runs it, in words and without secrets."""
+        entry = self.entry
+        if entry.http is not None:
+            return f"http {entry.http.method} {entry.http.url.host}"
+        if entry.mcp is not None:
+            return f"mcp {entry.mcp.command or (entry.mcp.url and entry.mcp.url.host)}"
+        return f"python {entry.python}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCall:
+    """`replay` is the id of the session, by which code that runs can tell that this is a replay.
+
+    While the tool runs, `stopped` is asked now and then; where it says so the call ends with `deadlines.GivenUp`.
+    """
+
+    arguments: JSONValue
+    replay: str
+    stopped: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolResult:
+    output: JSONValue
+    status: StepStatus = field(default=StepStatus.OK)
+
+
+class ToolFailed(ProviderError):
+    """There is no answer. `may_have_run`: the tool may have done its work all the same."""
+
+    def __init__(
+        self, detail: str, *, code: str, retryable: bool, may_have_run: bool, retry_after_s: float | None = None,
+        status: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(detail, code=code, retryable=retryable, retry_after_s=retry_after_s, status=status)
+        self.may_have_run = may_have_run

@@ -1,0 +1,1 @@
+"""Follow an agent loop that diverged from its recording. Pure."""

@@ -1,0 +1,388 @@
+"""Following an agent loop whose model asks for other calls than it did in the recording. Pure.
+
+The calls of one answer are made one after another; their results are handed over together. Recorded steps that still
+take place come in their recorded order, with what stands between them and what they hold.
+"""
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from typing import Final
+
+from replay.calls.call_ids import aligned
+from replay.calls.unknown_parts import unknown_request
+from replay.core import wording
+from replay.core.calls import Answer, Call
+from replay.core.events import Advance, Diverged, Happening, Resolved
+from replay.core.graph import CONTAINERS, Node
+from replay.core.payloads import answer_of, calls_of
+from replay.detection.implicit_calls import ImplicitCall
+from replay.detection.loops import Loop
+from replay.detection.messages_between import spoken_to
+from replay.inputs.changes import Change
+from replay.inputs.rebuilt_inputs import Slots, flat, with_recorded_calls
+from replay.loops import turns
+from replay.loops.hook_points import Verdict, said_in, stop_text, stopped
+from replay.loops.injected_messages import Told
+from replay.loops.new_containers import Rooms
+from replay.loops.replay_parts import ReplayParts
+from replay.loops.subagents import RAN, called_anew
+from replay.loops.tool_calls import TurnCalls
+from replay.overrides.edits import Edits
+from replay.overrides.request_edits import edit_slots, edited_request, with_system
+from replay.state.histories import Followed
+from traces.core.canonical import digest
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
+from traces.signatures.call_signatures import signature
+
+_NEW: Final = "new"
+_UNASKED: Final = "Nobody asks for it any more"
+
+
+class Follower:
+    """One loop from the answer that left the recording to the answer that asks for nothing."""
+
+    def __init__(self, parts: ReplayParts, loop: Loop, node: Node, call: Call, base: Slots, answer: Answer) -> None:
+        self.parts = parts
+        self.context = parts.context
+        self.graph = parts.context.graph
+        self.state = parts.state
+        self.points = parts.points
+        self.loop = loop
+        self.key = parts.loops.of(node)
+        self.at = node  # the last recorded model step that the replay came to
+        self.call = call
+        self.base = base
+        self.messages = flat(base)
+        self.output = answer.output
+        self.first = answer
+        self.final = answer
+        self.tail: list[JSONValue] = []
+        self.turns = 1
+        self.ended_at = node.no
+        self.told = Told(parts, loop)
+        self.start = node
+        self.after = [step for step in loop.steps if step.no > node.no and not parts.state.agenda.is_done(step)]
+        self.calls = TurnCalls(parts, loop, node, self._template())
+        self.rooms = Rooms(parts, loop, self.calls, answer)
+
+    def run(self) -> Iterator[Happening]:
+        self.state.agenda.hold(self.after)
+        while True:
+            message = answer_of(self.output)
+            self.tail.append(message)
+            yield from self._turn(calls_of(message))
+            self.points.turn_ended(self.state.next_number - 1)
+            if not calls_of(message) or self._is_stopped() or (yield from self._limited()):
+                break
+            if not (yield from self._model()):
+                break
+        yield from self._stopped()
+        yield from self._leave()
+
+    def _is_stopped(self) -> bool:
+        return self.key in self.points.stops
+
+    def _stopped(self) -> Iterator[Happening]:
+        """A hook ended the loop: what it says stands for the last answer."""
+        if (outcome := self.points.stops.pop(self.key, None)) is not None:
+            yield Diverged(text=f"{stop_text(outcome)}; its loop ends after step {self.state.next_number - 1}.")
+            self.final = stopped(outcome)
+            self.output = self.final.output
+            self.tail.append(answer_of(self.output))
+            if self.call.node is not None:
+                self.parts.results.settle(self.call.node, self.final)
+
+    def _turn(self, asked: list[JSONObject]) -> Iterator[Happening]:
+        """Make the calls of one answer, let the steps inside of them come, and hand over all results."""
+        made: list[tuple[JSONObject, Call, Answer, Node | None]] = []
+        ordered = self.calls.in_order(asked)
+        room = self.rooms.of_calls(self.at, [node for _, node in ordered if node is not None])
+        parent: int | None = None
+        for given, node in ordered:
+            if self._is_stopped():
+                break
+            if node is not None:
+                yield from self._reach(node)
+                parent = self._parent(node)
+            elif parent is None and self.calls.without_tool(given, self.at) is None:
+                parent = yield from self.rooms.opened(room, self.at)
+            made.append((given, *(yield from self._tool(given, parent))))
+        yield from self._ended([source for *_, source in made if source is not None])
+        self._tell_hooks(made)
+        results = [(source, self.calls.message(call, answer, source)) for _, call, answer, source in made]
+        self.tail += self.calls.handed_over(results)
+
+    def _tool(
+        self, asked: JSONObject, parent: int | None
+    ) -> Generator[Happening, None, tuple[Call, Answer, Node | None]]:
+        points, operator = self.points, self._operator_answers(asked)
+        name, call_id = str(asked.get("name", "")), str(asked.get("id") or "")
+        verdict = (
+            None if operator else points.before_tool(self.state.next_number, name, asked.get("arguments"), call_id)
+        )
+        if verdict is not None and verdict.denial is None:
+            now: JSONObject = {**asked, "arguments": verdict.arguments}
+            if (implicit := self.calls.without_tool(now, self.at)) is not None:
+                return (yield from self._without_tool(now, implicit, verdict))
+        call = self._tool_call(asked if verdict is None else {**asked, "arguments": verdict.arguments}, parent)
+        if verdict is None:
+            answer = self.calls.answer(call, self.at)
+        else:
+            answer = turns.made(self.parts, self.key, call, verdict, lambda: self.calls.answer(call, self.at))
+        if answer.detail.get(RAN) and (place := answer.source or self.calls.in_its_place(call, self.at)):
+            yield Diverged(text=self.calls.said_of_new(call, self.at))
+            call = called_anew(call, place)
+        source = answer.source or (call.node if answer.label is not None else None)
+        if source is None:
+            answer = replace(answer, detail={**answer.detail, "divergence": _NEW})
+            yield from self._tell_new(call)
+        yield Resolved(call=call, answer=replace(answer, source=source))
+        self.calls.came(call, answer)
+        yield from self._take(call, answer, source)
+        return call, answer, source
+
+    def _without_tool(
+        self, asked: JSONObject, implicit: ImplicitCall, verdict: Verdict
+    ) -> Generator[Happening, None, tuple[Call, Answer, Node | None]]:  # fmt: skip
+        """Let the agent or the search come that answers a call: what it says is the result."""
+        node, arguments = implicit.node, asked.get("arguments")
+        yield from self._reach(node)
+        call = Call(
+            no=self.state.next_number, parent=self._parent(node), type=StepType.TOOL, name=implicit.tool,
+            input=arguments, tool_name=implicit.tool, call_id=str(asked.get("id") or ""), because=(self.at.no,),
+        )  # fmt: skip
+        if digest(arguments) != digest(implicit.arguments):
+            yield Diverged(text=self.calls.said_of_new(call, self.at))
+            self.parts.subagents.begin_without_tool(implicit, arguments)
+        self.calls.use(node)
+        self.calls.came(call, Answer(action="reuse", label=None, reason=None))
+        self.state.agenda.release([node, *self.graph.inside(node.no)])
+        yield Advance(before=node.no + 1)
+        answer = Answer(action="reuse", label=None, reason=None, source=node)
+        return call, verdict.on(answer), node
+
+    def _tell_hooks(self, made: list[tuple[JSONObject, Call, Answer, Node | None]]) -> None:
+        """Results that came without a tool step are told when they are there."""
+        for _, call, answer, source in made:
+            if source is not None and (implicit := self.parts.implicit.of(source)) is not None:
+                result = self.parts.handed.change(implicit).current
+                self.points.after_tool(self.key, call, replace(answer, output=result))
+
+    def _take(self, call: Call, answer: Answer, source: Node | None) -> Iterator[Happening]:
+        """A recorded call took place, or another one did in its place: what it holds comes, or is gone."""
+        if source is None or source.type is not StepType.TOOL or not self.calls.use(source):
+            return
+        self.state.agenda.done(source)
+        self.state.numbers[source.no] = call.no
+        if not answer.detail.get(RAN):
+            self.parts.results.settle(source, answer)
+        yield from self.parts.subagents.called(replace(call, node=source), answer)
+        self.state.agenda.release(self.graph.inside(source.no))
+
+    def _tell_new(self, call: Call) -> Iterator[Happening]:
+        refused = self.parts.subagents.refused
+        yield Diverged(text=self.calls.said_of_new(call, self.at))
+        if refused:
+            yield Diverged(text=f"Step {call.no}: the sub-agent is not run for it, because {refused}.")
+
+    def _ended(self, sources: list[Node]) -> Iterator[Happening]:
+        """The steps inside of recorded calls have come, and the calls end with what was said there."""
+        if holding := tuple(node for node in sources if node.no in self.graph.children):
+            yield Advance(before=max(self.graph.ends[node.no] for node in holding) + 1, close=holding)
+
+    def _reach(self, node: Node) -> Iterator[Happening]:
+        """Let come what stands before a recorded step: the containers around it, and what they begin with."""
+        around = [self.graph.by_no[no] for no in self.loop.around.get(node.no, ())]
+        self.state.agenda.release(around)
+        self.state.agenda.release(self._between(node.no, {*(step.no for step in around)}))
+        yield Advance(before=node.no)
+
+    def _between(self, before: int, around: set[int]) -> list[Node]:
+        """What is neither asked nor called, up to a step: it comes where the containers around it came."""
+        graph, done = self.graph, self.state.agenda.is_done
+        found: list[Node] = []
+        for step in self.loop.others:
+            path = self.loop.around.get(step.no, ())
+            if self.at.no < step.no < before and all(
+                no in around or no < graph.fork or done(graph.by_no[no]) for no in path
+            ):
+                found += [step, *graph.inside(step.no)]
+        return found
+
+    def _parent(self, node: Node) -> int | None:
+        """The number of what holds a recorded step in the derived run."""
+        path = self.loop.around.get(node.no, ())
+        return self.state.parent_of(path[-1] if path else self.loop.parent)
+
+    def _operator_answers(self, asked: JSONObject) -> bool:
+        """Whether the operator gave this call's answer, so that it is not made."""
+        tool = str(asked.get("name", ""))
+        node = self.calls.match(tool, asked.get("arguments"))
+        edits = self._edits(node, tool)
+        return edits.tool is not None or edits.output is not None
+
+    def _edits(self, node: Node | None, tool: str) -> Edits:
+        """What is set on a recorded call, or on a new one of the tool."""
+        if node is not None:
+            return self.context.profile.of(node)
+        return self.context.profile.of_new(type=StepType.TOOL, name=tool, at=self.at.no)
+
+    def _tool_call(self, asked: JSONObject, parent: int | None) -> Call:
+        tool, arguments = str(asked.get("name", "")), asked.get("arguments")
+        node = self.calls.match(tool, arguments)
+        edits = self._edits(node, tool)
+        name = node.name if node else tool
+        given = edits.arguments
+        changed = node is None or (given is not None and digest(given.value) != digest(arguments))
+        arguments = given.value if given is not None else arguments
+        return Call(
+            no=self.state.take_number(), parent=parent, type=StepType.TOOL, name=name, input=arguments, node=node,
+            changed=changed, differs=("arguments",) if changed and node else (), tool_name=tool,
+            call_id=str(asked.get("id") or ""),
+            signature=signature(type=StepType.TOOL, name=name, input=arguments, tool_name=tool), edits=edits,
+            because=(self.at.no,), reduced=self.parts.calls.reduced(StepType.TOOL, name, arguments, "", "", tool),
+        )  # fmt: skip
+
+    def _limited(self) -> Generator[Happening, None, bool]:
+        limit = self.context.policy.max_turns
+        if self.turns < limit:
+            return False
+        yield Diverged(text=f"{wording.CUT_SHORT} {limit} model calls, the policy's turn limit.")
+        return True
+
+    def _model(self) -> Generator[Happening, None, bool]:
+        """Ask the model with what its calls returned; false when that ends the loop."""
+        node = self._next_recorded()
+        self.turns += 1
+        parent = yield from self._room_of(node)
+        points = self.points
+        points.turn_started(self.key, 0 if node is None else self.parts.loops.before(node), self.state.next_number)
+        if self._is_stopped():
+            return False
+        added = points.take(self.key)
+        self.tail.extend(one.message for one in added)
+        call = self._recorded_model(node) if node is not None else self._new_model(parent)
+        if self.start.no in self.state.histories.unknowable:
+            call = unknown_request(call, self.state)
+        answer = said_in(self.parts.resolvers.resolve(call), added)
+        points.answered(call, answer)
+        answer = self._placed(node, answer)
+        yield Resolved(call=call, answer=answer)
+        self.call, self.final, self.output = call, answer, answer.output
+        if answer.known:
+            return True
+        message = answer_of(self.output)
+        change = self.state.changes.get(node.no) if node is not None else None
+        self.tail.append(message if change is None else with_recorded_calls(change, message))
+        yield Diverged(text=f"Step {call.no} has no real answer: from there on the recorded structure is kept.")
+        return False
+
+    def _room_of(self, node: Node | None) -> Generator[Happening, None, int | None]:
+        """Go to where the next model step belongs, recorded or new, and say what contains it."""
+        if node is None:
+            yield from self.told.missing(self.at)
+            return (yield from self.rooms.opened(self.rooms.of_models, self.at))
+        yield from self._reach(node)
+        parent = self._parent(node)
+        self.tail += self.told.found(self.at, node)
+        return parent
+
+    def _placed(self, node: Node | None, answer: Answer) -> Answer:
+        """The answer as that of the recorded step in its place, which is then done, or of a new one."""
+        if node is None:
+            return replace(answer, detail={**answer.detail, "divergence": _NEW})
+        answer = aligned(answer, answer_of(self.context.payload(node.output_ref)))
+        self.state.agenda.done(node)
+        self.parts.results.settle(node, answer)
+        self.at = node
+        return answer
+
+    def _next_recorded(self) -> Node | None:
+        """The recorded call in the same place, unless somebody else spoke before it."""
+        later = [model for model in self.loop.models if model.no > self.at.no]
+        return later[0] if later and not self._spoken_to(later[0]) else None
+
+    def _spoken_to(self, model: Node) -> bool:
+        """Whether a message that is neither an answer nor a tool's result came before this call."""
+        return spoken_to(self.graph, model, self.context.recorded_request(model))
+
+    def _recorded_model(self, node: Node) -> Call:
+        template, edits = self.context.recorded_request(node), self.context.profile.of(node)
+        slots = edit_slots(self.base, edits.messages) if edits.messages else self.base
+        messages = [*(self.messages if slots is self.base else flat(slots)), *self.tail]
+        if "system" in edits.prompt:
+            messages = with_system(messages, str(edits.prompt["system"]))
+        input = edited_request({**template, "messages": messages}, edits.model)
+        call = self.parts.calls.of_model(node, input, template, edits)
+        return replace(call, because=tuple(sorted({*call.because, self.at.no})))
+
+    def _new_model(self, parent: int | None) -> Call:
+        """A call beyond the recording: like the last one, with the overrides that match any model step."""
+        last = self.call
+        edits = self.context.profile.of_new(
+            type=StepType.MODEL, name=self.at.name, at=self.at.no, model=self.at.model
+        )  # fmt: skip
+        template = self._template()
+        messages = [*self.messages, *self.tail]
+        if "system" in edits.prompt:
+            messages = with_system(messages, str(edits.prompt["system"]))
+        input = edited_request({**template, "messages": messages}, edits.model)
+        return Call(
+            no=self.state.take_number(), parent=parent, type=StepType.MODEL, name=last.name,
+            input=input, changed=True, provider=last.provider, model=last.model,
+            override_provider=last.override_provider, edits=edits, because=(self.at.no,),
+            signature=self.parts.calls.signature(StepType.MODEL, last.name, input, last.provider, last.model, ""),
+            reduced=self.parts.calls.reduced(StepType.MODEL, last.name, input, last.provider, last.model, ""),
+        )  # fmt: skip
+
+    def _template(self) -> JSONObject:
+        """The last request without its messages."""
+        input = self.call.input if isinstance(self.call.input, dict) else {}
+        return {name: value for name, value in input.items() if name != "messages"}
+
+    def _leave(self) -> Iterator[Happening]:
+        """Hand the rest back to the driver: what the recording had and nobody asked for is gone."""
+        agenda, resume = self.state.agenda, self._resume_point()
+        left = [step for step in self.after if not agenda.is_done(step)]
+        self.ended_at = max((step.no for step in self.after if step.no < resume), default=self.start.no)
+        agenda.release(step for step in left if step.no >= resume)
+        if not calls_of(answer_of(self.output)):
+            agenda.release(self._between(self._next_part(), set()))
+            yield Advance(before=self._next_part())
+        for step in left:
+            if step.no < resume and not agenda.is_done(step):
+                yield from self.state.drop([step], _UNASKED, told=self.calls.is_paired(step) or step.type in CONTAINERS)
+        self._tell_history()
+
+    def _next_part(self) -> int:
+        """The number of the first recorded call or model step that the replay did not come to."""
+        parts = sorted(node.no for node in (*self.loop.models, *self.loop.calls) if node.no > self.at.no)
+        return next(iter(parts), self.loop.last + 1)
+
+    def _resume_point(self) -> int:
+        """The number from which the replay goes on with the recording."""
+        beyond = self.loop.last + 1
+        if not self.final.known and self.call.node is not None:
+            return self.at.no + 1
+        later = (model.no for model in self.loop.models if model.no > self.at.no and self._spoken_to(model))
+        return next(later, beyond)
+
+    def _tell_history(self) -> None:
+        """Later calls continue this loop as it went; later steps see its last answer as that of the recorded end."""
+        state = self.state
+        went = [model for model in self.loop.models if self.start.no <= model.no <= self.ended_at]
+        ids = frozenset(step.call_id for step in self.after if step.no <= self.ended_at and step.call_id)
+        if self.start.no in state.histories.unknowable:
+            state.histories.unknowable.update(model.no for model in went)
+        for model in went:
+            state.histories.followed(model.no, Followed(base=self.base, tail=list(self.tail), call_ids=ids))
+        last = went[-1]
+        recorded = self.context.payload(last.output_ref)
+        if last is not self.call.node:
+            self.parts.results.change(
+                Change(node=last, recorded=recorded, current=self.output, answered=self.final.known)
+            )
+            if self.final.label is not None and self.final.reason is not None:
+                state.labels[last.no] = (self.final.label, self.final.reason)
+            state.numbers.setdefault(last.no, self.call.no)

@@ -1,0 +1,48 @@
+"""What a loop that is followed is told besides the results of its calls, as it would be now. Pure."""
+
+from collections.abc import Iterator
+
+from replay.core import wording
+from replay.core.events import Diverged, Event
+from replay.core.graph import Node
+from replay.detection.loops import Loop
+from replay.detection.messages_between import fed, goes_on, messages_of
+from replay.inputs.rebuilt_inputs import flat, rebuilt_slots
+from replay.loops.replay_parts import ReplayParts
+from traces.core.json_types import JSONValue
+
+
+class Told:
+    """What the model of a loop that is followed is told, as far as the recording shows where that comes from."""
+
+    def __init__(self, parts: ReplayParts, loop: Loop) -> None:
+        self._parts = parts
+        self._graph = parts.context.graph
+        self._loop = loop
+        self._said = False
+
+    def found(self, at: Node, node: Node) -> list[JSONValue]:
+        """What searches between the calls of `at` and the recorded step `node` found, as it is told now."""
+        taken = {call.place for call in self._parts.implicit.within([at]).values()}
+        messages = self._messages(node)
+        places = [place for place in fed(self._graph, node, messages) if place not in taken]
+        slots = rebuilt_slots(messages, None, self._parts.calls.incoming(node)) if places else []
+        return flat([slots[place] for place in places])
+
+    def missing(self, at: Node) -> Iterator[Event]:
+        """Say once that the next call is told nothing where recorded ones were, and why."""
+        text = "" if self._said else self._why(at)
+        if text:
+            self._said = True
+            yield Diverged(text=text)
+
+    def _why(self, at: Node) -> str:
+        graph, models = self._graph, self._loop.models
+        later = next((model for model in models if model.no > at.no), None)
+        if later is not None:
+            return wording.spoken_between(later.no) if goes_on(graph, later, self._messages(later)) else ""
+        searched = any(fed(graph, model, self._messages(model)) for model in models)
+        return wording.not_searched(self._parts.state.next_number) if searched else ""
+
+    def _messages(self, model: Node) -> list[JSONValue]:
+        return messages_of(self._parts.context.recorded_request(model))

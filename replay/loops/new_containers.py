@@ -1,0 +1,71 @@
+"""Where steps go that the recording does not have: into containers like those of the steps in their place. Pure."""
+
+from collections.abc import Generator, Sequence
+
+from replay.core.calls import Answer, Call, label_key
+from replay.core.events import Advance, Happening, Resolved
+from replay.core.graph import Node
+from replay.detection.loops import Loop
+from replay.loops.replay_parts import ReplayParts
+from replay.loops.tool_calls import TurnCalls
+from traces.core.vocabulary import Label, Reason
+
+
+class Rooms:
+    """The containers of one loop that is followed since `first` left the recording."""
+
+    def __init__(self, parts: ReplayParts, loop: Loop, calls: TurnCalls, first: Answer) -> None:
+        self._state = parts.state
+        self._graph = parts.context.graph
+        self._loop = loop
+        self._calls = calls
+        self._first = first
+
+    @property
+    def of_models(self) -> tuple[int, ...]:
+        """The containers around a model step, where a new one belongs into such."""
+        return self._loop.around.get(self._loop.models[-1].no, ())
+
+    def of_calls(self, at: Node, matched: Sequence[Node]) -> tuple[int, ...]:
+        """The containers that a new call belongs into: those of the calls in its place, else of any."""
+        following = (model.no for model in self._loop.models if model.no > at.no)
+        end = next(following, self._loop.last + 1)
+        here = [call for call in self._loop.calls if at.no < call.no < end and not self._calls.is_used(call)]
+        near = matched or here or list(self._loop.calls)
+        return self._loop.around.get(near[0].no, ()) if near else ()
+
+    def opened(self, path: Sequence[int], at: Node) -> Generator[Happening, None, int | None]:
+        """The number of the innermost of these containers: the recorded ones, or new ones like them."""
+        state = self._state
+        parent = state.parent_of(self._loop.parent)
+        for no in path:
+            container = self._graph.by_no[no]
+            if no < self._graph.fork:
+                parent = no
+            elif state.agenda.is_done(container) or no < at.no:
+                parent = yield from self._another(container, parent, at)
+            else:
+                state.agenda.release([container])
+                yield Advance(before=no + 1)
+                parent = state.parent_of(no)
+        return parent
+
+    def _another(self, container: Node, parent: int | None, at: Node) -> Generator[Happening, None, int]:
+        """A container that the recording does not have, for steps that it does not have."""
+        call = Call(
+            no=self._state.take_number(), parent=parent, type=container.type, name=container.name, input=None,
+            changed=True, because=(at.no,),
+        )  # fmt: skip
+        label, reason = self._label()
+        yield Resolved(
+            call=call,
+            answer=Answer(action="cache" if label is Label.CACHED else "simulate", label=label, reason=reason,
+                          detail={**label_key(), "divergence": "new"}, note="Holds steps that were not recorded"),
+        )  # fmt: skip
+        return call.no
+
+    def _label(self) -> tuple[Label, Reason]:
+        """The label of what exists only because the loop left its recording: that of the answer that left it."""
+        if self._first.label in {Label.CACHED, Label.SIMULATED} and self._first.reason is not None:
+            return self._first.label, self._first.reason
+        return Label.SIMULATED, Reason.POLICY_FALLBACK

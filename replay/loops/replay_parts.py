@@ -1,0 +1,50 @@
+"""The parts of one replay, put together. Pure."""
+
+from dataclasses import dataclass
+
+from replay.calls.call_builder import CallBuilder
+from replay.calls.foreseen_steps import Foresight
+from replay.calls.handed_results import HandedResults
+from replay.calls.reach import Reach
+from replay.calls.step_results import StepResults
+from replay.core.context import ReplayContext
+from replay.core.hooks import Hooks
+from replay.detection.agent_loops import AgentLoops
+from replay.detection.implicit_calls import ImplicitCalls
+from replay.loops.hook_points import Points
+from replay.loops.subagents import SubAgents
+from replay.resolution.chain import Resolvers
+from replay.state.replay_state import ReplayState
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayParts:
+    """What works on one context and one state; each part knows only those that it is given."""
+
+    context: ReplayContext
+    state: ReplayState
+    implicit: ImplicitCalls
+    handed: HandedResults
+    foresight: Foresight
+    results: StepResults
+    calls: CallBuilder
+    loops: AgentLoops
+    reach: Reach
+    subagents: SubAgents
+    resolvers: Resolvers
+    points: Points
+
+
+def replay_parts(context: ReplayContext, hooks: Hooks) -> ReplayParts:
+    """The parts of a replay that has not begun."""
+    state, implicit, points = ReplayState(context), ImplicitCalls(context), Points(hooks)
+    handed = HandedResults(context, state, implicit)
+    reach, subagents = Reach(context, state, implicit, handed), SubAgents(context, state)
+    foresight = Foresight(context, state)
+    resolvers = Resolvers(context.policy, context.environment, subagents.answer, context.ignoring, reach.of)
+    calls = CallBuilder(context, state, handed, foresight)
+    return ReplayParts(
+        context=context, state=state, implicit=implicit, handed=handed, foresight=foresight, calls=calls, reach=reach,
+        results=StepResults(context, state, handed), subagents=subagents, resolvers=resolvers, points=points,
+        loops=AgentLoops(context, implicit, listening=points.active),
+    )  # fmt: skip

@@ -1,0 +1,288 @@
+"""The calls of a loop that is followed: which recorded one answers which, and how results are handed over. Pure."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from replay.core import wording
+from replay.core.calls import Answer, Call, label_key
+from replay.core.graph import Node
+from replay.core.payloads import calls_of
+from replay.detection.implicit_calls import KINDS, ImplicitCall
+from replay.detection.loops import Loop
+from replay.detection.messages_between import of_this_turn
+from replay.inputs.rebuilt_inputs import rendered, tool_content
+from replay.loops.duplicate_calls import ReplayControl, ToolSpec
+from replay.loops.replay_parts import ReplayParts
+from replay.loops.subagents import called_anew
+from replay.overrides.edits import NO_EDITS
+from replay.resolution.tool_matching import Match, RecordedCalls, exact_key
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import Label, Reason, StepStatus, StepType
+
+# Calls that nobody made or answered: such a one again repeats nothing.
+_NOT_MADE: Final = frozenset({
+    Reason.SIDE_EFFECT_BLOCKED, Reason.POLICY_FALLBACK, Reason.DENIED, Reason.STOPPED, Reason.DUPLICATE_SUPPRESSED,
+})  # fmt: skip
+
+
+class TurnCalls:
+    """What was called in a turn so far, and the recorded calls from `start` on that may answer new ones."""
+
+    def __init__(self, parts: ReplayParts, loop: Loop, start: Node, template: JSONObject) -> None:
+        self._context = parts.context
+        self._state = parts.state
+        self._implicit = parts.implicit
+        self._handed = parts.handed
+        self._subagents = parts.subagents
+        self._resolvers = parts.resolvers
+        self._loop = loop
+        self._tools = _list(template.get("tools"))
+        self._control = ReplayControl()
+        self._recorded: RecordedCalls[Node] = RecordedCalls(
+            lambda tool, arguments: parts.context.ignoring.reduced(StepType.TOOL, tool, arguments)
+        )
+        self._without_tool: RecordedCalls[Node] = RecordedCalls(self._recorded.reduced)  # agents and searches
+        self._later = [node for node in loop.calls if node.no > start.no]
+        self._paired: set[int] = set()  # recorded calls in whose place another one was told
+        self._used: set[int] = set()
+        self._made: set[str] = set()  # calls by name and arguments, in whatever turn
+        self._reserved: set[Node] = set()  # those that answer another call of the same turn
+        self._messages: dict[str, tuple[int, JSONObject]] = {}  # by call id: the recorded result and its place
+        self._learn(start)
+
+    def in_order(self, asked: Sequence[JSONObject]) -> list[tuple[JSONObject, Node | None]]:
+        """The calls of one answer, in the order of the recorded ones where they are the same, with these."""
+        taken: set[int] = set()
+        found: list[tuple[JSONObject, Node | None]] = []
+        for call in asked:
+            asked_for = str(call.get("name", "")), call.get("arguments")
+            waiting = [*self._recorded.waiting(*asked_for), *self._without_tool.waiting(*asked_for)]
+            node = next((one for one in waiting if one.no not in taken), None)
+            taken.update(() if node is None else (node.no,))
+            found.append((call, node))
+        self._reserved = {node for _, node in found if node is not None}
+        recorded = iter(sorted((pair for pair in found if pair[1] is not None), key=_recorded_number))
+        return [pair if pair[1] is None else next(recorded) for pair in found]
+
+    def match(self, tool: str, arguments: JSONValue) -> Node | None:
+        found = self._recorded.exact(tool, arguments)
+        return found.call if found else None
+
+    def use(self, node: Node) -> bool:
+        """Take a recorded call; false when it answered another one before."""
+        if node.no in self._used:
+            return False
+        self._used.add(node.no)
+        self._recorded.use(node)
+        self._without_tool.use(node)
+        return True
+
+    def is_used(self, node: Node) -> bool:
+        return node.no in self._used
+
+    def is_paired(self, node: Node) -> bool:
+        return node.no in self._paired
+
+    def without_tool(self, asked: JSONObject, at: Node) -> ImplicitCall | None:
+        """The agent or the search that answers a call without a tool step: as it was recorded, or run anew."""
+        tool, arguments = str(asked.get("name", "")), asked.get("arguments")
+        if (found := self._without_tool.exact(tool, arguments)) is not None:
+            return self._implicit.of(found.call)
+        skipped = self._control.should_skip(tool, arguments, self._spec(tool)).skip
+        node = None if skipped or self._resolvers.is_listed(tool) else self._in_place(tool, at)
+        implicit = None if node is None else self._implicit.of(node)
+        can = implicit is not None and self._subagents.can_answer(implicit, arguments)
+        return implicit if can else None
+
+    def answer(self, call: Call, at: Node) -> Answer:
+        """Recorded calls in their order; then duplicates are suppressed; then the chain, the semantic cache in it."""
+        self._subagents.refused = ""
+        resumed = self._context.environment.resumed(call.no)
+        if resumed is not None or call.node is not None or call.edits is not NO_EDITS:
+            return resumed or self._resolvers.resolve(call)
+        spec = self._spec(call.called)
+        decision = self._control.should_skip(call.called, call.input, spec)
+        if decision.skip:
+            self._control.record_denied(call.called, call.input, spec)
+            return _denied(call, decision.step)
+
+        def anew(asked: Call) -> Answer | None:
+            place = self.in_its_place(asked, at)
+            if place is not None and place.type in KINDS:
+                self.without_tool({"name": asked.called, "arguments": asked.input}, at)  # says why it is not
+                return None
+            return None if place is None else self._subagents.answer(called_anew(asked, place))
+
+        kept = self._is_made(call) and spec is not None and not spec.idempotent
+        return self._resolvers.resolve_tool(call, self._repeated, self._similar, anew, from_others=not kept)
+
+    def came(self, call: Call, answer: Answer) -> None:
+        """Remember how a call ended, for calls that repeat it."""
+        status = StepStatus.DENIED if answer.reason in _NOT_MADE else answer.status
+        self._outcome(call.called, call.input, status, call.no)
+        if status is not StepStatus.DENIED:
+            self._made.add(self._key(call.called, call.input))
+
+    def in_its_place(self, call: Call, at: Node) -> Node | None:
+        """The first unused recorded call of the same tool before the next recorded model step."""
+        return self._in_place(call.called, at)
+
+    def _in_place(self, tool: str, at: Node) -> Node | None:
+        following = (model.no for model in self._loop.models if model.no > at.no)
+        end = next(following, self._loop.last + 1)
+        for node in self._later:
+            free = node not in self._reserved and node.no not in self._used | self._paired
+            if at.no < node.no < end and free and self._asked(node)[0] == tool:
+                return node
+        return None
+
+    def said_of_new(self, call: Call, at: Node) -> str:
+        """How a call that no recorded one answers differs from the one in its place, if there is one."""
+        node = self.in_its_place(call, at)
+        if node is None:
+            return wording.asked_newly(call.no, call.called)
+        self._paired.add(node.no)
+        return wording.asked_otherwise(call.no, call.called, self._asked(node)[1], call.input)
+
+    def message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
+        """The result as the agent would hand it to the model: as it did in the recording where it can be seen."""
+        implicit = None if source is None else self._implicit.of(source)
+        _, recorded = self._messages.get(self._call_id(source) if source is not None else "", (0, None))
+        if implicit is not None:
+            recorded = implicit.message
+        if recorded is None or source is None:
+            change = None if source is None else self._state.changes.get(source.no)
+            output = answer.output if change is None else change.current
+            return {"role": "tool", "content": rendered(None, "\x00", output), "tool_call_id": call.call_id}
+        change = self._state.changes.get(source.no) if implicit is None else self._handed.change(implicit)
+        if change is not None:
+            recorded = {**recorded, "content": tool_content(recorded.get("content"), change)}
+        return {**recorded, "tool_call_id": call.call_id} if "tool_call_id" in recorded else recorded
+
+    def handed_over(self, results: Sequence[tuple[Node | None, JSONObject]]) -> list[JSONValue]:
+        """The results of one answer's calls: those of recorded calls in the order of the recorded messages."""
+        places = {node.no: place for node, _ in results if node is not None and (place := self._place(node))}
+        known = iter(sorted((pair for pair in results if pair[0] and pair[0].no in places),
+                            key=lambda pair: places[pair[0].no] if pair[0] else 0))  # fmt: skip
+        return [next(known)[1] if node and node.no in places else message for node, message in results]
+
+    def _place(self, node: Node) -> int:
+        """The place of a call's result among the recorded messages; 0 where it has none."""
+        return self._messages.get(self._call_id(node), (0, {}))[0]
+
+    def _learn(self, start: Node) -> None:
+        calls = [*self._earlier(), *(call for call in self._loop.calls if call.no < start.no)]
+        for node in calls:
+            self._remember(node)
+        for node in self._of_this_turn(start, calls):
+            if node.type is StepType.TOOL or self._implicit.of(node) is not None:
+                number = self._state.numbers.get(node.no, node.no)
+                self._outcome(*self._asked(node), self._became(node), number)
+        for node in self._later:
+            (self._without_tool if node.type in KINDS else self._recorded).add(node, *self._asked(node))
+        messages = self._context.recorded_request(self._loop.models[-1]).get("messages")
+        for place, message in enumerate(_list(messages), 1):
+            if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str):
+                self._messages[str(message["tool_call_id"])] = (place, message)
+
+    def _became(self, node: Node) -> StepStatus:
+        """How a recorded call ended in this replay."""
+        _, reason = self._state.labels.get(node.no, (None, None))
+        if reason in _NOT_MADE:
+            return StepStatus.DENIED
+        changed = StepStatus.OK if node.no in self._state.changes else node.status
+        return self._state.statuses.get(node.no, changed)
+
+    def _remember(self, node: Node) -> None:
+        """A recorded call from before: an idempotent tool repeats its answer, unless it failed or was changed."""
+        if node.type is not StepType.TOOL or node.no in self._state.gone:
+            return
+        self._made.add(self._key(*self._asked(node)))
+        holds = node.no not in self._state.changes and node.status in {StepStatus.OK, StepStatus.PARTIAL}
+        if node.no >= self._context.graph.fork and holds:
+            self._recorded.add(node, *self._asked(node))
+            self.use(node)
+
+    def _of_this_turn(self, start: Node, calls: Iterable[Node]) -> list[Node]:
+        """Of the recorded calls those between what somebody said last and `start`, but for those that are gone."""
+        turn = of_this_turn(_list(self._context.recorded_request(start).get("messages")))
+        answers = [message for message in turn if isinstance(message, dict) and message.get("role") == "assistant"]
+        models = [model.no for model in self._loop.models if model.no < start.no]
+        made = [call for call in calls if call.no not in self._state.gone]
+        if len(answers) <= len(models):
+            since = models[-len(answers)] if answers else start.no
+            return [call for call in made if call.no >= since]
+        # It began before the fork: of what lies there the ids tell.
+        ids = {"", *(str(call.get("id")) for answer in answers for call in calls_of(answer))}
+        return [call for call in made if call.no >= self._context.graph.fork or call.call_id in ids]
+
+    def _earlier(self) -> list[Node]:
+        """The calls of this loop from before the fork, its closed containers around them."""
+        graph, scope = self._context.graph, self._loop.parent
+        around = {node.no for node in graph.earlier if node.parent == scope}
+        return [node for node in graph.earlier_calls if node.parent == scope or node.parent in around]
+
+    def _asked(self, node: Node) -> tuple[str, JSONValue]:
+        """The tool and the arguments of a recorded call."""
+        if (implicit := self._implicit.of(node)) is not None:
+            return implicit.tool, implicit.arguments
+        return node.called, self._context.payload(node.input_ref)
+
+    def _call_id(self, node: Node) -> str:
+        implicit = self._implicit.of(node)
+        return node.call_id if implicit is None else implicit.call_id
+
+    def _outcome(self, tool: str, arguments: JSONValue, status: StepStatus, number: int) -> None:
+        spec = self._spec(tool)
+        match status:
+            case StepStatus.OK | StepStatus.PARTIAL:
+                self._control.record_success(tool, arguments, spec, step=number)
+            case StepStatus.TIMEOUT:
+                self._control.record_timeout(tool, arguments, spec)
+            case StepStatus.DENIED:
+                self._control.record_denied(tool, arguments, spec)
+            case _:
+                self._control.record_failure(tool, arguments, spec)
+
+    def _spec(self, tool: str) -> ToolSpec | None:
+        """What the request's tool schemas declare about repetition; None where they say nothing."""
+        for schema in self._tools:
+            if isinstance(schema, dict) and schema.get("name") == tool:
+                hints = schema.get("annotations")
+                said = schema.get("idempotent", hints.get("idempotentHint") if isinstance(hints, dict) else None)
+                return ToolSpec(name=tool, idempotent=said) if isinstance(said, bool) else None
+        return None
+
+    def _key(self, tool: str, arguments: JSONValue) -> str:
+        return exact_key(tool, self._recorded.reduced(tool, arguments))
+
+    def _is_made(self, call: Call) -> bool:
+        return self._key(call.called, call.input) in self._made
+
+    def _repeated(self, call: Call) -> Node | None:
+        """An idempotent tool would answer a call that used up its recordings as it did last."""
+        spec = self._spec(call.called)
+        match = self._recorded.used_up(call.called, call.input)
+        return match.call if match is not None and (spec is None or spec.idempotent) else None
+
+    def _similar(self, call: Call) -> Match[Node] | None:
+        return self._recorded.similar(
+            call.called, call.input, self._context.policy.semantic_threshold, but=self._reserved
+        )
+
+
+def _recorded_number(pair: tuple[JSONObject, Node | None]) -> int:
+    return pair[1].no if pair[1] is not None else 0
+
+
+def _denied(call: Call, step: int | None) -> Answer:
+    text = f"[Forkpoint] Tool '{call.called}' was not called again: step {step} made the same call and succeeded."
+    detail: JSONObject = {**label_key(), "duplicate_of": step}
+    return Answer(
+        action="blocked", label=Label.SIMULATED, reason=Reason.DUPLICATE_SUPPRESSED, output=text,
+        status=StepStatus.DENIED, detail=detail, note=f"Repeats step {step}",
+    )  # fmt: skip
+
+
+def _list(value: JSONValue) -> list[JSONValue]:
+    return value if isinstance(value, list) else []

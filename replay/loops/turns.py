@@ -1,0 +1,105 @@
+"""The turns of a replay's loops, their tool calls, and loops that a hook has stopped. Pure."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from replay.core.calls import Answer, Call
+from replay.core.errors import Stopped
+from replay.core.events import Diverged, Event, Gone, Resolved
+from replay.core.graph import Node
+from replay.core.payloads import answer_of
+from replay.detection.agent_loops import LOOPED, LoopKey
+from replay.loops.hook_points import Verdict, failed, stop_text, stopped
+from replay.loops.replay_parts import ReplayParts
+from replay.loops.subagents import RAN
+from replay.overrides.edits import NO_EDITS
+from replay.state.histories import Followed
+from traces.core.canonical import digest
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
+from traces.signatures.call_signatures import signature
+
+
+def end(parts: ReplayParts, node: Node | None) -> None:
+    """End the turns that `node` no longer belongs to; None: all of them."""
+    points = parts.points
+    while (turn := points.turn) is not None:
+        inside = node is not None and node.no <= parts.loops.last(turn)
+        if inside and not (node is not None and node.type is StepType.MODEL and parts.loops.of(node) == turn):
+            return
+        points.turn_ended(parts.state.next_number - 1)
+
+
+@contextmanager
+def ending(parts: ReplayParts) -> Iterator[None]:
+    """At the end, and where the replay fails, all turns that are open are over."""
+    try:
+        yield
+    except Stopped:
+        end(parts, None)
+        raise
+    end(parts, None)
+
+
+def is_awaited(parts: ReplayParts, node: Node) -> bool:
+    """Whether a hook said something to this step's loop that reaches it."""
+    return node.type in LOOPED and parts.points.waits(parts.loops.of(node), model=node.type is StepType.MODEL)
+
+
+def made(parts: ReplayParts, loop: LoopKey, call: Call, verdict: Verdict, answer: Callable[[], Answer]) -> Answer:
+    """A tool call as hooks let it be made, and what they are told of its end."""
+    try:
+        found = verdict.denied() or verdict.on(answer())
+    except Stopped as stopped:
+        parts.points.after_tool(loop, call, failed(str(stopped)))
+        raise
+    parts.points.after_tool(loop, call, found)
+    return found
+
+
+def stop(parts: ReplayParts, node: Node) -> Iterator[Event]:
+    """A hook stopped this loop: its steps from `node` on are gone, up to where somebody else speaks."""
+    key = parts.loops.of(node)
+    outcome = parts.points.stops.pop(key)
+    gone = [step for step in parts.loops.rest(node) if step is node or not parts.state.agenda.is_done(step)]
+    yield Diverged(text=f"{stop_text(outcome)}; its loop ends before step {node.no} of the source.")
+    parts.state.gone.add(node.no)
+    yield Gone(node=node, why=stop_text(outcome), told=True)
+    yield from parts.state.drop(gone, stop_text(outcome), told=True)
+    models = [step for step in gone if step.type is StepType.MODEL and parts.loops.of(step) == key]
+    if models:
+        answer = stopped(outcome)
+        _, base = parts.calls.messages(models[0], parts.context.recorded_request(models[0]), NO_EDITS)
+        ids = frozenset(step.call_id for step in gone if step.call_id)
+        went = Followed(base=base, tail=[answer_of(answer.output)], call_ids=ids)
+        for step in models:
+            parts.state.histories.followed(step.no, went)
+        parts.results.settle(models[-1], answer)
+
+
+def tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
+    """A tool call that is made anew; hooks may deny it or change its arguments, unless the operator answers it."""
+    call = parts.calls.of_step(node)
+    if call.edits.tool is not None or call.edits.output is not None:
+        answer = parts.resolvers.resolve(call)
+    else:
+        verdict = parts.points.before_tool(call.no, call.called, call.input, call.call_id)
+        if verdict.arguments is not call.input:
+            call = _with_arguments(parts, call, node, verdict.arguments)
+        answer = made(parts, parts.loops.of(node), call, verdict, lambda: parts.resolvers.resolve(call))
+    yield Resolved(call=call, answer=answer)
+    if not answer.detail.get(RAN):
+        parts.results.settle(node, answer)
+    yield from parts.subagents.called(call, answer)
+
+
+def _with_arguments(parts: ReplayParts, call: Call, node: Node, arguments: JSONValue) -> Call:
+    """The call of a recorded tool with the arguments that a hook gave it."""
+    recorded = parts.context.payload(node.input_ref)
+    same = digest(recorded) == digest(arguments)
+    signed = signature(type=call.type, name=call.name, input=arguments, tool_name=call.tool_name)
+    return replace(
+        call, input=arguments, signature=node.signature if same else signed, changed=not same,
+        differs=() if same else ("arguments",),
+    )  # fmt: skip

@@ -1,0 +1,114 @@
+"""What replays have to do with the world outside: tools and their reviews, hooks, telemetry, exports."""
+
+from django.db import models
+
+from replay.models.sessions import ReplaySession
+from traces.core.ids import new_id
+from traces.models import Run
+
+
+class ToolDecision(models.Model):
+    """One decision about a tool. They are added and never changed: a tool's newest holds, all are its history."""
+
+    tool = models.CharField(max_length=300)
+    safe = models.BooleanField(null=True, help_text="may run in a replay; null: not reviewed any more")
+    by = models.CharField(max_length=120)
+    via = models.CharField(max_length=4, help_text="'page' or 'yaml'")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["tool", "-id"], name="tool_decision_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.tool}: {self.safe}"
+
+
+class Trial(models.Model):
+    """One call of a tool or one search that somebody made to try it out. It is made once, and its row stays."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    kind = models.CharField(max_length=9, help_text="'tool' or 'retrieval'")
+    name = models.CharField(max_length=300)
+    input = models.JSONField()
+    executor = models.CharField(max_length=300)
+    confirmed = models.BooleanField(help_text="it ran although nobody had reviewed it as safe")
+    by = models.CharField(max_length=120)
+    at = models.DateTimeField(auto_now_add=True)
+    status = models.CharField(max_length=9, default="pending")
+    over_at = models.DateTimeField(null=True, help_text="when a worker that has it must be gone")
+    outcome = models.JSONField(null=True)
+    error_code = models.CharField(max_length=40, blank=True)
+    error = models.TextField(blank=True)
+    duration_ms = models.FloatField(null=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["kind", "name", "-at"], name="trial_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}: {self.status}"
+
+
+class HookOutcome(models.Model):
+    """What came of one event, where a hook decided or failed. A takeover heeds it and asks nobody again."""
+
+    session = models.ForeignKey(ReplaySession, models.CASCADE, related_name="hook_outcomes")
+    sequence_no = models.PositiveIntegerField(help_text="of the derived run's step that it is about; 0: the agent")
+    event = models.CharField(max_length=24)
+    tool_name = models.CharField(max_length=300, blank=True)
+    asked = models.JSONField(null=True, help_text="the arguments that the agent gave, of a tool event")
+    hook = models.CharField(max_length=120, blank=True, help_text="whose decision counts; empty: nobody's")
+    decision = models.JSONField(help_text="as the hook said it")
+    failures = models.JSONField(default=list, help_text="[hook, error] of those that gave no answer")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["session", "sequence_no", "event"], name="hook_outcome_identity"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.event} of step {self.sequence_no}: {self.decision}"
+
+
+class TelemetryCount(models.Model):
+    """What became of the events for one telemetry target, over all processes."""
+
+    target = models.CharField(primary_key=True, max_length=120)
+    sent = models.PositiveBigIntegerField(default=0)
+    dropped = models.PositiveBigIntegerField(default=0)
+    error = models.TextField(blank=True, help_text="the last one")
+    error_at = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.sent} sent, {self.dropped} dropped"
+
+
+class LangfuseExport(models.Model):
+    """One run on its way to Langfuse. `done_events` is the cursor: what lies before it was acknowledged."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    target = models.CharField(max_length=120)
+    status = models.CharField(max_length=7, default="pending", help_text="pending, running, done or failed")
+    owner = models.CharField(max_length=160, blank=True)
+    heartbeat_at = models.DateTimeField(null=True)
+    done_events = models.PositiveIntegerField(default=0)
+    rejected = models.PositiveIntegerField(default=0, help_text="events that Langfuse refused for good")
+    cut = models.PositiveIntegerField(default=0, help_text="payloads left out because they are too large")
+    failures = models.PositiveSmallIntegerField(default=0, help_text="in a row")
+    error = models.TextField(blank=True)
+    retry_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=["run", "-created_at"], name="langfuse_export_of_run"),
+            models.Index(
+                fields=["status"], name="langfuse_unfinished", condition=models.Q(status__in=("pending", "running"))
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"export of {self.run_id} to {self.target} ({self.status})"

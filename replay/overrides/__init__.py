@@ -1,0 +1,1 @@
+"""What a fork changes and what it may do. Pure."""

@@ -1,0 +1,1 @@
+"""What a replay would do with every step, and what it would cost. Pure."""

@@ -1,0 +1,62 @@
+"""Where an execution differs from its plan, in words. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from replay.core import wording
+from replay.core.graph import Node
+from traces.core.vocabulary import Label, StepType
+
+_SHOWN: Final = 200
+
+
+class Deviations:
+    """What the steps of a source run became, held against what the plan said; `planned` leaves out plain reuse."""
+
+    def __init__(self, planned: Mapping[str, Sequence[Any]]) -> None:
+        self._planned = planned
+        self._said: list[str] = []
+        self._holding: dict[int, tuple[str, str]] = {}  # what steps that hold others became, until they are closed
+        self._unreached: list[int] = []  # by the plan they would have been reached
+        self.unused: list[int] = []  # recorded tool calls that nobody asks for any more
+
+    @property
+    def said(self) -> list[str]:
+        return [*self._said, *wording.unreached(self._unreached)]
+
+    def say(self, text: str) -> None:
+        """Note a deviation; of very many the first are kept."""
+        if len(self._said) < _SHOWN:
+            self._said.append(text)
+
+    def became(self, no: int, label: str, reason: str, *, holds_others: bool) -> None:
+        """A step has its label; one that holds others is compared when it is closed, or at the end."""
+        if holds_others:
+            self._holding[no] = (label, reason)
+        else:
+            self._compare(no, label, reason)
+
+    def closed(self, no: int, label: str, reason: str) -> None:
+        self._holding.pop(no, None)
+        self._compare(no, label, reason)
+
+    def left_out(self, node: Node, *, told: bool) -> None:
+        """A step that nothing leads to any more."""
+        if node.type is StepType.TOOL:
+            self.unused.append(node.no)
+        if not told and self._expected(node.no) != "unreached":
+            self._unreached.append(node.no)
+
+    def finish(self) -> None:
+        for no in sorted(self._holding):
+            self._compare(no, *self._holding[no])
+
+    def _compare(self, no: int, label: str, reason: str) -> None:
+        expected = self._expected(no)
+        if expected != label and (label or expected != "blocked"):
+            self.say(wording.otherwise(no, expected, reason))
+
+    def _expected(self, no: int) -> str:
+        """The label that the plan gave to a source step, or its action where that has none."""
+        action, label, _ = self._planned.get(str(no), ["reuse", Label.EXACT, ""])
+        return str(label or action)

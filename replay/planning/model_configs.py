@@ -1,0 +1,97 @@
+"""How models are configured in a recording and in a plan, and what that makes of its determinism. Pure."""
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import orjson
+
+from diffing.content.determinism import ModelConfig
+from replay.core.applied_profile import AppliedProfile
+from replay.core.graph import Graph, Node
+from replay.core.plan import Determinism
+from replay.overrides.policy import Policy
+from replay.overrides.request_edits import edited_names, edited_request
+from replay.planning.determinism import assess
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
+from traces.payloads.parts import MissingPart
+
+if TYPE_CHECKING:
+    from replay.planning.plan_environment import PlanWorld
+
+
+def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, world: "PlanWorld") -> Determinism:
+    """The recorded configuration of every model step that the profile sets, against what it would be."""
+    models = [node for node in graph.nodes if node.type is StepType.MODEL]
+    edited = [node for node in models if profile.of(node).model]
+    pairs = []
+    for node in _different(edited or models[:1], profile, world):
+        if (pair := _configurations(node, profile, world)) is not None:
+            pairs.append(pair)
+    return assess(pairs, changed=_changed(graph, profile), threshold=policy.determinism_threshold)
+
+
+def _different(nodes: Sequence[Node], profile: AppliedProfile, world: "PlanWorld") -> Iterable[Node]:
+    """One of all those that were configured alike and are edited alike."""
+    found: dict[tuple[object, ...], Node] = {}
+    _read_parameters({node.input_ref for node in nodes if node.input_ref}, world)
+    for node in nodes:
+        key = node.provider, node.model, world.sources.parameters.get(node.input_ref), profile.of(node).entries
+        found.setdefault(key, node)
+    return found.values()
+
+
+def _read_parameters(refs: Collection[str], world: "PlanWorld") -> None:
+    """Know of these inputs all but their messages, in comparable form."""
+    known = world.sources.parameters
+    unknown = [ref for ref in refs if ref not in known]
+    values = _readable(unknown, world) if world.sources.roots is None else world.sources.roots(unknown)
+    for ref in unknown:
+        input = values.get(ref)
+        stated = {name: item for name, item in input.items() if name != "messages"} if isinstance(input, dict) else {}
+        known[ref] = orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)
+
+
+def _readable(refs: Iterable[str], world: "PlanWorld") -> dict[str, JSONValue]:
+    found: dict[str, JSONValue] = {}
+    for ref in refs:
+        with suppress(MissingPart):
+            found[ref] = world.payload(ref)
+    return found
+
+
+def _configurations(node: Node, profile: AppliedProfile, world: "PlanWorld") -> tuple[ModelConfig, ModelConfig] | None:
+    try:
+        value = world.payload(node.input_ref) if node.input_ref else None
+    except MissingPart:
+        return None
+    input: JSONObject = value if isinstance(value, dict) else {}
+    edits = profile.of(node).model
+    after = edited_request(input, edits)
+    provider, model = str(edits.get("provider", node.provider)), str(edits.get("model", node.model))
+    return (
+        ModelConfig(provider=node.provider, model=node.model, parameters=_parameters(input)),
+        ModelConfig(provider=provider, model=model, parameters=_parameters(after)),
+    )
+
+
+def _parameters(input: JSONObject) -> JSONObject:
+    parameters = input.get("parameters")
+    return parameters if isinstance(parameters, dict) else {}
+
+
+def _changed(graph: Graph, profile: AppliedProfile) -> list[str]:
+    """What the profile changes besides model configurations; a prompt's text or template is critical."""
+    found: dict[str, None] = {}
+    for edits in profile.distinct:
+        if {"system", "template", "template_id", "version"} & edits.prompt.keys():
+            found["prompt"] = None
+        for name, given in (
+            ("variables", "variables" in edits.prompt), ("messages", edits.messages), ("retrieval", edits.retrieval),
+            ("tools", {"tools"} & {*edited_names(edits.model)}), ("tool arguments", edits.arguments),
+            ("tool outputs", edits.tool), ("what-if outputs", edits.output),
+        ):  # fmt: skip
+            if given:
+                found[name] = None
+    return list(found)

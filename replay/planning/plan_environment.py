@@ -1,0 +1,100 @@
+"""The environment of a plan: everything but live calls and the operator. Pure."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID
+
+from replay.core.calls import UNREVIEWED, Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from replay.planning.shared_walks import Outlooks, Requests, UnknownRequests
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import Label, Reason
+from traces.payloads.lost_payloads import LostPayloads
+from traces.signatures.ignore_rules import NOTHING, Ignoring
+
+_UNKNOWN: Final = "[Forkpoint] Known only after the live call."
+_CHARACTERS_PER_TOKEN: Final = 4  # about, in English
+Price = Callable[[str, str, int | None, int | None], float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """What a plan may look up: recorded payloads, the signature cache, providers and prices."""
+
+    payload: Callable[[str], JSONValue]
+    cached: Callable[[str, Collection[UUID]], Hit | None]
+    provider: Callable[[str, str, str | None], str | None]
+    price: Price
+    tool: Callable[[str], Standing] = lambda name: UNREVIEWED
+    ignoring: Ignoring = NOTHING
+    similar: Callable[[Call, float], Hit | None] = lambda call, threshold: None
+    retriever: Callable[[Call], Serving] = lambda call: Serving(why="no retriever is configured")
+    outlooks: Outlooks = field(default_factory=Outlooks)
+    requests: Requests = field(default_factory=UnknownRequests)
+    parameters: dict[str, bytes] = field(default_factory=dict)  # by input: its parameters
+    # Values with references in place of their parts, which is enough to compare them; None: as `payload` has them.
+    roots: Callable[[Collection[str]], Mapping[str, JSONValue]] | None = None
+    lost: Mapping[int, LostPayloads] = field(default_factory=dict)  # by step of the source, wherever the fork is
+
+
+@dataclass
+class PlanWorld:
+    """The world of a plan: everything but live calls and the operator."""
+
+    sources: Sources
+    planning: bool = True
+    costs: dict[int, float | None] = field(default_factory=dict)
+
+    def payload(self, ref: str) -> JSONValue:
+        return self.sources.payload(ref)
+
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+        return self.sources.cached(signature, exclude)
+
+    def similar(self, call: Call, threshold: float) -> Hit | None:
+        return self.sources.similar(call, threshold)
+
+    def provider(self, provider: str, model: str, override: str | None) -> str | None:
+        return self.sources.provider(provider, model, override)
+
+    def live(self, call: Call, provider: str) -> Answer:
+        tokens = (call.node.tokens_in, call.node.tokens_out) if call.node is not None else (None, None)
+        self.costs[call.no] = self.sources.price(provider, call.model, *tokens)
+        return Answer(
+            action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, known=False,
+            output={"message": {"role": "assistant", "content": _UNKNOWN}}, note=f"Asks {provider}",
+        )  # fmt: skip
+
+    def tool(self, name: str) -> Standing:
+        return self.sources.tool(name)
+
+    def live_tool(self, call: Call, executor: str) -> Answer:
+        self.costs[call.no] = 0.0  # whoever runs the tool may ask for money, but not by the token
+        return Answer(
+            action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, known=False, output=_UNKNOWN,
+            note=f"runs through {executor}",
+        )  # fmt: skip
+
+    def retriever(self, call: Call) -> Serving:
+        return self.sources.retriever(call)
+
+    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+        self.costs[call.no] = self._embedding_cost(call, serving)
+        return Answer(
+            action="live", label=Label.SIMULATED, reason=Reason.LIVE_RETRIEVAL, known=False,
+            output={"documents": [{"id": "forkpoint-unknown", "content": _UNKNOWN}]},
+            note=f"Asks retriever {serving.name}",
+        )  # fmt: skip
+
+    def _embedding_cost(self, call: Call, serving: Serving) -> float | None:
+        """What embedding the query costs; searching costs nothing by the token."""
+        if not serving.provider or not isinstance(call.input, dict):
+            return 0.0
+        tokens = 1 + len(str(call.input.get("query", ""))) // _CHARACTERS_PER_TOKEN
+        return self.sources.price(serving.provider, serving.model, tokens, 0)
+
+    def ask(self, call: Call) -> OperatorAnswer | None:
+        return None
+
+    def resumed(self, no: int) -> Answer | None:
+        return None

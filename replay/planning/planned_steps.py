@@ -1,0 +1,103 @@
+"""What a plan lists: one entry for every source step from the fork on. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from replay.calls import typed_messages
+from replay.calls.reach import explanation
+from replay.core.calls import ACTIONS
+from replay.core.events import Closed, Event, Gone, Kept, Resolved
+from replay.core.graph import Graph, Node
+from replay.core.plan import PlannedStep
+from replay.core.wording import ending_derived
+from replay.resolution.lost_recordings import note
+from traces.core.vocabulary import Label, Reason
+
+EXACT = str(Reason.SOURCE_OUTPUT_REUSED)
+
+
+def planned_steps(
+    graph: Graph, events: Iterable[Event], costs: Mapping[int, float | None], *, brief: bool, untouched: bool
+) -> list[PlannedStep]:
+    """One entry for every source step from the fork on, or for those that something reaches or that are lost.
+
+    Steps that were open at the fork and end otherwise are among them.
+    """
+    found: dict[int, PlannedStep] = {}
+    lost = [node for node in graph.nodes if node.lost]
+    for event in events:
+        match event:
+            case Kept():
+                for no in range(event.first, event.last + 1) if untouched else ():
+                    if no not in event.assumed:
+                        found[no] = _kept(graph.by_no[no])
+                notes = {no: "" if brief else explanation(why) for no, why in event.assumed.items()}
+                found |= {no: _assumed(graph.by_no[no], note) for no, note in notes.items()}
+                found |= {node.no: lost_step(node) for node in lost if event.first <= node.no <= event.last}
+            case Resolved() if event.answer.source is not None or event.call.node is not None:
+                node = event.call.node or event.answer.source
+                if node is not None:
+                    found[node.no] = _resolved(node, event, costs.get(event.call.no), brief=brief)
+            case Gone():
+                found[event.node.no] = _gone(event)
+            case Closed():
+                found[event.node.no] = _closed(event)
+            case _:
+                pass
+    return [found[no] for no in sorted(found)]
+
+
+def _kept(node: Node) -> PlannedStep:
+    # Built without validation: a plan has as many of these as the run has steps.
+    return PlannedStep.model_construct(
+        sequence_no=node.no, type=node.type, name=node.name, action="reuse", label=Label.EXACT, reason=EXACT,
+        differs=[], because=[], cost_usd=None, note="",
+    )  # fmt: skip
+
+
+def _assumed(node: Node, note: str) -> PlannedStep:
+    return PlannedStep.model_construct(
+        sequence_no=node.no, type=node.type, name=node.name, action="simulate", label=Label.SIMULATED,
+        reason=str(Reason.ASSUMED_UNAFFECTED), differs=[], because=[], cost_usd=None, note=note,
+    )  # fmt: skip
+
+
+def lost_step(node: Node) -> PlannedStep:
+    """A step that nothing reaches, and whose recording cannot be read."""
+    return PlannedStep(
+        sequence_no=node.no,
+        type=node.type,
+        name=node.name,
+        action="simulate",
+        label=Label.SIMULATED,
+        reason=str(Reason.POLICY_FALLBACK),
+        differs=[],
+        because=[],
+        cost_usd=None,
+        note=note(node.lost),
+    )
+
+
+def _resolved(node: Node, event: Resolved, cost: float | None, *, brief: bool) -> PlannedStep:
+    answer, call = event.answer, event.call
+    because = [] if brief else [no for no in call.because if no != node.no]
+    return PlannedStep.model_construct(
+        sequence_no=node.no, type=node.type, name=node.name, action=answer.action, label=answer.label,
+        reason=str(answer.reason or ""), differs=[] if brief else list(call.differs), because=because, cost_usd=cost,
+        note="" if brief else answer.note,
+        typed=[] if brief else typed_messages.places(answer),
+    )  # fmt: skip
+
+
+def _gone(event: Gone) -> PlannedStep:
+    return PlannedStep(
+        sequence_no=event.node.no, type=event.node.type, name=event.node.name, action="unreached", label=None,
+        reason="", differs=[], because=[], cost_usd=None, note=event.why,
+    )  # fmt: skip
+
+
+def _closed(event: Closed) -> PlannedStep:
+    note = event.note or ending_derived(event.output_from)
+    return PlannedStep(
+        sequence_no=event.node.no, type=event.node.type, name=event.node.name, action=ACTIONS[event.label],
+        label=event.label, reason=event.reason, differs=[], because=[*event.output_from], cost_usd=None, note=note,
+    )  # fmt: skip

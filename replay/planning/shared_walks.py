@@ -1,0 +1,209 @@
+"""What a plan's walk comes to, kept for plans that ask the same models otherwise. Pure.
+
+Where every model step that a profile edits is asked live, nothing that it sets on what models are asked can become
+known before the answers: whatever it is, the same steps are asked, and the same ones follow. So plans that set the same
+on all other steps share one walk, and that one need not know the requests either. A step is asked live where the policy
+asks all of them anew, or where no recording has an answer to its edited request.
+
+Nor do the outputs that a profile gives to tools matter where none is put into a request that anything depends on.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import Final, Protocol
+
+from replay.calls.foreseen_steps import Dependence
+from replay.core.applied_profile import AppliedProfile
+from replay.core.calls import Call
+from replay.core.context import Edited
+from replay.core.events import Diverged, Event, Gone, Resolved
+from replay.core.graph import Graph, Node
+from replay.core.plan import PlannedStep
+from replay.overrides.edits import Edits
+from replay.overrides.policy import Policy
+from replay.planning.planned_steps import planned_steps
+from traces.core.vocabulary import StepType
+from traces.payloads.splitter import Splitter
+
+Provider = Callable[[str, str, str | None], str | None]
+Price = Callable[[str, str, int | None, int | None], float | None]
+EditedStep = tuple[Node, Edits]
+_KEPT: Final = 8  # outlooks of one source; that of a run of 6,000 steps weighs some 20 MB
+_ONLY_ASKED: Final = frozenset({"system"})
+_FLAT: Final = frozenset({StepType.MODEL, StepType.TOOL})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlook:
+    """What a walk says, what its live calls would cost by number, and tools that somebody has to review first."""
+
+    events: Sequence[Event]
+    costs: Mapping[int, float | None]
+    unreviewed: Sequence[Call] = ()
+    dependence: Dependence = field(default_factory=Dependence)
+    steps: list[PlannedStep] | None = None  # in brief, where several plans share them
+
+
+class Requests(Protocol):
+    """What model steps are asked with edits, where nothing else changes that."""
+
+    def are_new(self, edited: Sequence[EditedStep]) -> bool:
+        """Whether no recording can have an answer to any of them."""
+
+    def recorded(self, edited: Sequence[EditedStep]) -> frozenset[int]:
+        """The numbers of the steps whose edits state what is recorded."""
+
+
+class UnknownRequests:
+    """Nothing is known of what any recording answered."""
+
+    def are_new(self, edited: Sequence[EditedStep]) -> bool:
+        return not edited
+
+    def recorded(self, edited: Sequence[EditedStep]) -> frozenset[int]:
+        return frozenset()
+
+
+@dataclass
+class Outlooks:
+    """Those of one source, by what a profile sets on other steps than models; None where plans cannot share one."""
+
+    _known: dict[Hashable, Outlook | None] = field(default_factory=dict)
+
+    def of(
+        self, graph: Graph, profile: AppliedProfile, policy: Policy, *, provider: Provider, price: Price,
+        requests: Requests, walked: Callable[[Edited], Outlook],
+    ) -> Outlook:  # fmt: skip
+        """The outlook of a plan: as `walked`, or that of one before it with the costs of this one."""
+        served = _served(graph, profile, policy, provider)
+        edited = None if served is None else _edited(graph, profile, policy, frozenset(served), requests)
+        if served is None or edited is None or not (edited.asked or edited.repeated):
+            return walked(Edited())
+        shared = self._shared(graph, profile, policy, edited, walked)
+        if shared is None or not requests.are_new(_relied_on(shared, profile, edited)):
+            return walked(Edited())
+        return _priced(shared, served, price)
+
+    def _shared(
+        self, graph: Graph, profile: AppliedProfile, policy: Policy, edited: Edited,
+        walked: Callable[[Edited], Outlook],
+    ) -> Outlook | None:  # fmt: skip
+        exact, alike = ((policy.model_dump_json(), edited, others) for others in _others(graph, profile))
+        for key in (alike, exact):
+            if key in self._known:
+                return self._known[key]
+        outlook = walked(edited)
+        steps = planned_steps(graph, outlook.events, outlook.costs, brief=True, untouched=False)
+        outlook = replace(outlook, steps=steps)
+        if outlook.dependence.on_requests or any(map(_leaves_the_recording, outlook.events)):
+            self._keep(alike, None)
+        else:
+            self._keep(exact if outlook.dependence.on_outputs else alike, outlook)
+        return outlook
+
+    def _keep(self, key: Hashable, outlook: Outlook | None) -> None:
+        if len(self._known) >= _KEPT:
+            self._known.pop(next(iter(self._known)))
+        self._known[key] = outlook
+
+
+def _edited(
+    graph: Graph, profile: AppliedProfile, policy: Policy, served: frozenset[int], requests: Requests
+) -> Edited | None:  # fmt: skip
+    """Which model steps are asked live whatever they are asked; None where that is not so of all that are edited."""
+    if policy.asks_anew(StepType.MODEL):
+        return Edited(asked=served)
+    steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(served)]
+    repeated = requests.recorded(steps)
+    others = [(node, edits) for node, edits in steps if node.no not in repeated]
+    if any(edits.messages or edits.prompt for _, edits in others) and graph.repeats_requests:
+        return None  # edited messages may stand in requests that nobody edits
+    # The first request is looked at before a walk is made for all that are new.
+    return Edited(asked=served - repeated, repeated=repeated) if requests.are_new(others[:1]) else None
+
+
+def _relied_on(outlook: Outlook, profile: AppliedProfile, edited: Edited) -> list[EditedStep]:
+    steps = (node for node in outlook.dependence.foreseen if node.no not in edited.repeated)
+    return [(node, profile.of(node)) for node in steps]
+
+
+def _leaves_the_recording(event: Event) -> bool:
+    """Whether a loop goes another way: what then is asked depends on all that the profile sets."""
+    return isinstance(event, Diverged | Gone) or (isinstance(event, Resolved) and event.call.node is None)
+
+
+def _served(
+    graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider
+) -> dict[int, tuple[str, str]] | None:  # fmt: skip
+    """By model step that is asked: who answers it, and the model. None where a profile does more, or one finds none."""
+    asking = {id(edits): _only_asks(edits) for edits in profile.distinct}
+    anew = policy.asks_anew(StepType.MODEL)
+    if not anew and "model" not in policy.allow:
+        return None
+    found: dict[int, tuple[str, str]] = {}
+    names: dict[tuple[str, str, int], tuple[str | None, str]] = {}
+    for node in graph.nodes:
+        if node.type is not StepType.MODEL or not (anew or node.no in profile.by_step):
+            continue
+        edits = profile.of(node)
+        if not node.input_ref or not asking.get(id(edits), True) or (node.lost and not anew):
+            return None  # it is not asked, and what else becomes of it depends on what the profile sets
+        key = node.provider, node.model, id(edits)
+        name, model = names.get(key) or names.setdefault(key, _named(node, edits, provider))
+        if name is None:
+            return None
+        found[node.no] = name, model
+    return found
+
+
+def _others(graph: Graph, profile: AppliedProfile) -> tuple[Hashable, Hashable]:
+    """What a profile sets on other steps than models: exactly, and so that tools may be given other outputs."""
+    edited = [(graph.by_no[no], edits) for no, edits in sorted(profile.by_step.items(), key=itemgetter(0))]
+    others = [(node, edits) for node, edits in edited if node.type is not StepType.MODEL]
+    named = {id(edits): repr(edits) for edits in {id(one): one for _, one in others}.values()}
+    exact = tuple((node.no, named[id(edits)]) for node, edits in others)
+    if graph.witnesses or not graph.is_flat:
+        return exact, exact
+    digests = {id(edits): _given_digest(edits) for edits in {id(one): one for _, one in others}.values()}
+    return exact, tuple(
+        (node.no, named[id(edits)] if (given := digests[id(edits)]) is None or edits.tool is None or node.lost
+         else (edits.entries, edits.tool.status, given == node.output_ref))
+        for node, edits in others
+    )  # fmt: skip
+
+
+def _given_digest(edits: Edits) -> str | None:
+    """The digest of the output that edits give a tool, where they do nothing else."""
+    if edits.tool is None or replace(edits, entries=(), tool=None) != Edits():
+        return None
+    return Splitter().split(edits.tool.output)
+
+
+def _only_asks(edits: Edits) -> bool:
+    """Whether edits change what a model is asked, and nothing else."""
+    bare = replace(edits, entries=(), model={}, prompt={}, messages=())
+    return bare == Edits() and edits.prompt.keys() <= _ONLY_ASKED
+
+
+def _named(node: Node, edits: Edits, provider: Provider) -> tuple[str | None, str]:
+    override = edits.model.get("provider")
+    model = str(edits.model.get("model", node.model))
+    name = str(override) if override is not None else node.provider
+    return provider(name, model, None if override is None else str(override)), model
+
+
+def _priced(known: Outlook, served: Mapping[int, tuple[str, str]], price: Price) -> Outlook:
+    """The same with what its models cost."""
+    costs, changed = dict(known.costs), dict[int, float | None]()
+    for event in known.events:
+        node = event.call.node if isinstance(event, Resolved) and event.answer.action == "live" else None
+        if isinstance(event, Resolved) and node is not None and node.no in served:
+            cost = price(*served[node.no], node.tokens_in, node.tokens_out)
+            if cost != costs[event.call.no]:
+                costs[event.call.no] = changed[node.no] = cost
+    steps = [
+        step.model_copy(update={"cost_usd": changed[step.sequence_no]}) if step.sequence_no in changed else step
+        for step in known.steps or ()
+    ]  # fmt: skip
+    return replace(known, costs=costs, steps=steps)

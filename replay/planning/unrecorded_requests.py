@@ -1,0 +1,128 @@
+"""Model requests that profiles make of the recorded ones, and that no recording can have answered. Pure.
+
+The signature of an edited request is computed from its stored form, which has references in place of messages: a plan
+of a long run signs thousands of requests, and reads none of them for edits of models and parameters.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from replay.core.graph import Node
+from replay.inputs.rebuilt_inputs import flat
+from replay.overrides.edits import Edits
+from replay.overrides.request_edits import edit_slots, edited_request, with_system_slots
+from replay.planning.shared_walks import EditedStep
+from traces.core.canonical import canonical_bytes
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
+from traces.payloads.parts import LITERAL, MissingPart
+from traces.payloads.splitter import Splitter
+from traces.signatures.call_signatures import ModelSigner
+from traces.signatures.ignore_rules import NOTHING, Ignoring
+
+Roots = Callable[[Collection[str]], Mapping[str, JSONValue]]
+_Place = tuple[str, object, tuple[object, ...]]
+
+
+@dataclass(kw_only=True)
+class StoredRequests:
+    """The recorded requests of a source, signed as profiles edit them."""
+
+    payload: Callable[[str], JSONValue]
+    roots: Roots  # recorded inputs with references in place of their parts
+    is_any_known: Callable[[Iterable[str]], bool]
+    ignoring: Ignoring = NOTHING
+    _roots: Mapping[str, JSONValue] = field(default_factory=dict)
+    _rests: dict[str, bytes] = field(default_factory=dict)
+    _signers: dict[_Place, ModelSigner] = field(default_factory=dict)
+    _splitter: Splitter = field(default_factory=Splitter)
+
+    def are_new(self, edited: Sequence[EditedStep]) -> bool:
+        """Whether no step was ever asked any of these requests; false where that cannot be told."""
+        try:
+            return not self.is_any_known(list(self._signatures(edited)))
+        except (_Unsigned, MissingPart):
+            return False
+
+    def recorded(self, edited: Sequence[EditedStep]) -> frozenset[int]:
+        """The numbers of the steps whose edits state what is recorded."""
+        try:
+            stated = list(zip(edited, self._rests_of(edited), strict=True))
+        except (_Unsigned, MissingPart):
+            return frozenset()
+        return frozenset(node.no for (node, edits), rest in stated if rest.is_recorded and not _edits_messages(edits))
+
+    def _signatures(self, edited: Sequence[EditedStep]) -> Iterator[str]:
+        for (node, edits), rest in zip(edited, self._rests_of(edited), strict=True):
+            if self.ignoring.touches(StepType.MODEL, node.called):
+                raise _Unsigned  # its signature stands for others
+            yield self._signer(node, edits).signature(rest.signed)
+
+    def _rests_of(self, edited: Sequence[EditedStep]) -> Iterator["_Rest"]:
+        """What each step is asked besides its messages; of those alike it is worked out once."""
+        self._roots = self.roots({node.input_ref for node, _ in edited})
+        known: dict[tuple[bytes, int, str, str], _Rest] = {}
+        for node, edits in edited:
+            key = self._recorded_rest(node.input_ref), id(edits), node.provider, node.model
+            if key not in known:
+                known[key] = self._edited_rest(node, edits)
+            yield known[key]
+
+    def _recorded_rest(self, ref: str) -> bytes:
+        if ref not in self._rests:
+            self._rests[ref] = _without_messages(self._roots.get(ref))
+        return self._rests[ref]
+
+    def _edited_rest(self, node: Node, edits: Edits) -> "_Rest":
+        provider, model = str(edits.model.get("provider", node.provider)), str(edits.model.get("model", node.model))
+        input = edited_request(self._root(node), Splitter().cut(edits.model))
+        same = (provider, model) == (node.provider, node.model)
+        return _Rest(
+            signed=ModelSigner.rest(input, provider=provider, model=model),
+            is_recorded=same and _without_messages(input) == self._recorded_rest(node.input_ref),
+        )  # fmt: skip
+
+    def _root(self, node: Node) -> JSONObject:
+        root = self._roots.get(node.input_ref)
+        return root if isinstance(root, dict) else {}
+
+    def _signer(self, node: Node, edits: Edits) -> ModelSigner:
+        key = node.input_ref, edits.prompt.get("system"), tuple(map(repr, edits.messages))
+        if key not in self._signers:
+            self._signers[key] = ModelSigner.of(self._messages(node, edits))
+        return self._signers[key]
+
+    def _messages(self, node: Node, edits: Edits) -> JSONValue:
+        if not _edits_messages(edits):
+            return self._root(node)["messages"]
+        recorded = self.payload(node.input_ref)
+        given = recorded.get("messages") if isinstance(recorded, dict) else None
+        slots = edit_slots([[message] for message in given] if isinstance(given, list) else [], edits.messages)
+        if "system" in edits.prompt:
+            slots = with_system_slots(slots, str(edits.prompt["system"]))
+        return self._splitter.cut({"messages": flat(slots)})["messages"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rest:
+    """What a step is asked besides its messages: as it is signed, and whether it is what is recorded."""
+
+    signed: bytes
+    is_recorded: bool
+
+
+class _Unsigned(Exception):
+    """A request that is not stored in the usual form."""
+
+
+def _edits_messages(edits: Edits) -> bool:
+    return bool(edits.messages) or "system" in edits.prompt
+
+
+def _without_messages(root: JSONValue) -> bytes:
+    if not isinstance(root, dict) or root.get("messages") is None:
+        raise _Unsigned
+    rest = canonical_bytes({name: item for name, item in root.items() if name != "messages"})
+    if LITERAL.encode() in rest:
+        raise _Unsigned
+    return rest

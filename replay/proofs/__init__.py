@@ -1,0 +1,1 @@
+"""Proofs: which change made the difference."""

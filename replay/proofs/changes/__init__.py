@@ -1,0 +1,1 @@
+"""Changes between two runs, as overrides. Pure."""

@@ -1,0 +1,1 @@
+"""Vocabulary and schemas of proofs. Pure."""

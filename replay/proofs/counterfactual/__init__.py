@@ -1,0 +1,1 @@
+"""Counterfactual replays: their answers and outcomes. Pure."""

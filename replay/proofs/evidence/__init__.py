@@ -1,0 +1,1 @@
+"""Findings of a proof, their confidence and their wording. Pure."""

@@ -1,0 +1,1 @@
+"""Probes: one counterfactual replay each, in memory or as a session."""

@@ -1,0 +1,33 @@
+"""Reading proofs."""
+
+from uuid import UUID
+
+from diffing.schemas.evidence import Findings
+from replay.models import Proof
+from replay.proofs.core.schemas import ProofList, ProofProgress, ProofRequest, ProofView
+from traces.runs.queries import by_id
+
+
+def find(ref: str | UUID) -> Proof:
+    """A proof by id; raises `NotFound`."""
+    return by_id(Proof.objects.select_related("diff__base", "diff__candidate"), ref, "proof")
+
+
+def of_diff(diff_id: UUID) -> ProofList:
+    """The proofs on a report, the newest first."""
+    return ProofList(
+        proofs=[view(proof) for proof in Proof.objects.filter(diff=diff_id).order_by("-created_at", "-id")]
+    )
+
+
+def view(proof: Proof) -> ProofView:
+    """How a proof is now."""
+    begun = bool(proof.progress)
+    return ProofView(
+        id=proof.id, diff=proof.diff_id, status="pending" if proof.status == "running" and not begun else proof.status,
+        request=ProofRequest.model_validate(proof.request),
+        progress=ProofProgress.model_validate(proof.progress),
+        findings=Findings.model_validate(proof.findings) if proof.findings is not None else None,
+        evidence=proof.evidence_id, error=proof.error, created_at=proof.created_at, started_at=proof.created_at,
+        ended_at=proof.ended_at,
+    )  # fmt: skip

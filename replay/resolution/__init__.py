@@ -1,0 +1,1 @@
+"""Which answer a call gets, and under which label. Pure."""

@@ -1,0 +1,319 @@
+"""The resolver chain: one call at a time, the first resolver that answers decides label and reason. Pure."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Final
+
+from replay.calls import typed_messages
+from replay.calls.reach import explanation
+from replay.core.calls import Answer, Call, Hit, label_key
+from replay.core.environment import World
+from replay.core.graph import CHECKS, Node
+from replay.core.wording import numbered, sentence
+from replay.overrides.policy import Policy
+from replay.resolution.lost_recordings import are_refused
+from replay.resolution.lost_recordings import cause as lost_cause
+from replay.resolution.lost_recordings import note as lost_note
+from replay.resolution.operator_outputs import operator_output, operator_said
+from replay.resolution.placeholders import placeholder
+from replay.resolution.side_effects import blocked_message, suggest
+from replay.resolution.tool_matching import Match, similarity
+from traces.core.canonical import digest
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import Cause, Label, Reason, StepStatus, StepType
+from traces.payloads.lost_payloads import in_words
+from traces.signatures.ignore_rules import NOTHING, Ignoring
+
+Resolver = Callable[[Call], Answer | None]
+_KINDS: Final = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}
+
+
+class Resolvers:
+    """The chain for one replay. Duplicates are suppressed before it, because they are never made."""
+
+    def __init__(
+        self, policy: Policy, world: World, anew: Resolver = lambda call: None, ignoring: Ignoring = NOTHING,
+        assumption: Callable[[Node], JSONObject | None] = lambda node: None,
+    ) -> None:  # fmt: skip
+        self.policy = policy
+        self.world = world
+        self.ignoring = ignoring
+        self._assumption = assumption  # why a step may be reached although its input is as recorded
+        self._anew = anew  # runs the steps inside of a call again
+        self.unreviewed: list[Call] = []  # calls that would go live if somebody had reviewed their tools
+
+    def resolve(self, call: Call) -> Answer:
+        """The answer to `call`, with its label's key in the detail; the last resolver always answers."""
+        if (resumed := self.world.resumed(call.no)) is not None:
+            return resumed
+        for resolver in self._chain(call):
+            if (answer := resolver(call)) is not None:
+                return _explained(call, answer)
+        raise AssertionError("the fallback answers every call")
+
+    def resolve_tool(
+        self, call: Call, repeated: Callable[[Call], Node | None], similar: Callable[[Call], Match[Node] | None],
+        anew: Resolver, *, from_others: bool,
+    ) -> Answer:  # fmt: skip
+        """The answer to a tool call that no unused recording has: a repetition, a cached one, or by policy.
+
+        `from_others`: one that other calls were given may stand for it.
+        """
+        recorded: tuple[Resolver, ...] = (
+            lambda asked: self._repeated(repeated(asked)),
+            *((self._cached,) if from_others else ()),
+            lambda asked: self._similar(similar(asked)),
+            *((self._elsewhere,) if from_others else ()),
+        )
+        chain: tuple[Resolver, ...] = (
+            *((self._live, *recorded) if self.policy.order == "reexecute" else (*recorded, self._live)),
+            self._asked,
+            lambda asked: None if self._is_blocked(asked.called) else anew(asked),
+            self._blocked,
+            self._fallback,
+        )
+        answer = next(found for resolver in chain if (found := resolver(call)) is not None)
+        return _explained(call, answer)
+
+    def _repeated(self, node: Node | None) -> Answer | None:
+        if node is None or node.lost:
+            return None
+        answer = self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
+        return replace(answer, detail={"matched": {"step": node.no, "id": str(node.id), "repeated": True}})
+
+    def _similar(self, match: Match[Node] | None) -> Answer | None:
+        if match is None or match.call.lacks("output"):
+            return None
+        answer = self._from_recording(match.call, label=Label.CACHED, reason=Reason.CACHE_SEMANTIC)
+        said: JSONObject = {"step": match.call.no, "id": str(match.call.id), "similarity": round(match.similarity, 4)}
+        return replace(answer, action="cache", detail={"matched": said})
+
+    def _chain(self, call: Call) -> Iterator[Resolver]:
+        yield self._operator
+        if self.policy.order == "reexecute":
+            yield self._live
+        yield self._recorded
+        yield self._cached
+        if call.type is StepType.TOOL:
+            yield self._semantic
+            yield self._elsewhere
+        if self.policy.order == "reuse":
+            yield self._live
+        if call.type is StepType.TOOL:
+            yield self._asked
+            if not self._is_blocked(call.called):
+                yield self._anew
+            yield self._blocked
+        yield self._fallback
+
+    def _operator(self, call: Call) -> Answer | None:
+        """What the operator gave, unless it is what the recording has anyway."""
+        given = operator_output(call, self.world)
+        if given is None or (not call.changed and call.node is not None and self._is_recorded(call, given)):
+            return None
+        return replace(given, action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
+
+    def _is_recorded(self, call: Call, given: Answer) -> bool:
+        node = call.node
+        if node is None or not node.output_ref or node.lost or given.status is not node.status:
+            return False
+        recorded = self.world.payload(node.output_ref)
+        if call.type is StepType.MODEL and isinstance(recorded, dict) and isinstance(given.output, dict):
+            return digest(recorded.get("message")) == digest(given.output.get("message"))
+        return digest(recorded) == digest(given.output)
+
+    def _recorded(self, call: Call) -> Answer | None:
+        node = call.node
+        if call.changed or node is None:
+            return None
+        if node.lost:
+            return self._unverified(node)
+        if (assumption := self._assumption(node)) is not None:
+            answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED)
+            return replace(answer, action="simulate", detail=assumption, note=explanation(assumption))
+        return self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
+
+    def _unverified(self, node: Node) -> Answer | None:
+        """The recorded output of a step whose request cannot be read any more."""
+        if node.lacks("output") or are_refused(self.policy):
+            return None
+        answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
+        return replace(answer, action="simulate", note=lost_note(node.lost))
+
+    def _semantic(self, call: Call) -> Answer | None:
+        """A tool call whose arguments changed only in wording has the answer that it was recorded with."""
+        node = call.node
+        if node is None or not node.input_ref or node.lost or call.underived:
+            return None
+        recorded, asked = self.world.payload(node.input_ref), call.input
+        kept = [self.ignoring.reduced(node.type, node.called, arguments) for arguments in (recorded, asked)]
+        alike = similarity(kept[0], kept[1], node.called)
+        return self._similar(Match(call=node, similarity=alike)) if alike >= self.policy.semantic_threshold else None
+
+    def _elsewhere(self, call: Call) -> Answer | None:
+        """What a call much like this one was answered with in any run of the app."""
+        if not call.complete:
+            return None
+        hit = self.world.similar(call, self.policy.semantic_threshold)
+        return None if hit is None else from_cache(hit, Reason.CACHE_SEMANTIC)
+
+    def _from_recording(self, node: Node, *, label: Label, reason: Reason) -> Answer:
+        return Answer(
+            action="reuse", label=label, reason=reason, source=node,
+            output=self.world.payload(node.output_ref) if node.output_ref else None, output_ref=node.output_ref,
+            status=node.status, tokens_in=node.tokens_in, tokens_out=node.tokens_out,
+            tokens_cached=node.tokens_cached, duration_ms=node.duration_ms,
+        )  # fmt: skip
+
+    def _cached(self, call: Call) -> Answer | None:
+        if not call.signature or not call.complete:
+            return None
+        exclude = () if call.node is None else (call.node.id,)
+        hit = self.world.cached(call.reduced or call.signature, exclude=exclude)
+        return None if hit is None else from_cache(hit, Reason.CACHE_SIGNATURE)
+
+    def _live(self, call: Call) -> Answer | None:
+        """Ask a provider, where the policy lets calls of this kind go live."""
+        kind = _KINDS.get(call.type)
+        if kind not in self.policy.allow or not call.complete:
+            return None
+        if kind == "tool":
+            return self._live_tool(call)
+        if kind == "retrieval":
+            serving = self.world.retriever(call)
+            return self.world.live_retrieval(call, serving) if serving.name else None
+        provider = self.world.provider(call.provider, call.model, call.override_provider)
+        return None if provider is None else self.world.live(call, provider)
+
+    def _live_tool(self, call: Call) -> Answer | None:
+        """A tool runs only where the policy lets it and somebody has reviewed it as safe."""
+        if self._forbidden(call.called):
+            return None
+        standing = self.world.tool(call.called)
+        if standing.safe is None:
+            self.unreviewed.append(call)
+        if not (standing.safe and standing.executor):
+            return None
+        answer = self.world.live_tool(call, standing.executor)
+        waits = answer is not None and self.world.planning and self.policy.tools.asks(call.called)
+        return replace(answer, note=f"{answer.note}, once you let it") if answer is not None and waits else answer
+
+    def is_listed(self, tool: str) -> bool:
+        """Whether the policy wants a tool's new calls denied, or asked about first."""
+        return self._is_blocked(tool) or self.policy.tools.asks(tool)
+
+    def _is_blocked(self, tool: str) -> bool:
+        return _any_glob(self.policy.tools.block, tool)
+
+    def _forbidden(self, tool: str) -> str:
+        """Why the policy's lists keep a tool from running; empty when they do not."""
+        rules = self.policy.tools
+        if self._is_blocked(tool):
+            return "on the blocklist"
+        return "not on the allowlist" if rules.allow and not _any_glob(rules.allow, tool) else ""
+
+    def _asked(self, call: Call) -> Answer | None:
+        if not self.policy.tools.asks(call.called):
+            return None
+        said = self.world.ask(call)
+        if said is None:
+            note = "The operator will be asked for this tool's answer"
+            return Answer(
+                action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, known=False, note=note,
+                output=placeholder(call.type, note),
+            )  # fmt: skip
+        return operator_said(said)
+
+    def _blocked(self, call: Call) -> Answer | None:
+        """A blocklisted call is denied; a tool that is no safe one by review is answered with a message."""
+        listed = self._is_blocked(call.called)
+        safe = self.world.tool(call.called).safe
+        if safe and not listed:
+            return None
+        unreviewed = f"not reviewed, and its name {suggest(call.called).reason}"
+        why = "on the blocklist" if listed else "reviewed as a side effect" if safe is False else unreviewed
+        return Answer(
+            action="simulate", label=Label.SIMULATED, reason=Reason.SIDE_EFFECT_BLOCKED,
+            output=blocked_message(call.called), status=StepStatus.DENIED if listed else StepStatus.OK,
+            note=f"Tool {call.called!r} is {why}", detail={"blocked": why},
+        )  # fmt: skip
+
+    def _fallback(self, call: Call) -> Answer:
+        note = self._reason_for_fallback(call)
+        if self.policy.fallback == "fail":
+            return Answer(
+                action="blocked",
+                label=None,
+                reason=None,
+                known=False,
+                note=sentence(note),
+                output=placeholder(call.type, note),
+            )
+        return Answer(
+            action="simulate", label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK, known=False, note=sentence(note),
+            output=placeholder(call.type, note),
+            status=StepStatus.UNVERIFIED if call.type in CHECKS else StepStatus.OK,
+        )  # fmt: skip
+
+    def _reason_for_fallback(self, call: Call) -> str:
+        if not call.changed and call.node is not None and call.node.lost:
+            return in_words(call.node.lost)
+        if call.underived:
+            return f"what {numbered(call.underived)} now gives for part of its input is not known"
+        if not call.complete:
+            return "the recording does not hold this step's input"
+        if call.type is StepType.MODEL and "model" not in self.policy.allow:
+            return "the policy allows no live model calls"
+        if call.type is StepType.MODEL:
+            return f"no configured provider serves {call.model or 'this model'}"
+        if call.type is StepType.TOOL:
+            return f"no recorded or cached answer to this tool call, and {self._not_live(call.called)}"
+        if call.type is StepType.RETRIEVAL:
+            allowed = "retrieval" in self.policy.allow
+            why = self.world.retriever(call).why if allowed else "the policy allows no live retrieval"
+            return f"no recorded or cached answer to this query, and {why}"
+        return f"a {call.type} step cannot be computed from a changed input"
+
+    def _not_live(self, tool: str) -> str:
+        """Why a safe tool did not run."""
+        if "tool" not in self.policy.allow:
+            return "the policy allows no live tool calls"
+        if forbidden := self._forbidden(tool):
+            return f"it is {forbidden}"
+        return "nothing is configured to run it"
+
+
+def from_cache(hit: Hit, reason: Reason) -> Answer:
+    return Answer(
+        action="cache", label=Label.CACHED, reason=reason, output=hit.output,
+        output_ref=hit.output_ref, status=hit.status, detail={"matched": hit.where},
+    )  # fmt: skip
+
+
+def _explained(call: Call, answer: Answer) -> Answer:
+    """The answer with its label's key, why it is not exact, and which messages people typed before a change."""
+    detail = {**label_key(), **_why(call, answer)}
+    if not call.typed or not call.changed or answer.reason is Reason.OPERATOR_OVERRIDE:
+        return answer.with_detail({**detail, **answer.detail})
+    note = ". ".join(filter(None, (answer.note, typed_messages.note(call.typed))))
+    return replace(answer, detail={**detail, **typed_messages.detail(call.typed), **answer.detail}, note=note)
+
+
+def _why(call: Call, answer: Answer) -> JSONObject:
+    """Why a step is not exact: its call differs from the recorded one, or the recording lacks it."""
+    if answer.label is Label.EXACT:
+        return {}
+    if call.underived:
+        return {"why": str(Cause.INPUT_UNKNOWN), "underived": [*call.underived]}
+    if not call.complete or (call.node is not None and not call.node.input_ref and not call.node.output_ref):
+        return {"why": str(Cause.ARTIFACT_MISSING)}
+    if not call.changed and call.node is not None and call.node.lost:
+        return lost_cause(call.node.lost)
+    if call.changed and call.node is not None:
+        return {"why": str(Cause.SIGNATURE_MISMATCH), "differs": list(call.differs)}
+    return {}
+
+
+def _any_glob(patterns: list[str], name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,72 @@
+"""Outputs that the operator sets or answers with. Pure."""
+
+from dataclasses import replace
+
+from replay.core.calls import Answer, Call, OperatorAnswer
+from replay.core.environment import World
+from replay.resolution.prompt_templates import render
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import Label, Reason, StepStatus, StepType
+
+
+def operator_said(said: OperatorAnswer) -> Answer | None:
+    """What the operator answered when asked; None: to go on as the policy says."""
+    if said.fallback:
+        return None
+    return Answer(
+        action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, output=said.output,
+        status=said.status, detail={"asked": True},
+    )  # fmt: skip
+
+
+def operator_output(call: Call, world: World) -> Answer | None:
+    """The output that the overrides of this step give it: what was said, or what follows from it without a call."""
+    edits = call.edits
+    base = Answer(action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
+    if edits.tool is not None:
+        return replace(base, output=edits.tool.output, status=StepStatus(edits.tool.status))
+    if edits.output is not None:
+        return replace(base, output=said(call.type, edits.output.value))
+    if call.type is StepType.RETRIEVAL and edits.retrieval:
+        return _operator_documents(call, base, world)
+    if call.type is StepType.PROMPT and (edits.prompt or call.changed):
+        return _rendered(call, base, world)
+    return None
+
+
+def said(type: StepType, value: JSONValue) -> JSONValue:
+    """A what-if output in the shape of its step type: a text said by a model is its message."""
+    if type is not StepType.MODEL:
+        return value
+    if isinstance(value, dict) and "message" in value:
+        return value
+    if isinstance(value, dict) and ("content" in value or "tool_calls" in value):
+        return {"message": {"role": "assistant", **value}}
+    content = value if isinstance(value, str) or value is None else str(value)
+    return {"message": {"role": "assistant", "content": content}}
+
+
+def _operator_documents(call: Call, base: Answer, world: World) -> Answer | None:
+    """The given candidate list, or the head of the recorded one where only `top_k` was lowered."""
+    edits = call.edits.retrieval
+    if "documents" in edits:
+        return replace(base, output={"documents": edits["documents"]})
+    if set(edits) != {"top_k"} or call.node is None or not call.node.output_ref or call.differs != ("top_k",):
+        return None
+    recorded = world.payload(call.node.output_ref)
+    documents = recorded.get("documents") if isinstance(recorded, dict) else None
+    kept = edits["top_k"]
+    if not isinstance(recorded, dict) or not isinstance(documents, list) or not isinstance(kept, int):
+        return None
+    if kept > len(documents):
+        return None
+    output: JSONObject = {**recorded, "documents": documents[:kept]}
+    return replace(base, output=output, detail={"from": "the recorded candidates", "kept": kept})
+
+
+def _rendered(call: Call, base: Answer, world: World) -> Answer | None:
+    node = call.node
+    if node is None or not node.input_ref or not node.output_ref:
+        return None
+    output = render(world.payload(node.input_ref), world.payload(node.output_ref), call.input)
+    return None if output is None else replace(base, output=output, detail={"rendered": True})

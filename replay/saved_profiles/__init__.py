@@ -1,0 +1,1 @@
+"""Saved override profiles and policies, and their JSON Schemas."""

@@ -1,0 +1,72 @@
+"""The REST interface of stored override profiles and policies."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from replay.saved_profiles import queries, services
+from replay.saved_profiles.schemas import PolicyList, ProfileList, SavePolicy, SaveProfile, StoredPolicy, StoredProfile
+from traces.http.bodies import parsed
+from traces.http.idempotency import agree
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
+
+
+class ProfilesView(APIView):
+    @extend_schema(operation_id="list_profiles", responses={200: ProfileList, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """The override profiles that have a name."""
+        return Response(queries.named_profiles())
+
+    @extend_schema(
+        operation_id="save_profile", parameters=[KEY], request=SaveProfile, responses={201: StoredProfile, **PROBLEMS}
+    )
+    def post(self, request: Request) -> Response:
+        """Store an override profile under a name. The name moves if it had another profile, which stays as it is."""
+        given = services.parse_profile(request.data)
+        agree("profile", key_of(request), request.data)
+        digest = services.save_profile(given.name, given.profile, by=caller_of(request))
+        return Response(queries.profile(digest), 201)
+
+
+class ProfileView(APIView):
+    @extend_schema(operation_id="get_profile", responses={200: StoredProfile, **PROBLEMS})
+    def get(self, request: Request, ref: str) -> Response:
+        """A profile by name, digest or a unique beginning of its digest."""
+        return Response(queries.profile(ref))
+
+    @extend_schema(operation_id="forget_profile_name", responses={204: None, **PROBLEMS})
+    def delete(self, request: Request, ref: str) -> Response:
+        """Take a name away. The profile itself stays: replays refer to it by its digest."""
+        services.forget_name("profile", ref)
+        return Response(status=204)
+
+
+class PoliciesView(APIView):
+    @extend_schema(operation_id="list_policies", responses={200: PolicyList, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """The policies that have a name."""
+        return Response(queries.named_policies())
+
+    @extend_schema(
+        operation_id="save_policy", parameters=[KEY], request=SavePolicy, responses={201: StoredPolicy, **PROBLEMS}
+    )
+    def post(self, request: Request) -> Response:
+        """Store a policy under a name. The name moves if it had another policy, which stays as it is."""
+        given = parsed(SavePolicy, request.data)
+        agree("policy", key_of(request), request.data)
+        digest = services.save_policy(given.name, given.policy, by=caller_of(request))
+        return Response(queries.policy(digest), 201)
+
+
+class PolicyView(APIView):
+    @extend_schema(operation_id="get_policy", responses={200: StoredPolicy, **PROBLEMS})
+    def get(self, request: Request, ref: str) -> Response:
+        """A policy by name, digest or a unique beginning of its digest."""
+        return Response(queries.policy(ref))
+
+    @extend_schema(operation_id="forget_policy_name", responses={204: None, **PROBLEMS})
+    def delete(self, request: Request, ref: str) -> Response:
+        """Take a name away. The policy itself stays: replays refer to it by its digest."""
+        services.forget_name("policy", ref)
+        return Response(status=204)

@@ -1,0 +1,57 @@
+"""Storing override profiles and policies under names. What is stored never changes; a name may move."""
+
+from django.db import transaction
+
+from replay.models import DocumentName, OverrideProfile, ReplayPolicy
+from replay.overrides.policy import Policy
+from replay.overrides.profile import OverrideProfile as Profile
+from replay.planning.structural import refuse_structural
+from replay.saved_profiles.schemas import Kind, SaveProfile
+from traces.core.json_types import JSONValue
+from traces.errors import NotFound
+from traces.http.bodies import parsed
+
+
+def parse_profile(body: JSONValue) -> SaveProfile:
+    """What to store from JSON; raises `InvalidReplay` for what no fork can do, and what pydantic raises."""
+    profile = body.get("profile") if isinstance(body, dict) else None
+    refuse_structural(profile, "/profile")
+    return parsed(SaveProfile, body)
+
+
+def keep_profile(profile: Profile) -> OverrideProfile:
+    """The row of a profile: the same changes are one."""
+    said = profile.model_dump(mode="json", exclude_unset=True)
+    row, _ = OverrideProfile.objects.get_or_create(digest=profile.digest, defaults={"profile": said})
+    return row
+
+
+def keep_policy(policy: Policy) -> ReplayPolicy:
+    """The row of a policy: the same words are one."""
+    said = policy.model_dump(mode="json", exclude_unset=True)
+    row, _ = ReplayPolicy.objects.get_or_create(digest=policy.digest, defaults={"policy": said})
+    return row
+
+
+def save_profile(name: str, profile: Profile, *, by: str) -> str:
+    """Give a profile a name; returns its digest."""
+    with transaction.atomic():
+        return _name("profile", name, keep_profile(profile).digest, by)
+
+
+def save_policy(name: str, policy: Policy, *, by: str) -> str:
+    """Give a policy a name; returns its digest."""
+    with transaction.atomic():
+        return _name("policy", name, keep_policy(policy).digest, by)
+
+
+def forget_name(kind: Kind, name: str) -> None:
+    """Take a name away. What it named stays, because replays refer to it; raises `NotFound`."""
+    removed, _ = DocumentName.objects.filter(kind=kind, name=name).delete()
+    if not removed:
+        raise NotFound(f"no {kind} is named {name!r}")
+
+
+def _name(kind: Kind, name: str, digest: str, by: str) -> str:
+    DocumentName.objects.update_or_create(kind=kind, name=name, defaults={"digest": digest, "by": by})
+    return digest

@@ -1,0 +1,1 @@
+"""Replay sessions: prepare, start, stop, answer, list."""

@@ -1,0 +1,114 @@
+"""Reading replay sessions."""
+
+from collections.abc import Iterable
+from typing import Final
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from replay.core.plan import Determinism
+from replay.execution.calls.attempts import attempt_view
+from replay.execution.messages import AttemptChanged, OperatorQuestion, StepsResolved, TextStreamed
+from replay.live import providers
+from replay.models import Attempt, ReplaySession, SessionMessage
+from replay.overrides.policy import Policy
+from replay.overrides.profile import OverrideProfile
+from replay.sessions.schemas import (
+    AttemptList,
+    ProviderList,
+    ProviderView,
+    SessionChanged,
+    SessionList,
+    SessionView,
+    Takeover,
+)
+from traces.core.schema import LabelCounts
+from traces.http.paging import Page, cut
+from traces.runs.queries import by_id
+
+Message = SessionChanged | StepsResolved | TextStreamed | AttemptChanged
+_MOST: Final = 500
+_KINDS: Final[dict[str, type[StepsResolved] | type[TextStreamed] | type[AttemptChanged]]] = {
+    "steps": StepsResolved, "text": TextStreamed, "attempt": AttemptChanged,
+}  # fmt: skip
+
+
+def find_session(ref: str | UUID) -> ReplaySession:
+    """A session by id; raises `NotFound`."""
+    return by_id(_sessions(), ref, "replay session")
+
+
+def session_view(session_id: UUID) -> SessionView:
+    """What a session looks like now; raises `NotFound`."""
+    return view_of(find_session(session_id))
+
+
+def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> SessionList:
+    """The newest sessions, of one source run or of all; not the many that a proof or a bisection makes."""
+    sessions = _sessions().defer("planned", "answers", "source_run__metadata")  # large, and not shown
+    sessions = sessions.filter(is_probe=False).order_by("-created_at", "-id")
+    if source_run is not None:
+        sessions = sessions.filter(source_run_id=source_run)
+    return SessionList(sessions=[view_of(session) for session in sessions[:limit]])
+
+
+def messages_after(session_id: UUID, after: int) -> list[Message]:
+    """What a watcher who has seen everything up to `after` has not seen yet, in order.
+
+    Of several changes of the session itself only the last is sent: it says how the session is now.
+    """
+    rows = list(SessionMessage.objects.filter(session_id=session_id, seq__gt=after).order_by("seq")[:_MOST])
+    last = max((row.seq for row in rows if row.type == "session"), default=None)
+    shown: Iterable[SessionMessage] = (row for row in rows if row.type != "session" or row.seq == last)
+    return [_message(row) for row in shown]
+
+
+def attempts(session_id: UUID, page: Page) -> AttemptList:
+    """Attempts at live calls in the order in which they were made, also those of a session that has ended."""
+    rows, rest = cut(Attempt.objects.filter(session_id=session_id), page)
+    return AttemptList(attempts=[attempt_view(row) for row in rows], next=rest)
+
+
+def configured_providers() -> ProviderList:
+    """The providers by name; keys stay in the environment."""
+    return ProviderList(
+        providers=[
+            ProviderView(
+                name=provider.name, protocol=provider.protocol, base_url=provider.base_url,
+                models=list(provider.models), local=provider.local, description=provider.description,
+            )
+            for _, provider in sorted(providers.configured().items())
+        ]
+    )  # fmt: skip
+
+
+def view_of(session: ReplaySession) -> SessionView:
+    counts = LabelCounts(
+        exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count
+    )  # fmt: skip
+    return SessionView(
+        id=session.id, status=session.status, source_run=session.source_run_id,
+        source_name=session.source_run.name, run=session.run_id, diff=session.diff_id,
+        fork_sequence_no=session.fork_sequence_no,
+        overrides=OverrideProfile.model_validate(session.profile.profile),
+        overrides_digest=session.profile_id, policy_digest=session.stated_policy_id or "",
+        policy=Policy.model_validate(session.policy), counts=counts, planned_steps=session.planned_steps,
+        resolved_steps=session.resolved_steps, current=session.current,
+        cost_usd=None if session.cost_usd is None else float(session.cost_usd), live_calls=session.live_calls,
+        replay_type=session.plan["replay_type"], determinism=Determinism.model_validate(session.plan["determinism"]),
+        divergences=session.divergences, unused_calls=session.unused_calls,
+        takeovers=[Takeover(at=at, kept_to=kept, taken_back=back) for at, kept, back in session.takeovers],
+        question=None if session.question is None else OperatorQuestion.model_validate(session.question),
+        error_code=session.error_code, error=session.error, error_sequence_no=session.error_sequence_no,
+        created_at=session.created_at, started_at=session.started_at, ended_at=session.ended_at,
+    )  # fmt: skip
+
+
+def _sessions() -> QuerySet[ReplaySession]:
+    return ReplaySession.objects.select_related("source_run", "profile")
+
+
+def _message(row: SessionMessage) -> Message:
+    if row.type == "session":
+        return SessionChanged(seq=row.seq, session=session_view(row.session_id))
+    return _KINDS[row.type].model_validate({**row.body, "seq": row.seq})

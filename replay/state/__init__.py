@@ -1,0 +1,1 @@
+"""All that changes during one replay. Pure."""

@@ -1,0 +1,35 @@
+"""The outcome of a stored run: its final answer, its tool calls and how it ended."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from diffing.content.facets import answer_text
+from replay.checks import checks
+from replay.checks.schemas import Check
+from traces.core.vocabulary import RunStatus, StepType
+from traces.models import Run, Step
+from traces.storage import artifacts
+
+SHOWN: Final = 2_000  # characters of an answer that are kept beside its verdict
+
+
+def outcome_of(run_id: UUID, asked: Sequence[Check]) -> checks.Outcome:
+    """What the checks look at of a sealed run; the arguments of its calls only when they are wanted."""
+    calls = Step.objects.filter(run_id=run_id, type=StepType.TOOL).order_by("sequence_no")
+    rows = list(calls.values_list("tool_name", "name", "input_ref"))
+    refs = [ref for *_, ref in rows if ref] if checks.wants_arguments(asked) else []
+    arguments = artifacts.available(refs)
+    return checks.Outcome(
+        answer=final_answer(run_id), failed=Run.objects.filter(id=run_id, status=RunStatus.FAILED).exists(),
+        tools=[checks.ToolUse(tool=tool or name, arguments=arguments.get(ref)) for tool, name, ref in rows],
+    )  # fmt: skip
+
+
+def final_answer(run_id: UUID) -> str:
+    """The text of the last output, or of the last model step where the run has no output step."""
+    steps = Step.objects.filter(run_id=run_id).exclude(output_ref="").order_by("-sequence_no")
+    for type in (StepType.OUTPUT, StepType.MODEL):
+        if reference := steps.filter(type=type).values_list("output_ref", flat=True).first():
+            return answer_text(artifacts.payload(reference))
+    return ""

@@ -1,0 +1,63 @@
+"""The one call of a trial, in a worker. It is never made twice: what it did is for whoever asked to find out."""
+
+import time
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.utils import timezone
+
+from replay.execution.calls.live_retrieval import search_of
+from replay.live import retrieval, timeouts, tools
+from replay.live.providers.types import ProviderError
+from replay.models import Trial
+
+# Nobody waits for one that no worker took in this time: it must not run behind somebody's back.
+PATIENCE: Final = timedelta(minutes=2)
+_GRACE_S: Final = 30.0  # for connecting and storing, beyond the time of the call itself
+
+
+def run(id: UUID) -> None:
+    """Make the call, unless another worker has taken it."""
+    trial = Trial.objects.get(id=id)
+    limit = _limit_s(trial)
+    now = timezone.now()
+    waiting = Trial.objects.filter(id=id, status="pending", at__gt=now - PATIENCE)
+    if not waiting.update(status="running", over_at=now + timedelta(seconds=limit + _GRACE_S)):
+        return
+    started = time.monotonic()
+    try:
+        outcome = _tool(trial) if trial.kind == "tool" else _retrieval(trial, limit)
+        ended: dict[str, Any] = {"status": "succeeded", "outcome": outcome}
+    except ProviderError as error:
+        ended = {"status": "failed", "error_code": error.code[:40], "error": str(error)}
+    duration = (time.monotonic() - started) * 1000
+    Trial.objects.filter(id=id, status="running").update(duration_ms=duration, **ended)
+
+
+def _limit_s(trial: Trial) -> float:
+    known = tools.configured() if trial.kind == "tool" else retrieval.configured()
+    return known[trial.name].entry.timeout_s if trial.name in known else 0.0
+
+
+def _tool(trial: Trial) -> dict[str, Any]:
+    tool = tools.configured().get(trial.name)
+    if tool is None:
+        raise ProviderError(f"this worker has no tool {trial.name!r}", code="not_configured", retryable=False)
+    mark = f"trial-{trial.id}"
+    with tools.kept_open(mark):
+        found = tools.run(tool, tools.ToolCall(arguments=trial.input, replay=mark))
+    return {"output": found.output, "status": found.status}
+
+
+def _retrieval(trial: Trial, limit_s: float) -> dict[str, Any]:
+    retriever = retrieval.configured().get(trial.name)
+    if retriever is None:
+        raise ProviderError(f"this worker has no retriever {trial.name!r}", code="not_configured", retryable=False)
+    search = search_of(retriever, trial.input, f"trial-{trial.id}")
+    try:
+        found = timeouts.within(limit_s, lambda: retrieval.run(retriever, search), stopped=lambda: False)
+    except TimeoutError as error:
+        detail = f"{retriever.name} did not answer in {limit_s:g} s"
+        raise ProviderError(detail, code="timeout", retryable=True) from error
+    return {"output": {"documents": found.documents, "embedding": found.embedding}, "status": "ok"}

@@ -1,0 +1,55 @@
+"""What the command line says of steps that are assumed unaffected, and of messages typed after a changed answer."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from forkpoint.recorder import Recorder
+from tests.support.command_line import Shell, Warm
+
+pytestmark = pytest.mark.own_store
+ANSWERS = {"overrides": [{"match": {"step": 1}, "output": "It arrives today."}]}
+
+
+def _record(folder: Path) -> None:
+    """Two turns with a person, and one question that code asks without a trace of the answers before."""
+    recorder = Recorder()
+    recorder.configure(sink=folder, app="desk")
+    question = {"role": "user", "content": "Where is my parcel?"}
+    answer = {"role": "assistant", "content": "It is lost."}
+    reply = {"role": "user", "content": "Then refund me."}
+    with recorder.run("talk"):
+        for messages, text in (
+            ([question], answer["content"]),
+            ([question, answer, reply], "I refunded it."),
+            ([{"role": "user", "content": "Write a friendly letter."}], "Dear customer, all is well."),
+        ):
+            with recorder.model("m1", provider="elsewhere", messages=messages) as model:
+                model.answered({"message": {"role": "assistant", "content": text}})
+    assert recorder.flush()
+
+
+@pytest.fixture(scope="module")
+def forkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    folder = tmp_path_factory.mktemp("recordings")
+    _record(folder)
+    shell = Shell(tmp_path_factory.mktemp("home"))
+    said = shell("import", folder, "--json")
+    assert said.code == 0, said.err
+    warm = Warm(shell)
+    yield warm
+    warm.close()
+
+
+def test_plans_name_assumed_steps_and_typed_messages(forkpoint: Warm) -> None:
+    said = forkpoint("replay", "last", "--overrides", "-", "--preview", input=json.dumps(ANSWERS)).out
+    assert "1 step assumed unaffected" in said
+    assert "1 step with messages typed after a changed answer" in said
+
+
+def test_replays_name_assumed_steps(forkpoint: Warm) -> None:
+    run = forkpoint("runs", "--json").json["runs"][0]["id"]
+    assert "1 step assumed unaffected" in forkpoint("replay", run, "--overrides", "-", input=json.dumps(ANSWERS)).out
+    assert forkpoint("replay", run, "--overrides", "-", "--strict", input=json.dumps(ANSWERS)).code == 5

@@ -1,0 +1,145 @@
+"""The commands of the documentation do what it says: each page's shell blocks run from top to bottom."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from cockpit.cli.app import app
+from tests.support.command_line import COMMAND_LOOP, Said, Shell
+
+pytestmark = pytest.mark.own_store
+ROOT = Path(__file__).parents[3]
+FIXTURES = ROOT / "tests" / "fixtures" / "importers"
+PAGES = (
+    "coming-from-kurral", "coming-from-prela", "coming-from-krabs", "coming-from-replaycontrol", "profiles",
+    "calibrate", "reports", "recording",
+)  # fmt: skip
+_SHELL = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
+_FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
+_COMMAND = re.compile(r"(\.venv/bin/)?forkpoint [a-z]")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.M)
+_STATEMENT = re.compile(r"^cat > (?P<file>\S+) <<'END'\n(?P<text>.*?)^END$|^(?P<command>[^\n]+)$", re.M | re.S)
+
+
+class Reader:
+    """Somebody who types what a page says, in one folder. One process runs all commands: starting takes long."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND_LOOP], cwd=folder, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={**Shell(folder / "home").environment, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+
+    def types(self, line: str) -> None:
+        name, *arguments = shlex.split(line)
+        if name == "forkpoint":
+            said = self._forkpoint(arguments)
+            assert said.code == 0, f"{line}\n{said.out[-1500:]}\n{said.err[-1500:]}"
+        else:
+            program, environment = sys.executable if name == "python" else name, {"PYTHONPATH": str(ROOT)}
+            subprocess.run([program, *arguments], cwd=self.folder, check=True, env={**os.environ, **environment})
+
+    def _forkpoint(self, arguments: list[str]) -> Said:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"arguments": arguments, "input": ""}) + "\n")
+        self._process.stdin.flush()
+        return Said(*json.loads(self._process.stdout.readline()))
+
+    def leaves(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    folder = tmp_path_factory.mktemp("docs")
+    shutil.copytree(FIXTURES, folder, dirs_exist_ok=True)
+    again = (folder / "openai_messages.json").read_text("utf-8").replace("conv-1", "conv-2")
+    (folder / "again.json").write_text(re.sub(r"call_\w+", "call_9d2f71Qx", again))
+    reading = Reader(folder)
+    yield reading
+    reading.leaves()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_run(page: str, reader: Reader) -> None:
+    blocks = _SHELL.findall((ROOT / "docs" / f"{page}.md").read_text("utf-8"))
+    assert blocks
+    for statement in _STATEMENT.finditer("\n".join(blocks)):
+        if statement["file"]:
+            (reader.folder / statement["file"]).write_text(statement["text"])
+        else:
+            reader.types(statement["command"])
+
+
+def written() -> Iterator[tuple[str, list[str]]]:
+    """Every command line of the README and all pages, with where it is written."""
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        for block in _FENCED.findall(page.read_text("utf-8")):
+            for line in block.splitlines():
+                words = shlex.split(line, comments=True) if _COMMAND.match(line) else []
+                if words:
+                    yield page.name, words[1:]
+
+
+def test_every_command_in_the_documentation_is_one() -> None:
+    lines = list(written())
+    assert len(lines) > 40
+    assert [(page, words) for page, words in lines if not _is_known(words)] == []
+
+
+def _is_known(words: list[str]) -> bool:
+    """Whether the command and its subcommand exist and take these options."""
+    command: Any = get_command(app)
+    while words and words[0] in getattr(command, "commands", ()):
+        command, words = command.commands[words[0]], words[1:]
+    if hasattr(command, "commands") and not command.invoke_without_command:
+        return False
+    parameters = getattr(command, "params", ())
+    options = {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
+    asked = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
+    return asked <= {*options, "--help"}
+
+
+def test_the_documentation_links_to_what_is_there() -> None:
+    """Files and headings alike."""
+    pages = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")] + [
+        *(ROOT / "docs").rglob("*.md")
+    ]
+    broken = [
+        (page.name, link) for page in pages for link in _LINK.findall(page.read_text("utf-8")) if _broken(page, link)
+    ]
+    assert broken == []
+
+
+def _broken(page: Path, link: str) -> bool:
+    if "://" in link:
+        return False
+    file, _, heading = link.partition("#")
+    target = (page.parent / file).resolve() if file else page
+    if not target.exists():
+        return True
+    headings = _HEADING.findall(target.read_text("utf-8")) if heading else []
+    return bool(heading) and heading not in {
+        re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings
+    }
+
+
+def test_the_index_names_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"({page.name})" not in index] == ["README.md"]

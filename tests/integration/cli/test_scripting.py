@@ -1,0 +1,38 @@
+"""A replay from a Python program."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cockpit.demo.agent.record import RECORDINGS
+from cockpit.demo.agent.scenarios import REFUND
+from tests.support.command_line import Shell
+
+pytestmark = pytest.mark.own_store
+PROGRAM = """
+import json, sys
+from cockpit.scripting import replay
+
+pieces = []
+outcome = replay(sys.argv[1], from_step=5, system_prompt="Say it in a new way.",
+                 on_text=lambda step, text: pieces.append([step, text]))
+print(json.dumps([outcome["session"]["status"], pieces, outcome["steps"]]))
+"""
+
+
+def test_a_program_replays_a_file_and_hears_the_text_as_it_comes(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(RECORDINGS / f"{REFUND}.jsonl")],
+        env=shell.environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    status, pieces, steps = json.loads(done.stdout.splitlines()[-1])
+    assert status.startswith("completed")
+    assert {step for step, _ in pieces} <= {
+        step["sequence_no"] for step in steps if step["reason"] == "live_model_call"
+    }
+    assert "".join(text for _, text in pieces)

@@ -1,0 +1,182 @@
+"""The same request twice, and several people at the same thing at once."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connections
+from django.db.models import Model
+from django.test import Client
+
+from diffing.models import DiffReport, ShareLink
+from replay.execution import task_names
+from replay.models import Experiment, Proof, ReplaySession
+from tests.support.queues import held
+from tests.support.replay_runs import Asks, Says, order_desk
+from traces.models import IgnoreList, RequestKey
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PEOPLE = 5
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.PROVE, task_names.SIGN_CALLS)
+
+
+def desk(request_id: str) -> UUID:
+    asks = Asks("get_order", {"order_id": "A-1", "request_id": request_id}, {"status": "on its way"})
+    return record(order_desk([("Where is it?", (asks, Says("On its way.")))], external_id=request_id)).run_id
+
+
+@pytest.fixture
+def pair() -> tuple[str, str]:
+    one, other = str(uuid4()), str(uuid4())
+    return str(desk(one)), str(desk(other))
+
+
+@pytest.fixture
+def diff(client: Client, pair: tuple[str, str]) -> str:
+    return str(post(client, "/diffs", {"base": pair[0], "candidate": pair[1]}).json()["id"])
+
+
+def post(client: Client, path: str, body: Any = None, key: str | None = None) -> Any:
+    headers = {"Idempotency-Key": key} if key else None
+    return client.post(f"/api/v1{path}", body or {}, content_type="application/json", headers=headers)
+
+
+def at_once(act: Callable[[Client, int], Any]) -> list[Any]:
+    """What each of several people is answered who do it at the same moment."""
+    ready = threading.Barrier(PEOPLE)
+
+    def one(number: int) -> Any:
+        ready.wait()
+        try:
+            return act(Client(), number)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(PEOPLE) as people:
+        return list(people.map(one, range(PEOPLE)))
+
+
+def codes(answers: list[Any]) -> set[int]:
+    return {answer.status_code for answer in answers}
+
+
+POSTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("/diffs/{diff}/shares", {"max_views": 3}, {"max_views": 4}),
+    ("/diffs/{diff}/unchanged", {"policy": {"order": "reuse"}}, {"policy": {"max_turns": 3}}),
+    ("/diffs/{diff}/prove", {"parts": False}, {"parts": True}),
+    ("/replays", {"run": "{base}"}, {"run": "{base}", "fork_step": 2}),
+    ("/experiments", {"run": "{base}", "policy": {"order": "reuse"}}, {"run": "{base}", "name": "other"}),
+    ("/calibrations", {"base": "{base}", "candidate": "{candidate}"}, {"base": "{candidate}", "candidate": "{base}"}),
+    ("/diffs", {"base": "{base}", "candidate": "{candidate}"}, {"base": "{candidate}", "candidate": "{base}"}),
+    ("/ignore-lists", {"app": "desk", "rules": []}, {"app": "desk", "rules": [{"type": "tool", "pointer": "/a"}]}),
+    ("/tokens", {"name": "ci", "role": "viewer"}, {"name": "ci", "role": "admin"}),
+    ("/profiles", {"name": "p", "profile": {"overrides": []}}, {"name": "q", "profile": {"overrides": []}}),
+    ("/policies", {"name": "p", "policy": {}}, {"name": "q", "policy": {}}),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "other"), POSTS, ids=[path for path, *_ in POSTS])
+def test_the_same_key_is_the_same_answer_and_another_request_under_it_a_conflict(
+    client: Client, pair: tuple[str, str], diff: str, path: str, body: dict[str, Any], other: dict[str, Any]
+) -> None:
+    known = {"base": pair[0], "candidate": pair[1], "diff": diff}
+
+    def filled(given: dict[str, Any]) -> dict[str, Any]:
+        return {name: value.format_map(known) if isinstance(value, str) else value for name, value in given.items()}
+
+    where = path.format_map(known)
+    answers = [post(client, where, filled(body), "k"), post(client, where, filled(body), "k")]
+    assert codes(answers) <= {200, 201}, answers[0].content
+    assert answers[0].json() == answers[1].json()
+    conflict = post(client, where, filled(other), "k")
+    assert (conflict.status_code, conflict.json()["code"]) == (409, "conflict")
+    assert conflict.json()["where"] == "Idempotency-Key"
+
+
+def test_a_link_asked_for_by_many_is_one_and_its_token_is_stored_nowhere(diff: str) -> None:
+    answers = at_once(lambda client, _: post(client, f"/diffs/{diff}/shares", {}, "k"))
+    assert codes(answers) == {201}
+    [url] = {answer.json()["url"] for answer in answers}
+    link = ShareLink.objects.get()
+    stored = [*ShareLink.objects.values_list(), *RequestKey.objects.values_list()]
+    assert url.rpartition("/")[2] not in str(stored)
+    assert {answer.json()["id"] for answer in answers} == {str(link.id)}
+    assert Client().get(f"/api/v1/share/{url.rpartition('/')[2]}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "model"),
+    [
+        ("/replays", {"run": "{base}"}, ReplaySession),
+        ("/experiments", {"run": "{base}", "policy": {"order": "reuse"}}, Experiment),
+        ("/diffs/{diff}/prove", {"parts": False}, Proof),
+    ],
+    ids=["replay", "experiment", "proof"],
+)
+def test_what_many_ask_for_with_one_key_is_started_once(
+    pair: tuple[str, str], diff: str, path: str, body: dict[str, Any], model: type[Model]
+) -> None:
+    asked = {name: value.format(base=pair[0]) if isinstance(value, str) else value for name, value in body.items()}
+    answers = at_once(lambda client, _: post(client, path.format(diff=diff), asked, "k"))
+    assert codes(answers) == {201}
+    assert len({answer.json()["id"] for answer in answers}) == model._default_manager.count() == 1
+
+
+def test_links_without_a_key_differ(client: Client, diff: str) -> None:
+    assert len({post(client, f"/diffs/{diff}/shares").json()["url"] for _ in range(3)}) == 3
+
+
+def test_a_link_is_opened_no_more_often_than_it_may(client: Client, diff: str) -> None:
+    token = post(client, f"/diffs/{diff}/shares", {"max_views": 2}).json()["url"].rpartition("/")[2]
+    answers = at_once(lambda person, _: person.get(f"/api/v1/share/{token}"))
+    assert sorted(answer.status_code for answer in answers) == [200, 200, 404, 404, 404]
+
+
+def test_one_unchanged_replay_is_started(diff: str) -> None:
+    answers = at_once(lambda client, _: post(client, f"/diffs/{diff}/unchanged", {"policy": {"order": "reuse"}}))
+    assert codes(answers) == {200}
+    assert len({answer.json()["session"]["id"] for answer in answers}) == ReplaySession.objects.count() == 1
+
+
+def test_one_report_is_made(pair: tuple[str, str]) -> None:
+    answers = at_once(lambda client, _: post(client, "/diffs", {"base": pair[0], "candidate": pair[1]}))
+    assert codes(answers) == {200}
+    assert len({answer.content for answer in answers}) == DiffReport.objects.count() == 1
+
+
+def test_every_list_is_a_version_of_its_own() -> None:
+    def rules(number: int) -> dict[str, Any]:
+        return {"app": "desk", "rules": [{"type": "tool", "pointer": f"/field{number}"}]}
+
+    answers = at_once(lambda client, number: post(client, "/ignore-lists", rules(number)))
+    assert codes(answers) == {201}
+    assert sorted(answer.json()["version"] for answer in answers) == [1, 2, 3, 4, 5]
+
+
+def test_what_several_accept_is_all_there(client: Client, pair: tuple[str, str]) -> None:
+    found = post(client, "/calibrations", {"base": pair[0], "candidate": pair[1]}).json()
+    places = range(len(found["proposals"]))
+    accept = f"/calibrations/{found['id']}/accept"
+    answers = at_once(lambda person, number: post(person, accept, {"proposals": [number % len(places)]}))
+    assert codes(answers) == {200}
+    newest = IgnoreList.objects.order_by("-version")[0]
+    assert sorted(rule["pointer"] for rule in newest.rules) == sorted(
+        found["proposals"][place]["rule"]["pointer"] for place in places
+    )
+
+
+def test_a_proof_that_is_stopped_before_it_began_can_be_read(client: Client, diff: str) -> None:
+    proof = post(client, f"/diffs/{diff}/prove").json()["id"]
+    answers = at_once(lambda person, _: post(person, f"/proofs/{proof}/cancel"))
+    assert codes(answers) == {200}
+    shown = client.get(f"/api/v1/proofs/{proof}").json()
+    assert (shown["status"], shown["progress"]["probes"]) == ("cancelled", 0)
+    assert client.get(f"/api/v1/diffs/{diff}/proofs").json()["proofs"] == [shown]

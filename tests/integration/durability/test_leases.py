@@ -1,0 +1,340 @@
+"""Who works on a session: claims, heartbeats, takeovers and what a worker may still write that lost one."""
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connections
+from pytest_django import Settings
+
+from replay import tasks
+from replay.execution import leases, runner, task_names
+from replay.execution.derived_run.checkpoints import Checkpoints
+from replay.live import providers, shutdown
+from replay.models import Attempt, ReplaySession
+from replay.sessions import prepare, queries, services
+from replay.tool_review import services as tool_review_services
+from tests.support.patience import wait_until
+from tests.support.queues import held
+from tests.support.replay_runs import Asks, Says, order_desk
+from tests.support.servers.provider_server import Exchange, ProviderServer, openai_text, provider_server
+from traces.models import Run, Step
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TAKEOVER_S = 15.0
+ORDER = "get_order"
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
+    """The tests run sessions themselves: nothing else may take them."""
+    settings.TAKEOVER_S = TAKEOVER_S
+    # Nothing answers there: for replays that are launched and not executed.
+    settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    yield
+    shutdown.over()
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[ProviderServer]:
+    with provider_server(openai_text("Live ", "answer.")) as running:
+        settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1", "timeout_s": 30}}
+        settings.TOOLS = {ORDER: {"http": {"url": f"{running.base_url}/orders"}, "idempotent": False}}
+        tool_review_services.decide({ORDER: True}, by="ada")
+        yield running
+        providers.close()
+
+
+def launch(allow: str = "model", **retries: Any) -> ReplaySession:
+    """One live model call at step 3, or one live tool call at step 4."""
+    turns = (Asks(ORDER, {"order_id": "A-1"}, {"status": "lost"}), Says("It is lost."))
+    run = Run.objects.get(id=record(order_desk([("Where is it?", turns)])).run_id)
+    policy = {"allow": [allow], "order": "reexecute", "retries": {"max": 2, "initial_s": 0.01, **retries}}
+    body: Any = {"run": str(run.id), "policy": policy}
+    return services.launch(prepare.parse(body))
+
+
+def in_thread(session: ReplaySession) -> threading.Thread:
+    def run() -> None:
+        try:
+            runner.execute(session.id)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def wait_for(server: ProviderServer, requests: int = 1) -> None:
+    wait_until(lambda: len(server.seen) >= requests, 20)
+
+
+def status(session: ReplaySession) -> str:
+    session.refresh_from_db()
+    return session.status
+
+
+class Everyone(leases.Observer):
+    """Takes every worker for dead."""
+
+    def abandoned(self) -> list[leases.Claim]:
+        running = ReplaySession.objects.filter(status="running").values_list("id", "owner")
+        return [leases.Claim(session_id=id, owner=owner) for id, owner in running]
+
+
+def test_one_of_several_workers_gets_a_session(server: ProviderServer) -> None:
+    session = launch()
+    workers = [in_thread(session) for _ in range(6)]
+    for worker in workers:
+        worker.join()
+    assert status(session).startswith("completed")
+    assert len(server.seen) == Attempt.objects.count() == 1
+
+
+def test_a_session_that_is_in_other_hands_or_has_ended_is_not_claimed() -> None:
+    session = launch()
+    assert [leases.claim(session.id, owner) for owner in ("first", "second")] == [True, False]
+    ReplaySession.objects.filter(id=session.id).update(status="cancelled")
+    assert not leases.claim(session.id, "third")
+    assert (status(session), session.owner) == ("cancelled", "first")
+
+
+@pytest.mark.parametrize("hours", [-5, 0, 5])
+def test_a_beating_worker_is_alive_whatever_its_clock_says(hours: int) -> None:
+    session, now = launch(), [0.0]
+    assert leases.claim(session.id, "elsewhere:p:1:1:x")
+    observer = leases.Observer(clock=lambda: now[0])
+    for beat in range(10):
+        at = datetime.now(UTC) + timedelta(hours=hours, seconds=beat)
+        ReplaySession.objects.filter(id=session.id).update(heartbeat_at=at)
+        now[0] += TAKEOVER_S - 1
+        assert observer.abandoned() == []
+
+
+def test_a_silent_worker_is_given_up_after_its_time_and_an_observer_that_was_away_waits_anew() -> None:
+    session, now = launch(), [0.0]
+    assert leases.claim(session.id, "elsewhere:p:1:1:x")
+    observer = leases.Observer(clock=lambda: now[0])
+    assert observer.abandoned() == []
+    now[0] += TAKEOVER_S - 1
+    assert observer.abandoned() == []
+    observer.forget()
+    now[0] += TAKEOVER_S - 1
+    assert observer.abandoned() == []
+    now[0] += TAKEOVER_S + 1
+    assert [lost.session_id for lost in observer.abandoned()] == [session.id]
+
+
+def test_two_observers_do_not_take_a_session_from_its_new_owner() -> None:
+    session = launch()
+    assert leases.claim(session.id, "old")
+    (lost,) = Everyone().abandoned()
+    assert leases.release(lost)
+    assert leases.claim(session.id, "new")
+    assert not leases.release(lost)
+    assert status(session) == "running"
+    assert session.owner == "new"
+
+
+def test_a_worker_that_loses_its_session_in_the_middle_of_a_step_writes_nothing(
+    server: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = launch()
+
+    room_for = Checkpoints.room_for
+
+    def taken(checkpoints: Checkpoints, count: int) -> int:
+        ReplaySession.objects.filter(id=session.id).update(owner="another")
+        return room_for(checkpoints, count)
+
+    monkeypatch.setattr(Checkpoints, "room_for", taken)
+    runner.execute(session.id)
+    assert status(session) == "running"
+    assert (session.owner, session.checkpoint_no, Step.objects.filter(run=session.run).count()) == ("another", 0, 0)
+
+
+def test_a_session_that_ends_every_worker_is_ended() -> None:
+    session = launch()
+    for number in range(11):
+        assert leases.claim(session.id, f"worker {number}")
+        services.take_over(Everyone())
+    assert status(session) == "failed_execution"
+    assert session.error_code == "worker_lost"
+
+
+def test_a_worker_that_is_asked_to_end_gives_a_hanging_call_up_and_hands_its_session_back(
+    server: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutdown, "GRACE_S", 0.2)
+    let_go, answer = threading.Event(), server.respond
+    server.respond = lambda exchange: _hang(exchange, let_go)
+    session = launch()
+    worker = in_thread(session)
+    wait_for(server)
+    shutdown.begin()
+    worker.join(5)
+    assert not worker.is_alive()
+    assert (status(session), session.owner, session.lost_workers) == ("pending", "", 0)
+    shutdown.over()
+    let_go.set()
+    server.respond = answer
+    runner.execute(session.id)
+    assert status(session).startswith("completed")
+    assert list(Attempt.objects.filter(sequence_no=3).values_list("status", "error_code").order_by("attempt")) == [
+        ("failed", "interrupted"), ("succeeded", ""),
+    ]  # fmt: skip
+
+
+def test_a_worker_whose_session_another_has_by_now_gives_a_hanging_call_up(server: ProviderServer) -> None:
+    let_go = threading.Event()
+    server.respond = lambda exchange: _hang(exchange, let_go)
+    session = launch()
+    worker = in_thread(session)
+    wait_for(server)
+    ReplaySession.objects.filter(id=session.id).update(owner="another")
+    worker.join(5)
+    assert not worker.is_alive()
+    assert (status(session), session.owner) == ("running", "another")
+    let_go.set()
+
+
+def test_a_wait_before_the_next_attempt_outlives_its_worker(server: ProviderServer) -> None:
+    answer = server.respond
+    server.respond = lambda exchange: exchange.status(429, "later", retry_after="2")
+    session = launch()
+    worker = in_thread(session)
+    wait_for(server)
+    while not Attempt.objects.filter(retry_at__isnull=False).exists():
+        time.sleep(0.01)
+    services.take_over(Everyone())
+    worker.join(5)
+    server.respond = answer
+    due = Attempt.objects.get().retry_at
+    runner.execute(session.id)
+    assert status(session).startswith("completed")
+    assert due is not None
+    assert Attempt.objects.get(sequence_no=3, attempt=2).started_at >= due
+
+
+def test_a_call_that_had_failed_for_good_is_not_made_again_by_the_next_worker(
+    server: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.respond = lambda exchange: exchange.status(400, "no")
+    session = launch()
+    really = Checkpoints.fail
+    monkeypatch.setattr(Checkpoints, "fail", _dies)
+    with pytest.raises(KeyboardInterrupt):
+        runner.execute(session.id)
+    monkeypatch.setattr(Checkpoints, "fail", really)
+    services.take_over(Everyone())
+    runner.execute(session.id)
+    assert (status(session), session.error_code, len(server.seen)) == ("failed_execution", "bad_request", 1)
+
+
+def _hang(exchange: Exchange, let_go: threading.Event) -> None:
+    let_go.wait(20)
+    exchange.handler.close_connection = True
+
+
+def _dies(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_answer_that_comes_late_answers_what_the_operator_is_asked(server: ProviderServer) -> None:
+    let_go = threading.Event()
+
+    def late(exchange: Exchange) -> None:
+        let_go.wait(20)
+        exchange.status(200, {"status": "found"})
+
+    server.respond = late
+    session = launch("tool")
+    slow = in_thread(session)
+    wait_for(server)
+    services.take_over(Everyone())
+    runner.execute(session.id)
+    assert status(session) == "awaiting_operator"
+    time.sleep(1.0)  # the worker looks whether the call is still wanted
+    let_go.set()
+    slow.join(10)
+    assert (status(session), session.question) == ("pending", None)
+    runner.execute(session.id)
+    assert status(session).startswith("completed")
+    assert Step.objects.get(run=session.run, tool_name=ORDER).reason == "live_tool_call"
+    assert len(server.seen) == 1
+
+
+def test_a_model_call_that_another_worker_has_made_meanwhile_is_not_stored_twice(server: ProviderServer) -> None:
+    let_go, answer = threading.Event(), server.respond
+
+    def slow(exchange: Exchange) -> None:
+        let_go.wait(20)
+        answer(exchange)
+
+    server.respond = slow
+    session = launch()
+    first = in_thread(session)
+    wait_for(server)
+    server.respond = answer
+    services.take_over(Everyone())
+    runner.execute(session.id)
+    let_go.set()
+    first.join(10)
+    assert status(session).startswith("completed")
+    assert list(Attempt.objects.filter(sequence_no=3).values_list("status", flat=True).order_by("attempt")) == [
+        "failed", "succeeded",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_a_tool_that_never_answers_does_not_keep_a_replay_from_being_cancelled(
+    server: ProviderServer, settings: Settings, idempotent: bool
+) -> None:
+    settings.TOOLS[ORDER]["idempotent"] = idempotent
+    let_go = threading.Event()
+    server.respond = lambda exchange: _hang(exchange, let_go)
+    session = launch("tool")
+    worker = in_thread(session)
+    wait_for(server)
+    services.cancel(session.id)
+    worker.join(3)
+    let_go.set()
+    assert not worker.is_alive()
+    assert status(session) == "cancelled"
+    code = "interrupted" if idempotent else "unknown_outcome"
+    assert list(Attempt.objects.values_list("status", "error_code")) == [("failed", code)]
+
+
+def test_only_what_is_in_no_queue_is_queued_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    queued = held(monkeypatch, task_names.EXECUTE)
+    waiting = {str(launch().id) for _ in range(3)}
+    queued.clear()
+    assert services.requeue_unfinished(queued=3) == 0
+    assert services.requeue_unfinished(queued=2) == 3
+    assert set(queued) == waiting
+
+
+def test_what_was_completed_and_not_compared_is_compared(
+    server: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = launch()
+    runner.execute(session.id)  # and the worker ends before it queues the comparison
+    queued = held(monkeypatch, task_names.COMPARE)
+    services.requeue_unfinished()
+    assert queued == []  # it may be at work
+    long_ago = datetime.now(UTC) - timedelta(seconds=5 * TAKEOVER_S)
+    ReplaySession.objects.update(heartbeat_at=long_ago)
+    for _ in range(2):
+        services.requeue_unfinished()
+    assert queued == [str(session.id)]
+    ReplaySession.objects.update(heartbeat_at=long_ago)
+    tasks.compare(queued.pop())
+    services.requeue_unfinished()
+    assert queued == []
+    assert queries.session_view(session.id).diff is not None

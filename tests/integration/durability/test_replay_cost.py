@@ -1,0 +1,99 @@
+"""What a replay costs: estimated before, counted as it runs, and stopped at the cap, with a model that has a price."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from replay.execution import runner, task_names
+from replay.live import providers
+from replay.sessions import prepare, queries, services
+from replay.sessions.schemas import SessionView
+from tests.support.queues import held
+from tests.support.replay_runs import Says, order_desk
+from tests.support.servers.provider_server import ProviderServer, openai_text, provider_server
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepType
+from traces.models import Run, Step
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ESTIMATED = 10 * Decimal("0.0000025") + 2 * Decimal("0.00001")
+PER_CALL = ESTIMATED - 4 * Decimal("0.00000125")  # four of the tokens were cached
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[ProviderServer]:
+    with provider_server(openai_text("Not ", "today.")) as running:
+        settings.PROVIDERS = {"openai": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
+        yield running
+        providers.close()
+
+
+def fork(cap: float | None) -> Any:
+    """Five answers of gpt-4o, each asked for anew: ten tokens go in, four of them cached, and two come out."""
+    run = Run.objects.get(id=record(_counted()).run_id)
+    entry = {"match": {"type": "model"}, "prompt": {"system": "Be brief."}}
+    budget = {} if cap is None else {"max_cost_usd": cap}
+    body: Any = {"run": str(run.id), "overrides": {"overrides": [entry]}, "policy": {"budget": budget}}
+    return prepare.parse(body)
+
+
+def _counted() -> RecordedRun:
+    """Five questions and answers, none of which repeats another: each can be asked whatever was answered before."""
+    talk = {
+        "Where is it?": "Lost.",
+        "Since when?": "Monday.",
+        "Who knows?": "Nobody.",
+        "And mine?": "Sent.",
+        "Bye!": "Ciao.",
+    }
+    run = order_desk([(question, (Says(answer),)) for question, answer in talk.items()])
+    counted = {"provider": "openai", "model": "gpt-4o", "name": "gpt-4o", "tokens_in": 10, "tokens_out": 2}
+    steps = [replace(step, **counted) if step.type is StepType.MODEL else step for step in run.steps]  # type: ignore[arg-type]
+    return replace(run, steps=tuple(steps))
+
+
+def replayed(cap: float | None) -> SessionView:
+    session = services.launch(fork(cap))
+    runner.execute(session.id)
+    return queries.session_view(session.id)
+
+
+def paid(view: SessionView) -> list[Decimal | None]:
+    assert view.run is not None
+    steps = Step.objects.filter(run_id=view.run, reason="live_model_call", type="model").order_by("sequence_no")
+    return list(steps.values_list("cost_usd", flat=True))
+
+
+def test_the_cost_is_estimated_before_and_counted_after(server: ProviderServer) -> None:
+    plan = services.preview(fork(None))
+    assert plan.live_calls == 5
+    assert plan.cost_usd == pytest.approx(5 * float(ESTIMATED))
+    view = replayed(None)
+    assert view.cost_usd == pytest.approx(5 * float(PER_CALL))
+    assert paid(view) == [PER_CALL] * 5
+
+
+def test_a_session_stops_at_its_cap_and_keeps_what_it_paid_for(server: ProviderServer) -> None:
+    view = replayed(float(2 * PER_CALL))
+    assert (view.status, view.error_code) == ("failed_execution", "budget_cost")
+    assert (len(server.seen), view.live_calls) == (2, 2)
+    assert view.cost_usd == pytest.approx(2 * float(PER_CALL))
+    assert f"${float(2 * PER_CALL):.4f} is spent" in view.error
+    assert paid(view) == [PER_CALL] * 2
+
+
+def test_a_plan_that_costs_more_than_the_cap_says_so_before_it_starts(server: ProviderServer) -> None:
+    warnings = services.preview(fork(float(2 * PER_CALL))).warnings
+    assert any("cost" in text and "$" in text for text in warnings), warnings
+    assert server.seen == []

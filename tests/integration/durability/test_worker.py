@@ -1,0 +1,60 @@
+"""The worker that is really there: threads of this process, or distributed a Celery process of its own."""
+
+import logging
+from typing import Any
+
+import pytest
+from django.conf import settings
+from kombu import Connection
+
+from replay.models import ReplaySession
+from replay.sessions import services as replays
+from replay.sessions.schemas import ReplayRequest
+from tests.services.redis import own_server
+from tests.support.patience import wait_until
+from tests.support.recordings import order_run
+from traces.runs import services
+
+LIMIT_S = 60
+
+
+def _ended(session: ReplaySession) -> ReplaySession:
+    def is_compared() -> bool:
+        session.refresh_from_db()
+        return session.diff_id is not None
+
+    wait_until(is_compared, LIMIT_S, lambda: session.status)
+    return session
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.django_db(transaction=True)
+def test_a_launched_replay_is_worked_off_and_compared() -> None:
+    recorded = services.record(order_run())
+    session = _ended(replays.launch(ReplayRequest(run=str(recorded.run_id))))
+    assert session.status == "completed_exact", session.error
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_an_earlier_process_left_is_taken_up(request: pytest.FixtureRequest) -> None:
+    recorded = services.record(order_run())
+    session = replays.launch(ReplayRequest(run=str(recorded.run_id)))
+    ReplaySession.objects.filter(id=session.id).update(status="running", owner="gone:1:1", heartbeat_at=None)
+    request.getfixturevalue("worker")  # only now: it would have taken the session before it was left behind
+    replays.requeue_unfinished()
+    assert _ended(session).status == "completed_exact"
+
+
+@pytest.mark.own_services
+def test_a_redis_that_goes_away_while_work_is_taken_keeps_nobody_from_taking_more() -> None:
+    server = own_server()
+    broker = Connection(server.url, transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS)
+    queue = broker.SimpleQueue("work")
+    queue.consumer.qos(prefetch_count=1)
+    channel: Any = queue.channel  # its stubs know no limit
+    queue.put("the first")
+    taken = queue.get(timeout=5)
+    assert not channel.qos.can_consume()
+    server.kill()
+    taken.ack_log_error(logging.getLogger(), broker.connection_errors)  # as Celery does it
+    assert channel.qos.can_consume()

@@ -1,0 +1,80 @@
+"""Cancel takes effect while a tool hangs, however it runs; nobody waits for the tool any more."""
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from pytest_django import Settings
+
+from replay.execution import runner, task_names
+from replay.live.tools import configuration
+from replay.sessions import queries, services
+from tests.integration.live.test_local_tools import ROOT, install, mcp_over_http
+from tests.support.patience import wait_until
+from tests.support.queues import held
+from tests.support.servers.live_tools import OTHER, configure, launch
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HANGING: dict[str, Any] = {
+    **OTHER, "output": {"tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": "hang"}}]}
+}  # fmt: skip
+LATE_S = 300  # what the tool may take: far longer than the test waits
+__all__ = ["mcp_over_http"]
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+def cancelled_while_it_hangs(begun: Callable[[], bool]) -> None:
+    """Run a replay, cancel it as soon as its tool has begun, and hold it to ending at once."""
+    session = launch(HANGING)
+
+    def work() -> None:
+        try:
+            runner.execute(session)
+        finally:
+            connection.close()
+
+    running = threading.Thread(target=work, daemon=True)
+    running.start()
+    wait_until(lambda: begun() or not running.is_alive(), 60)
+    assert running.is_alive(), queries.session_view(session).error
+    services.cancel(session)
+    running.join(30)
+    view = queries.session_view(session)
+    assert (running.is_alive(), view.status) == (False, "cancelled")
+
+
+def test_while_an_mcp_server_on_standard_streams_hangs(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
+    log = tmp_path / "log"
+    command = {"command": sys.executable, "args": ["-m", "tests.support.servers.mcp_server", "0", str(log)]}
+    server = {**command, "env": {"PYTHONPATH": "ROOT_OF_TESTS"}, "tool": "lookup"}
+    configure(settings, {"mcp": server, "timeout_s": LATE_S})
+    cancelled_while_it_hangs(log.exists)
+
+
+def test_while_an_mcp_server_over_http_hangs(settings: Settings, mcp_over_http: tuple[str, Path]) -> None:
+    url, log = mcp_over_http
+    configure(settings, {"mcp": {"url": url, "tool": "lookup"}, "timeout_s": LATE_S})
+    cancelled_while_it_hangs(log.exists)
+
+
+def test_while_a_python_callable_hangs(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = tmp_path / "begun"
+    work = f"    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(600)\n"
+    install(tmp_path, monkeypatch, f"import pathlib, time\ndef get_order(order_id):\n{work}")
+    try:
+        configure(settings, {"python": "get_order", "timeout_s": LATE_S})
+        cancelled_while_it_hangs(begun.exists)
+    finally:
+        configuration.callables.cache_clear()

@@ -1,0 +1,310 @@
+"""Live model calls over real HTTP, in both protocols, with every failure that a provider can make."""
+
+import socket
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from replay.live import providers
+from replay.live.providers import Cancelled, ModelAnswer, ModelCall, ProviderError
+from tests.support.servers.provider_server import (
+    Exchange,
+    ProviderServer,
+    anthropic_events,
+    anthropic_message,
+    openai_chunk,
+    openai_text,
+    provider_server,
+)
+from traces.core.json_types import JSONObject
+
+KEY = "sk-test-0123456789"
+QUESTION: JSONObject = {"messages": [{"role": "user", "content": "Where is order 7?"}]}
+
+
+@pytest.fixture
+def server(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
+    monkeypatch.setenv("TEST_KEY", KEY)
+    with provider_server(openai_text("On ", "its way.")) as running:
+        common = {"api_key_env": "TEST_KEY", "timeout_s": 1.0}
+        settings.PROVIDERS = {
+            "chat": {"protocol": "openai", "base_url": f"{running.base_url}/v1", **common},
+            "claude": {"protocol": "anthropic", "base_url": running.base_url, **common},
+        }
+        yield running
+        providers.close()
+
+
+def ask(provider: str = "chat", model: str = "m1", pieces: list[str] | None = None, **input: Any) -> ModelAnswer:
+    call = ModelCall(provider=provider, model=model, input={**QUESTION, **input})
+    return providers.answer(call, on_text=(pieces if pieces is not None else []).append, cancelled=lambda: False)
+
+
+def failure(provider: str = "chat", **input: Any) -> ProviderError:
+    with pytest.raises(ProviderError) as raised:
+        ask(provider, **input)
+    assert KEY not in str(raised.value)
+    return raised.value
+
+
+def test_openai_text_streams_and_is_counted(server: ProviderServer) -> None:
+    pieces: list[str] = []
+    answer = ask(pieces=pieces, parameters={"temperature": 0, "max_tokens": 9, "seed": 3, "stop": ["X"], "odd": 1})
+    assert pieces == ["On ", "its way."]
+    assert answer.output == {"message": {"role": "assistant", "content": "On its way."}, "finish_reason": "stop"}
+    assert (answer.tokens_in, answer.tokens_out, answer.tokens_cached) == (10, 2, 4)
+    assert answer.served_model == "served-1"
+    assert answer.cost_usd is None
+    assert answer.left_out == ("odd",)
+    body = server.seen[0].body
+    assert server.seen[0].path == "/v1/chat/completions"
+    assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
+    assert (body["temperature"], body["max_tokens"], body["seed"], body["stop"]) == (0, 9, 3, ["X"])
+
+
+def test_openai_tool_calls_are_parsed(server: ProviderServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.stream()
+        first = {"index": 0, "id": "a", "type": "function", "function": {"name": "get_order", "arguments": '{"id'}}
+        exchange.send(openai_chunk({"role": "assistant", "content": None, "tool_calls": [first]}))
+        exchange.send(openai_chunk({"tool_calls": [{"index": 0, "function": {"arguments": '": 7}'}}]}))
+        second = {"index": 1, "id": "b", "type": "function", "function": {"name": "list_orders", "arguments": ""}}
+        exchange.send(openai_chunk({"tool_calls": [second]}))
+        exchange.send(openai_chunk(finish="tool_calls"))
+        exchange.send("[DONE]")
+
+    server.respond = respond
+    tools = [{"name": "get_order", "description": "Look up", "parameters": {"type": "object", "properties": {}}}]
+    answer = ask(tools=tools)
+    assert answer.output == {
+        "message": {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "a", "name": "get_order", "arguments": {"id": 7}},
+                {"id": "b", "name": "list_orders", "arguments": {}},
+            ],
+        },
+        "finish_reason": "tool_calls",
+    }
+    assert answer.tokens_in is None
+    assert server.seen[0].body["tools"][0]["function"]["name"] == "get_order"
+
+
+def test_a_recorded_history_goes_out_in_the_openai_form(server: ProviderServer) -> None:
+    call = {"id": "a", "name": "get_order", "arguments": {"id": 7}}
+    ask(
+        messages=[
+            {"role": "system", "content": "Be brief."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "a", "content": {"status": "shipped"}},
+        ]
+    )
+    sent = server.seen[0].body["messages"]
+    assert sent[1]["tool_calls"][0] == {
+        "id": "a",
+        "type": "function",
+        "function": {"name": "get_order", "arguments": '{"id": 7}'},
+    }
+    assert sent[2] == {"role": "tool", "tool_call_id": "a", "content": '{"status": "shipped"}'}
+
+
+def test_anthropic_text_and_tool_use(server: ProviderServer) -> None:
+    server.respond = anthropic_message(
+        {"type": "text", "text": "Let me look."},
+        {"type": "tool_use", "id": "t1", "name": "get_order", "input": {"id": 7}},
+        stop_reason="tool_use",
+    )
+    pieces: list[str] = []
+    answer = ask("claude", pieces=pieces, parameters={"temperature": 0.5, "seed": 1})
+    assert "".join(pieces) == "Let me look."
+    assert answer.output == {
+        "message": {
+            "role": "assistant",
+            "content": "Let me look.",
+            "tool_calls": [{"id": "t1", "name": "get_order", "arguments": {"id": 7}}],
+        },
+        "finish_reason": "tool_calls",
+    }
+    assert (answer.tokens_in, answer.tokens_out, answer.tokens_cached) == (15, 9, 5)
+    assert answer.left_out == ("seed",)
+    assert server.seen[0].body["max_tokens"] > 0
+    assert server.seen[0].body["temperature"] == 0.5
+
+
+def test_a_recorded_history_goes_out_in_the_anthropic_form(server: ProviderServer) -> None:
+    server.respond = anthropic_message({"type": "text", "text": "Done."})
+    calls = [{"id": name, "name": "get_order", "arguments": {"id": name}} for name in ("a", "b")]
+    ask(
+        "claude",
+        messages=[
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Orders a and b?"},
+            {"role": "assistant", "content": "", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": "a", "content": "shipped"},
+            {"role": "tool", "tool_call_id": "b", "content": {"status": "lost"}},
+            {"role": "user", "content": "And?"},
+        ],
+        tools=[{"name": "get_order"}],
+        parameters={"stop": "END", "tool_choice": "required", "parallel_tool_calls": False},
+    )
+    body = server.seen[0].body
+    assert body["system"] == "Be brief."
+    assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
+    assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use", "tool_use"]
+    assert [block["type"] for block in body["messages"][2]["content"]] == ["tool_result", "tool_result", "text"]
+    assert body["stop_sequences"] == ["END"]
+    assert body["tool_choice"] == {"type": "any", "disable_parallel_tool_use": True}
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "retryable"),
+    [
+        (400, "bad_request", False),
+        (401, "auth", False),
+        (403, "auth", False),
+        (404, "not_found", False),
+        (422, "bad_request", False),
+        (429, "rate_limited", True),
+        (500, "server_error", True),
+        (502, "server_error", True),
+        (503, "overloaded", True),
+        (529, "overloaded", True),
+        (302, "refused", False),
+    ],
+)
+@pytest.mark.parametrize("provider", ["chat", "claude"])
+def test_statuses_are_told_apart(
+    server: ProviderServer, provider: str, status: int, code: str, retryable: bool
+) -> None:
+    body = {"type": "error", "error": {"message": f"rate limit of {KEY}, retry", "type": "some_error"}}
+    server.respond = lambda exchange: exchange.status(status, body, retry_after="2.5", location="http://127.0.0.1:1/")
+    error = failure(provider)
+    assert (error.code, error.retryable, error.status) == (code, retryable, status)
+    assert error.retry_after_s == 2.5
+    assert len(server.seen) == 1
+
+
+def test_a_used_up_quota_is_not_tried_again(server: ProviderServer) -> None:
+    body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+    server.respond = lambda exchange: exchange.status(429, body)
+    assert not failure().retryable
+
+
+@pytest.mark.parametrize("provider", ["chat", "claude"])
+def test_a_server_that_keeps_silent_times_out(server: ProviderServer, provider: str) -> None:
+    server.respond = lambda exchange: time.sleep(3)
+    error = failure(provider)
+    assert (error.code, error.retryable) == ("timeout", True)
+
+
+@pytest.mark.parametrize("provider", ["chat", "claude"])
+def test_a_refused_connection_is_a_network_failure(settings: Settings, server: ProviderServer, provider: str) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        settings.PROVIDERS[provider]["base_url"] = url
+        error = failure(provider)
+    assert (error.code, error.retryable) == ("network", True)
+
+
+def _half_openai(exchange: Exchange) -> None:
+    exchange.stream()
+    exchange.send(openai_chunk({"content": "On "}))
+
+
+def _half_anthropic(exchange: Exchange) -> None:
+    exchange.stream()
+    for event, data in list(anthropic_events({"type": "text", "text": "On its way."}))[:4]:
+        exchange.send(data, event)
+
+
+@pytest.mark.parametrize(("provider", "respond"), [("chat", _half_openai), ("claude", _half_anthropic)])
+def test_half_a_stream_is_no_answer(server: ProviderServer, provider: str, respond: Any) -> None:
+    server.respond = respond
+    error = failure(provider)
+    assert (error.code, error.retryable) == ("incomplete_stream", True)
+
+
+@pytest.mark.parametrize("garbage", ["{not json", '{"choices": 5}', '{"type": 5}', "[]", '"text"'])
+@pytest.mark.parametrize("provider", ["chat", "claude"])
+def test_garbage_in_a_stream_is_no_answer(server: ProviderServer, provider: str, garbage: str) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.stream()
+        exchange.send(garbage, "content_block_delta")
+
+    server.respond = respond
+    error = failure(provider)
+    assert error.retryable
+    assert error.code in {"invalid_response", "incomplete_stream"}
+
+
+@pytest.mark.parametrize("provider", ["chat", "claude"])
+def test_a_page_instead_of_a_stream_is_no_answer(server: ProviderServer, provider: str) -> None:
+    server.respond = lambda exchange: exchange.status(200, "<html>login</html>", content_type="text/html")
+    assert failure(provider).code in {"invalid_response", "incomplete_stream"}
+
+
+def test_broken_tool_arguments_are_no_answer(server: ProviderServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.stream()
+        call = {"index": 0, "id": "a", "function": {"name": "get_order", "arguments": '{"id": '}}
+        exchange.send(openai_chunk({"tool_calls": [call]}))
+        exchange.send(openai_chunk(finish="tool_calls"))
+
+    server.respond = respond
+    error = failure()
+    assert error.code == "invalid_response"
+    assert "get_order" in str(error)
+
+
+def test_an_error_inside_a_stream_is_classified(server: ProviderServer) -> None:
+    def respond(exchange: Exchange) -> None:
+        exchange.stream()
+        exchange.send({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "error")
+
+    server.respond = respond
+    for provider in ("chat", "claude"):
+        error = failure(provider)
+        assert (error.code, error.retryable) == ("overloaded", True)
+
+
+def test_cancel_takes_effect_between_two_chunks(server: ProviderServer) -> None:
+    pieces: list[str] = []
+    call = ModelCall(provider="chat", model="m1", input=QUESTION)
+    with pytest.raises(Cancelled):
+        providers.answer(call, on_text=pieces.append, cancelled=lambda: bool(pieces))
+    assert pieces == ["On "]
+
+
+def test_the_host_of_nobody_is_never_reached(settings: Settings, server: ProviderServer) -> None:
+    error = failure("unheard-of")
+    assert (error.code, error.retryable) == ("not_configured", False)
+    assert server.seen == []
+
+
+def test_an_official_name_that_resolves_to_a_private_address_is_refused(
+    monkeypatch: pytest.MonkeyPatch, server: ProviderServer
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    real = socket.getaddrinfo
+    resolved = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 443))]
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *rest, **named: resolved if host == "api.openai.com" else real(host, *rest, **named),
+    )
+    error = failure("openai")
+    assert (error.code, error.retryable) == ("egress_refused", False)
+
+
+def test_a_known_model_is_priced(server: ProviderServer, settings: Settings) -> None:
+    settings.PROVIDERS["openai"] = settings.PROVIDERS["chat"]
+    cost = ask("openai", "gpt-4o").cost_usd
+    assert cost is not None
+    assert Decimal("0.00001") < cost < Decimal("0.001")

@@ -1,0 +1,288 @@
+"""Retrievals that are made again in a replay, and what becomes of their documents."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+from pytest_django import Settings
+
+from replay.core.errors import ReplayRefused
+from replay.core.plan import Plan
+from replay.execution import leases, runner, task_names
+from replay.live import retrieval
+from replay.models import Attempt, ReplaySession
+from replay.sessions import prepare, queries, services
+from replay.sessions.schemas import SessionView
+from tests.support.queues import held
+from tests.support.servers import retrieval_stores as stores
+from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
+from tests.unit.replay.inputs.test_documents import library
+from traces.models import Run, Step
+from traces.runs.services import record
+from traces.storage import artifacts
+
+pytestmark = pytest.mark.django_db(transaction=True)
+QUERY = {"match": {"step": 1}, "retrieval": {"query": "gift cards"}}
+LIVE: Any = {"allow": ["retrieval"], "retries": {"max": 2, "initial_s": 0.01}}
+NOWHERE = {"url": "http://127.0.0.1:9/"}
+NEW = [{"id": "n", "content": "Gift cards expire after three years.", "score": 0.7}]
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+@pytest.fixture
+def endpoint(settings: Settings) -> Iterator[ProviderServer]:
+    with provider_server(lambda exchange: exchange.status(200, {"documents": NEW})) as running:
+        settings.RETRIEVERS = {"policies": {"http": {"url": f"{running.base_url}/search"}}}
+        yield running
+
+
+def body(*entries: dict[str, Any], **policy: Any) -> Any:
+    run = Run.objects.get(id=record(library()).run_id)
+    overrides = {"overrides": list(entries)}
+    given: Any = {"run": str(run.id), "overrides": overrides, "policy": {**LIVE, **policy}}
+    return prepare.parse(given)
+
+
+def launch(*entries: dict[str, Any], **policy: Any) -> Any:
+    return services.launch(body(*(entries or (QUERY,)), **policy)).id
+
+
+def replay(*entries: dict[str, Any], **policy: Any) -> SessionView:
+    session = launch(*entries, **policy)
+    runner.execute(session)
+    return queries.session_view(session)
+
+
+def plan(*entries: dict[str, Any], **policy: Any) -> Plan:
+    return services.preview(body(*entries, **policy))
+
+
+def step(view: SessionView, number: int = 1) -> Step:
+    assert view.run is not None
+    return Step.objects.get(run_id=view.run, sequence_no=number)
+
+
+def documents(found: Step) -> Any:
+    output: Any = artifacts.payload(found.output_ref)
+    return output["documents"]
+
+
+def attempts() -> list[tuple[str, str, str, str]]:
+    rows = Attempt.objects.order_by("attempt").values_list("kind", "provider", "status", "error_code")
+    return list(rows)
+
+
+def test_a_new_query_is_searched_and_its_documents_reach_the_prompt(endpoint: ProviderServer) -> None:
+    view = replay()
+    found = step(view)
+    assert (found.label, found.reason, found.status) == ("simulated", "live_retrieval", "ok")
+    assert (found.document_count, found.detail["retriever"]) == (1, "policies")
+    assert documents(found) == NEW
+    assert "three years" in str(artifacts.payload(step(view, 2).output_ref))
+    seen = endpoint.seen[0]
+    assert seen.body == {"query": "gift cards", "top_k": 3}
+    assert seen.headers["forkpoint-replay"] == str(view.id)
+    assert (attempts(), view.live_calls, view.cost_usd) == ([("retrieval", "policies", "succeeded", "")], 1, 0)
+
+
+def test_the_recorded_documents_are_used_unless_the_policy_wants_them_anew(endpoint: ProviderServer) -> None:
+    assert replay({"match": {"step": 3}, "output": "yes"}).counts.exact == 2
+    assert endpoint.seen == []
+    assert step(replay({"match": {"step": 3}, "output": "yes"}, order="reexecute")).reason == "live_retrieval"
+    assert endpoint.seen[0].body == {"query": "refund", "top_k": 3}
+
+
+def test_given_documents_come_before_a_search(endpoint: ProviderServer) -> None:
+    given = [{"id": "z", "content": "Given by hand."}]
+    entry = {"match": {"step": 1}, "retrieval": {"documents": given, "query": "other"}}
+    found = step(replay(entry, order="reexecute"))
+    assert (found.reason, documents(found)) == ("simulation_operator_override", given)
+    assert endpoint.seen == []
+
+
+def test_what_a_replay_has_found_once_answers_the_same_query_again(endpoint: ProviderServer) -> None:
+    replay()
+    endpoint.respond = lambda exchange: exchange.status(500)
+    assert step(replay()).reason == "cache_hit_signature_match"
+
+
+def test_more_documents_and_other_filters_are_searched_for(endpoint: ProviderServer) -> None:
+    replay({"match": {"type": "retrieval"}, "retrieval": {"top_k": 9, "filters": {"lang": "en"}}})
+    assert endpoint.seen[0].body == {"query": "refund", "top_k": 9, "filters": {"lang": "en"}}
+
+
+def test_fewer_documents_need_no_search(endpoint: ProviderServer) -> None:
+    assert len(documents(step(replay({"match": {"step": 1}, "retrieval": {"top_k": 2}})))) == 2
+    assert documents(step(replay({"match": {"step": 1}, "retrieval": {"top_k": 0}}))) == []
+    assert endpoint.seen == []
+
+
+def test_a_search_for_nothing_asks_nobody(endpoint: ProviderServer) -> None:
+    found = step(replay({"match": {"step": 1}, "retrieval": {"top_k": 0, "query": "other"}}))
+    assert (found.reason, documents(found), endpoint.seen) == ("live_retrieval", [], [])
+
+
+def test_the_plan_names_the_retriever_and_searches_nothing(endpoint: ProviderServer) -> None:
+    planned = plan(QUERY)
+    first = planned.steps[0]
+    assert (first.action, first.label, first.reason) == ("live", "simulated", "live_retrieval")
+    assert (first.note, first.cost_usd, planned.live_calls) == ("Asks retriever policies", 0.0, 1)
+    assert endpoint.seen == []
+
+
+@pytest.mark.parametrize(
+    ("configured", "says"),
+    [
+        ({}, "no retriever is configured"),
+        ({"other": {"http": NOWHERE}}, "none of the configured retrievers (other) serves 'policies'"),
+        (
+            {"other": {"http": NOWHERE, "serves": ["pol*"], "stores": ["chroma"]}},
+            "(other) serves 'policies', whose recording names no store",
+        ),
+    ],
+)  # fmt: skip
+def test_a_search_that_nobody_can_make_is_refused(settings: Settings, configured: Any, says: str) -> None:
+    settings.RETRIEVERS = configured
+    refusal = plan(QUERY).refusals[0]
+    assert (refusal.code, refusal.where, refusal.step) == ("policy_conflict", "/overrides/overrides/0/retrieval", 1)
+    assert says in refusal.detail
+    assert plan(QUERY, allow=["model"]).refusals == []  # a placeholder, as the policy says
+
+
+def test_a_profile_that_the_retriever_does_not_have_is_refused_with_those_that_it_has(settings: Settings) -> None:
+    settings.PROVIDERS = {"vectors": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
+    entry = {"chroma": {"url": "http://127.0.0.1:9", "collection": "c"}, "serves": ["p*"]}
+    settings.RETRIEVERS = {"kb": {**entry, "embeddings": {"small": {"provider": "vectors", "model": "s"}}}}
+    asked = {"match": {"step": 1}, "retrieval": {"embedding_profile": "large"}}
+    assert "no embedding profile 'large': there is small" in plan(asked).refusals[0].detail
+    asked["retrieval"] = {"embedding_profile": "small"}
+    assert plan(asked).refusals == []
+
+
+def test_the_store_that_the_recording_names_chooses_the_retriever(endpoint: ProviderServer, settings: Settings) -> None:
+    settings.RETRIEVERS = {
+        "elsewhere": {"http": {"url": "http://127.0.0.1:9/"}, "stores": ["qdrant"]},
+        "here": {"http": {"url": f"{endpoint.base_url}/search"}, "stores": ["chroma*"]},
+    }
+    run = library()
+    attributes: Any = {"attributes": {"db.system.name": "ChromaDB"}}
+    run.steps[0].attributes.update(attributes)
+    recorded = Run.objects.get(id=record(run).run_id)
+    request: Any = {"run": str(recorded.id), "overrides": {"overrides": [QUERY]}, "policy": LIVE}
+    assert services.preview(prepare.parse(request)).steps[0].note == "Asks retriever here"
+
+
+def test_a_search_that_failed_is_made_again_and_one_that_cannot_succeed_ends_the_replay(
+    endpoint: ProviderServer,
+) -> None:
+    answers = iter([503, 429])
+
+    def respond(exchange: Exchange) -> None:
+        if status := next(answers, None):
+            exchange.status(status, retry_after="0")
+        else:
+            exchange.status(200, {"documents": NEW})
+
+    endpoint.respond = respond
+    assert (step(replay()).retries, len(endpoint.seen)) == (2, 3)
+    endpoint.respond = lambda exchange: exchange.status(400, {"error": "no such field"})
+    view = replay({"match": {"step": 1}, "retrieval": {"query": "another"}})
+    assert (view.status, view.error_code) == ("failed_execution", "bad_request")
+    assert "no such field" in view.error
+
+
+def test_after_a_crash_a_finished_search_is_not_made_again_and_an_open_one_is(
+    endpoint: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = launch()
+    really = retrieval.run
+
+    def dies(*arguments: Any) -> retrieval.Found:
+        really(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(retrieval, "run", dies)
+    with pytest.raises(KeyboardInterrupt):
+        runner.execute(session)
+    monkeypatch.setattr(retrieval, "run", really)
+    held = leases.Claim(session_id=session, owner=ReplaySession.objects.get(id=session).owner)
+    leases.release(held)
+    runner.execute(session)
+    view = queries.session_view(session)
+    assert (step(view).reason, len(endpoint.seen)) == ("live_retrieval", 2)
+    assert [row[2:] for row in attempts()] == [("failed", "interrupted"), ("succeeded", "")]
+
+
+def test_a_search_ends_when_its_time_is_over_and_when_the_operator_cancels(
+    endpoint: ProviderServer, settings: Settings
+) -> None:
+    settings.RETRIEVERS["policies"]["timeout_s"] = 0.3
+
+    def slow(exchange: Exchange) -> None:
+        time.sleep(3)
+
+    endpoint.respond = slow
+    assert replay(retries={"max": 0}).error_code == "timeout"
+    settings.RETRIEVERS["policies"]["timeout_s"] = 30
+    session = launch({"match": {"step": 1}, "retrieval": {"query": "another"}})
+
+    def cancels(exchange: Exchange) -> None:
+        services.cancel(session)
+        connection.close()  # that of the endpoint's thread
+        slow(exchange)
+
+    endpoint.respond = cancels
+    started = time.monotonic()
+    runner.execute(session)
+    assert queries.session_view(session).status == "cancelled"
+    assert time.monotonic() - started < 2.5  # it did not wait for the answer
+
+
+def test_the_budget_holds_for_searches(endpoint: ProviderServer) -> None:
+    with pytest.raises(ReplayRefused, match="the budget allows no live calls"):
+        replay(budget={"max_live_calls": 0})
+    assert replay(budget={"max_live_calls": 1}).live_calls == 1
+    assert len(endpoint.seen) == 1
+
+
+def test_embedding_a_query_costs_what_the_provider_asks(settings: Settings) -> None:
+    with stores.embeddings_endpoint() as vectors:
+        settings.PROVIDERS = {"openai": {"protocol": "openai", "base_url": f"{vectors.base_url}/v1"}}
+        by = {"provider": "openai", "model": "text-embedding-3-small"}
+        settings.RETRIEVERS = {"policies": {**stores.chroma(), "embeddings": {"small": by}}}
+        assert plan(QUERY).cost_usd == pytest.approx(3 * 0.02e-6)
+        view = replay()
+    found = step(view)
+    assert (found.tokens_in, found.detail["embedding"], found.detail["retriever"]) == (4, "small", "policies")
+    assert view.cost_usd == pytest.approx(4 * 0.02e-6)
+    assert documents(found)[0]["id"] == "c"
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({}, "give exactly one of `chroma`"),
+        ({"http": {"url": "http://a/"}, "embeddings": {"a": {"local": "all-MiniLM-L6-v2"}}}, "leave out `embeddings`"),
+        ({"chroma": {"url": "http://a/", "collection": "c"}}, "`embeddings` is empty"),
+        ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {"engine": "x"}}}, "only Qdrant"),
+        ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {}}}, "['embeddings']['a']"),
+        ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {"provider": "x", "model": "y"}}},
+         "is 'x', which is no configured provider"),
+        ({"pgvector": {"table": "t"}, "embeddings": {"a": {"local": "all-MiniLM-L6-v2"}}}, "['pgvector']['url_env']"),
+        ({"http": {"url": "http://a/"}, "embedding": "b"}, "none of []"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_configuration_is_named_at_start(settings: Settings, entry: Any, says: str) -> None:
+    settings.RETRIEVERS = {"kb": entry}
+    with pytest.raises(ImproperlyConfigured) as mistake:
+        retrieval.configured()
+    assert "FORKPOINT_RETRIEVERS['kb']" in str(mistake.value)
+    assert says in str(mistake.value)

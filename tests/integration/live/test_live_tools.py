@@ -1,0 +1,270 @@
+"""Tools that really run in a replay: over HTTP, as MCP servers, and as callables of installed packages."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pytest_django import Settings
+
+from replay.core.errors import SessionConflict
+from replay.execution import leases, runner, task_names
+from replay.live import tools
+from replay.models import Attempt, ReplaySession
+from replay.sessions import prepare, queries, services
+from replay.sessions.schemas import OperatorAnswer
+from replay.tool_review import services as tool_review_services
+from tests.support.queues import held
+from tests.support.replay_runs import order_desk
+from tests.support.servers.live_tools import LIVE, OTHER, attempts, configure, launch, order_step, output, replay
+from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
+from traces.models import Run, Step
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+@pytest.fixture
+def endpoint(settings: Settings) -> Iterator[ProviderServer]:
+    with provider_server(
+        lambda exchange: exchange.status(200, {"id": exchange.body["order_id"], "status": "new"})
+    ) as running:
+        configure(settings, {"http": {"url": f"{running.base_url}/orders"}})
+        yield running
+
+
+def test_a_reviewed_tool_runs_with_the_new_arguments_and_is_told_that_this_is_a_replay(
+    endpoint: ProviderServer,
+) -> None:
+    view = replay()
+    step = order_step(view)
+    assert (step.label, step.reason, step.status) == ("simulated", "live_tool_call", "ok")
+    assert output(step) == {"id": "B-9", "status": "new"}
+    assert [(seen.path, seen.body) for seen in endpoint.seen] == [("/orders", {"order_id": "B-9"})]
+    assert endpoint.seen[0].headers["forkpoint-replay"] == str(view.id)
+    assert (attempts(), view.live_calls) == ([("tool", "succeeded", "")], 1)
+
+
+def test_an_answer_given_for_one_tool_keeps_no_other_from_running(endpoint: ProviderServer) -> None:
+    given = {"match": {"type": "tool", "name": "search_policy"}, "tool": {"output": {"given": True}}}
+    view = replay(OTHER, given)
+    assert view.run is not None
+    policy = Step.objects.get(run_id=view.run, tool_name="search_policy")
+    assert (policy.reason, output(policy)) == ("simulation_operator_override", {"given": True})
+    assert (order_step(view).reason, len(endpoint.seen)) == ("live_tool_call", 1)
+
+
+def test_the_plan_shows_the_tool_as_live(endpoint: ProviderServer) -> None:
+    run = Run.objects.get(id=record(order_desk()).run_id)
+    asked: Any = {"run": str(run.id), "policy": {**LIVE, "order": "reexecute"}}
+    tool_review_services.decide({"search_policy": False}, by="ada")
+    plan = services.preview(prepare.parse(asked))
+    steps = {step.sequence_no: step for step in plan.steps}
+    assert (steps[4].action, steps[4].reason, steps[4].label) == ("live", "live_tool_call", "simulated")
+    assert steps[4].note == "runs through http POST 127.0.0.1"
+    assert steps[6].reason == "source_output_reused"
+    other: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}, "policy": LIVE}
+    new = services.preview(prepare.parse(other))
+    assert new.live_calls == 1
+    assert "1 call is made that the recording does not have: get_order goes live." in new.warnings
+    assert endpoint.seen == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "safe"),
+    [
+        ({"allow": ["model"]}, True),
+        ({"tools": {"block": ["get_*"]}}, True),
+        ({"tools": {"allow": ["search_*"]}}, True),
+        ({}, False),
+    ],
+)
+def test_a_tool_that_is_not_allowed_does_not_run(endpoint: ProviderServer, policy: Any, safe: bool) -> None:
+    tool_review_services.decide({"get_order": safe}, by="ada")
+    assert order_step(replay(**policy)).reason != "live_tool_call"
+    assert endpoint.seen == []
+
+
+def test_without_a_review_a_new_call_is_blocked(endpoint: ProviderServer) -> None:
+    session = launch()
+    tool_review_services.decide({"get_order": None}, by="ada")  # taken back while the session waits for a worker
+    runner.execute(session)
+    assert output(order_step(queries.session_view(session))).startswith("[Forkpoint] Tool 'get_order' blocked")
+    assert endpoint.seen == []
+
+
+def test_what_the_tool_refuses_is_its_answer(endpoint: ProviderServer) -> None:
+    endpoint.respond = lambda exchange: exchange.status(404, {"error": "no such order"})
+    step = order_step(replay())
+    assert (step.status, output(step)) == ("error", {"error": "no such order"})
+
+
+def fails_first(times: int, fail: Callable[[Exchange], None]) -> Callable[[Exchange], None]:
+    left = [times]
+
+    def respond(exchange: Exchange) -> None:
+        left[0] -= 1
+        if left[0] >= 0:
+            fail(exchange)
+        else:
+            exchange.status(200, {"status": "at last"})
+
+    return respond
+
+
+def test_a_call_that_was_turned_away_is_made_again(endpoint: ProviderServer) -> None:
+    endpoint.respond = fails_first(2, lambda exchange: exchange.status(429, "wait", retry_after="0"))
+    step = order_step(replay())
+    assert (output(step), step.retries) == ({"status": "at last"}, 2)
+    assert [status for _, status, _ in attempts()] == ["failed", "failed", "succeeded"]
+
+
+def test_an_idempotent_tool_is_tried_again_after_an_error_of_the_server(
+    endpoint: ProviderServer, settings: Settings
+) -> None:
+    settings.TOOLS["get_order"]["idempotent"] = True
+    endpoint.respond = fails_first(1, lambda exchange: exchange.status(500, "oops"))
+    assert output(order_step(replay())) == {"status": "at last"}
+
+
+def test_retries_end_and_the_session_says_why(endpoint: ProviderServer) -> None:
+    endpoint.respond = lambda exchange: exchange.status(429, "wait", retry_after="0")
+    view = replay()
+    assert (view.status, view.error_code, len(endpoint.seen)) == ("failed_execution", "rate_limited", 3)
+
+
+def test_an_unknown_outcome_is_asked_about_and_never_repeated(endpoint: ProviderServer) -> None:
+    endpoint.respond = lambda exchange: exchange.status(500, "half done")
+    session = launch()
+    runner.execute(session)
+    waiting = queries.session_view(session)
+    assert (waiting.status, attempts()) == ("awaiting_operator", [("tool", "failed", "unknown_outcome")])
+    assert waiting.question is not None
+    assert "not idempotent" in waiting.question.text
+    services.answer(session, OperatorAnswer(sequence_no=waiting.question.sequence_no, action="answer", output="done"))
+    runner.execute(session)
+    step = order_step(queries.session_view(session))
+    assert (step.reason, output(step), len(endpoint.seen)) == ("simulation_operator_override", "done", 1)
+
+
+def asked_first(**given: Any) -> Any:
+    """A call that waits for the operator, and the session after the answer."""
+    session = launch(tools={"ask": ["get_*"]})
+    runner.execute(session)
+    waiting = queries.session_view(session)
+    assert waiting.question is not None
+    assert waiting.question.may_run
+    assert attempts() == []
+    services.answer(session, OperatorAnswer(sequence_no=waiting.question.sequence_no, **given))
+    runner.execute(session)
+    return queries.session_view(session)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason", "calls"),
+    [
+        ({"action": "run"}, "live_tool_call", 1),
+        ({"action": "answer", "output": "lost"}, "simulation_operator_override", 0),
+        ({"action": "fallback"}, "simulation_policy_fallback", 0),
+    ],
+)
+def test_a_tool_that_is_to_be_asked_about_runs_only_when_somebody_lets_it(
+    endpoint: ProviderServer, given: Any, reason: str, calls: int
+) -> None:
+    view = asked_first(**given)
+    assert (order_step(view).reason, len(endpoint.seen)) == (reason, calls)
+    assert view.status.startswith("completed")
+
+
+def test_that_a_call_may_run_does_not_answer_what_came_of_it(endpoint: ProviderServer) -> None:
+    endpoint.respond = lambda exchange: exchange.status(500, "half done")
+    view = asked_first(action="run")
+    assert view.question is not None
+    assert (view.status, view.question.may_run, len(endpoint.seen)) == ("awaiting_operator", False, 1)
+    step = view.question.sequence_no
+    with pytest.raises(SessionConflict, match="does not run"):
+        services.answer(view.id, OperatorAnswer(sequence_no=step, action="run"))
+    services.answer(view.id, OperatorAnswer(sequence_no=step, action="answer", output="done"))
+    runner.execute(view.id)
+    assert (output(order_step(queries.session_view(view.id))), len(endpoint.seen)) == ("done", 1)
+
+
+class Everyone(leases.Observer):
+    """Takes every worker for dead."""
+
+    def abandoned(self) -> list[leases.Claim]:
+        running = ReplaySession.objects.filter(status="running").values_list("id", "owner")
+        return [leases.Claim(session_id=id, owner=owner) for id, owner in running]
+
+
+@pytest.mark.parametrize("idempotent", [False, True])
+def test_after_a_crash_only_an_idempotent_call_is_made_again(
+    endpoint: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch, idempotent: bool
+) -> None:
+    settings.TOOLS["get_order"]["idempotent"] = idempotent
+    session = launch()
+    really = tools.run
+
+    def dies(tool: tools.Tool, call: tools.ToolCall) -> tools.ToolResult:
+        really(tool, call)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tools, "run", dies)
+    with pytest.raises(KeyboardInterrupt):
+        runner.execute(session)
+    monkeypatch.setattr(tools, "run", really)
+    services.take_over(Everyone())
+    runner.execute(session)
+    view = queries.session_view(session)
+    assert len(endpoint.seen) == (2 if idempotent else 1)
+    assert (view.status == "awaiting_operator") is not idempotent
+    if view.question is not None:
+        services.answer(session, OperatorAnswer(sequence_no=view.question.sequence_no, action="fallback"))
+        runner.execute(session)
+        view = queries.session_view(session)
+        assert order_step(view).reason == "simulation_policy_fallback"
+    assert view.status.startswith("completed")
+    assert len(endpoint.seen) == (2 if idempotent else 1)
+
+
+def test_secrets_come_from_the_environment(
+    endpoint: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.TOOLS["get_order"]["http"]["headers_env"] = {"Authorization": "ORDERS_TOKEN"}
+    assert replay().error_code == "auth"
+    monkeypatch.setenv("ORDERS_TOKEN", "Bearer s3cret")
+    replay()
+    assert [seen.headers["authorization"] for seen in endpoint.seen] == ["Bearer s3cret"]
+    assert "s3cret" not in str(list(Attempt.objects.values()))
+
+
+def test_a_host_that_is_not_there_ends_the_replay_after_its_retries(settings: Settings) -> None:
+    configure(settings, {"http": {"url": "http://orders.invalid/"}})
+    assert replay().error_code == "network"
+    assert [code for _, _, code in attempts()] == ["network"] * 3
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({}, "give exactly one of"),
+        ({"http": {"url": "ftp://a/"}}, "FORKPOINT_TOOLS['get_order']['http']['url']"),
+        ({"http": {"url": "http://a/", "verb": "GET"}}, "['http']['verb']"),
+        ({"mcp": {}}, "`command`"),
+        ({"python": "nobody"}, "no installed package offers it"),
+        ({"python": "a", "timeout_s": 0}, "['timeout_s']"),
+    ],
+)
+def test_a_wrong_configuration_names_its_place(settings: Settings, entry: Any, says: str) -> None:
+    settings.TOOLS = {"get_order": entry}
+    with pytest.raises(ImproperlyConfigured) as refused:
+        tools.configured()
+    assert says in str(refused.value)

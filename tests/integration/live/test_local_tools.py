@@ -1,0 +1,227 @@
+"""Tools that run beside the replay: MCP servers, and callables of installed packages."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from replay.execution import task_names
+from replay.live import tools
+from replay.live.tools import configuration
+from replay.models import Attempt
+from replay.tool_review import services
+from tests.support.patience import wait_until
+from tests.support.queues import held
+from tests.support.servers.live_tools import OTHER, configure, order_step, output, replay
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+def lines(log: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def test_a_tool_of_an_mcp_server_on_standard_streams(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
+    log = tmp_path / "log"
+    command = {"command": sys.executable, "args": ["-m", "tests.support.servers.mcp_server", "0", str(log)]}
+    configure(settings, {"mcp": {**command, "env": {"PYTHONPATH": "ROOT_OF_TESTS"}, "tool": "lookup"}})
+    view = replay()
+    assert output(order_step(view)) == {"id": "B-9", "status": "found by mcp"}
+    line = lines(log)[0]
+    assert (line["tool"], line["meta"], line["variable"]) == ("lookup", str(view.id), str(view.id))
+
+
+def test_an_mcp_tool_that_fails_answers_with_its_error_and_one_that_dies_is_asked_about(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
+    command = {
+        "command": sys.executable,
+        "args": ["-m", "tests.support.servers.mcp_server", "0", str(tmp_path / "log")],
+    }
+    configure(settings, {"mcp": {**command, "env": {"PYTHONPATH": "ROOT_OF_TESTS"}, "tool": "lookup"}})
+
+    def asks(order: str) -> dict[str, Any]:
+        return {**OTHER, "output": {"tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": order}}]}}
+
+    step = order_step(replay(asks("none")))
+    assert step.status == "error"
+    assert "Error executing tool" in output(step)
+    assert replay(asks("die")).status == "awaiting_operator"
+    assert len(lines(tmp_path / "log")) == 2
+
+
+def test_a_command_that_is_not_there_ends_the_replay(settings: Settings) -> None:
+    configure(settings, {"mcp": {"command": "/no/such/command"}})
+    view = replay()
+    assert (view.status, view.error_code) == ("failed_execution", "tool_unavailable")
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def mcp_over_http(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path / "log"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.servers.mcp_server", str(port), str(log)], cwd=ROOT
+    )
+    try:
+        wait_until(lambda: _listens(port), 30)
+        yield f"http://127.0.0.1:{port}/mcp", log
+    finally:
+        process.kill()  # asked to end, it would wait for a tool that hangs
+        process.wait()
+
+
+def test_a_tool_of_an_mcp_server_over_streamable_http(settings: Settings, mcp_over_http: tuple[str, Path]) -> None:
+    url, log = mcp_over_http
+    configure(settings, {"mcp": {"url": url, "tool": "lookup"}})
+    view = replay()
+    assert output(order_step(view)) == {"id": "B-9", "status": "found by mcp"}
+    assert [line["meta"] for line in lines(log)] == [str(view.id)]
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package that offers a tool, as an installer would leave it."""
+    install(
+        tmp_path,
+        monkeypatch,
+        "def get_order(order_id, forkpoint_replay):\n"
+        "    if order_id == 'B-9':\n"
+        "        return {'id': order_id, 'replay': forkpoint_replay}\n"
+        "    raise KeyError(order_id)\n",
+    )
+    yield
+    configuration.callables.cache_clear()
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    (folder / "desk_tools.py").write_text(source)
+    info = folder / "desk_tools-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: desk-tools\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[forkpoint.tools]\nget_order = desk_tools:get_order\n")
+    monkeypatch.syspath_prepend(str(folder))
+    configuration.callables.cache_clear()
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_callable_of_an_installed_package_runs() -> None:
+    services.decide({"get_order": True}, by="ada")
+    assert tools.executors() == {"get_order": "python get_order"}
+    view = replay()
+    assert output(order_step(view)) == {"id": "B-9", "replay": str(view.id)}
+
+
+def two_orders(*orders: str) -> dict[str, Any]:
+    asked = orders or ("B-8", "B-9")
+    calls = [{"id": order, "name": "get_order", "arguments": {"order_id": order}} for order in asked]
+    return {"match": {"step": 3}, "output": {"tool_calls": calls}}
+
+
+def test_the_calls_of_a_replay_share_one_mcp_connection_that_ends_with_it(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
+    log = tmp_path / "log"
+    command = {"command": sys.executable, "args": ["-m", "tests.support.servers.mcp_server", "0", str(log)]}
+    configure(settings, {"mcp": {**command, "env": {"PYTHONPATH": "ROOT_OF_TESTS"}, "tool": "lookup"}})
+    replay(two_orders())
+    pids = [line["pid"] for line in lines(log)]
+    assert (len(pids), len(set(pids))) == (2, 1)
+    assert not running(pids[0])
+    replay(two_orders("B-6", "B-7"))
+    assert len({line["pid"] for line in lines(log)}) == 2  # another replay sees nothing of the first
+
+
+def running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_server_that_left_between_two_calls_is_started_again(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
+    log = tmp_path / "log"
+    command = {"command": sys.executable, "args": ["-m", "tests.support.servers.mcp_server", "0", str(log)]}
+    configure(settings, {"mcp": {**command, "env": {"PYTHONPATH": "ROOT_OF_TESTS"}, "tool": "lookup"}})
+    really = tools.run
+
+    def then_killed(tool: tools.Tool, call: tools.ToolCall) -> tools.ToolResult:
+        found = really(tool, call)
+        os.kill(lines(log)[-1]["pid"], 9)
+        return found
+
+    monkeypatch.setattr(tools, "run", then_killed)
+    assert replay(two_orders()).status.startswith("completed")
+    assert len({line["pid"] for line in lines(log)}) == 2
+
+
+CALLABLE = """
+import os, sys, time
+calls = 0
+def get_order(order_id):
+    global calls
+    calls += 1
+    print("a line that is no answer")
+    if order_id == "B-9":
+        {last}
+    return {{"pid": os.getpid(), "calls": calls}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "idempotent", "status", "code"),
+    [
+        ("pass", False, "completed_mixed", ""),
+        ("time.sleep(60)", False, "awaiting_operator", "unknown_outcome"),
+        ("time.sleep(60)", True, "failed_execution", "timeout"),
+        ("os._exit(1)", False, "awaiting_operator", "unknown_outcome"),
+        ("sys.exit('no')", False, "completed_mixed", ""),
+    ],
+)
+def test_a_callable_runs_in_a_process_that_is_ended_in_its_time(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, idempotent: bool, status: str,
+    code: str,
+) -> None:  # fmt: skip
+    install(tmp_path, monkeypatch, CALLABLE.format(last=last))
+    configure(settings, {"python": "get_order", "timeout_s": 1, "idempotent": idempotent})
+    view = replay(two_orders(), retries={"max": 0})
+    assert view.status == status
+    assert list(Attempt.objects.order_by("id").values_list("error_code", flat=True)) == ["", code]
+    outcomes: list[Any] = list(Attempt.objects.order_by("id").values_list("outcome", flat=True))
+    first = outcomes[0]["output"]
+    assert not running(first["pid"])
+    if last == "pass":
+        assert outcomes[1]["output"] == {"pid": first["pid"], "calls": 2}
+    if last.startswith("sys"):
+        assert outcomes[1] == {"output": {"error": "SystemExit: no"}, "status": "error"}
+    configuration.callables.cache_clear()

@@ -1,0 +1,129 @@
+"""Plan = what happens, through sessions on the database: what a session does otherwise than planned, it says."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pytest_django import Settings
+
+from replay.execution import runner, task_names
+from replay.live import providers
+from replay.models import ReplaySession
+from replay.sessions import prepare, queries, services
+from replay.sessions.schemas import SessionView
+from tests.support.agent_runs import Asks
+from tests.support.queues import held
+from tests.support.servers.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
+from tests.unit.replay.engine.test_replayer import Replay
+from tests.unit.replay.planning.test_planner import agents, forks, plain, texts
+from traces.models import Run, Step
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+some = settings(
+    max_examples=20, deadline=None, derandomize=True, phases=[Phase.generate],  # to shrink would take minutes
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[ProviderServer]:
+    with provider_server(lambda exchange: exchange.status(500)) as running:
+        settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
+        yield running
+        providers.close()
+
+
+def replayed(fork: Replay, *, live: bool) -> tuple[ReplaySession, SessionView]:
+    run = Run.objects.get(id=record(dataclasses.replace(fork.run, external_id=str(uuid4()), app=str(uuid4()))).run_id)
+    allow: list[Any] = [kind for kind in fork.policy.allow if kind == "model"]  # no tool is reviewed, nothing searches
+    allow = allow if live else []
+    order = fork.policy.order if allow else "reuse"
+    policy = fork.policy.model_copy(update={"allow": allow, "order": order, "fallback": "simulate"})
+    body: Any = {
+        "run": str(run.id), "fork_step": fork.fork, "overrides": {"overrides": fork.entries},
+        "policy": policy.model_dump(mode="json"),
+    }  # fmt: skip
+    session = services.launch(prepare.parse(body))
+    runner.execute(session.id)
+    return ReplaySession.objects.get(id=session.id), queries.session_view(session.id)
+
+
+def became(session: ReplaySession) -> dict[int, str]:
+    """By source step from the fork on: the label of what it became."""
+    source = dict(Step.objects.filter(run=session.source_run).values_list("id", "sequence_no"))
+    assert session.run_id is not None
+    rows = Step.objects.filter(run_id=session.run_id, sequence_no__gte=session.fork_sequence_no).order_by("sequence_no")
+    return {source[key]: label for key, label in rows.values_list("source_step", "label") if key in source}
+
+
+def planned(session: ReplaySession) -> dict[int, str]:
+    """By source step from the fork on: its planned label, but for those that it does not come to."""
+    numbers = range(session.fork_sequence_no, session.source_run.step_count + 1)
+    said = {no: session.planned.get(str(no), ["reuse", "exact", ""]) for no in numbers}
+    return {no: label or "" for no, (action, label, _) in said.items() if action != "unreached"}
+
+
+@some
+@given(forks())
+def test_without_live_answers_sessions_do_what_was_planned(server: ProviderServer, fork: Replay) -> None:
+    session, view = replayed(fork, live=False)
+    assert session.status.startswith("completed"), session.error
+    assert became(session) == planned(session)
+    assert [text for text in view.divergences if "planned" in text] == []
+
+
+answers = st.lists(
+    st.one_of(texts, st.lists(st.one_of(plain, agents), min_size=1, max_size=3)), min_size=1, max_size=8
+)  # fmt: skip
+
+
+@some
+@given(forks(), answers)
+def test_what_live_answers_change_is_said(
+    server: ProviderServer, fork: Replay, said: list[str | list[Asks]]
+) -> None:  # fmt: skip
+    server.respond = _model(said)
+    session, view = replayed(fork, live=True)
+    assert session.status.startswith("completed"), session.error
+    was, is_now = planned(session), became(session)
+    for no in was.keys() & is_now.keys():
+        told = any(text.startswith(f"Step {no} was planned") for text in view.divergences)
+        assert told == (was[no] != is_now[no]), f"step {no}: planned {was[no]}, became {is_now[no]}"
+    if was.keys() - is_now.keys():
+        assert view.divergences
+
+
+def _model(said: list[str | list[Asks]]) -> Any:
+    """A model that says these over and over."""
+    count = iter(range(10_000))
+
+    def respond(exchange: Exchange) -> None:
+        number = next(count)
+        answer = said[number % len(said)]
+        delta: dict[str, Any] = {"role": "assistant"}
+        if isinstance(answer, str):
+            delta["content"] = answer
+        else:
+            delta["tool_calls"] = [
+                {"index": at, "id": f"live_{number}_{at}", "type": "function",
+                 "function": {"name": one.tool, "arguments": json.dumps(one.arguments)}}
+                for at, one in enumerate(answer)
+            ]  # fmt: skip
+        exchange.stream()
+        exchange.send(openai_chunk(delta))
+        exchange.send(openai_chunk(finish="stop" if isinstance(answer, str) else "tool_calls"))
+        exchange.send("[DONE]")
+
+    return respond

@@ -1,0 +1,157 @@
+"""Large artifacts on S3, over real HTTP with checked credentials: kept, read, and what is said when they cannot be."""
+
+import random
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from cockpit.settings import artifact_storage
+from replay.execution import runner, task_names
+from replay.sessions import queries, services
+from replay.sessions.schemas import ReplayRequest
+from tests.services.s3 import BUCKET, S3Server, s3_server
+from tests.support.queues import held
+from tests.support.recordings import order_run
+from traces.errors import ArtifactCorrupt, StorageAway, StorageRefuses
+from traces.models import Artifact
+from traces.runs.services import record, retention
+from traces.storage import artifacts as artifact_store
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+LARGE = random.Random(3).randbytes(300_000)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[S3Server]:
+    with s3_server() as running:
+        yield running
+
+
+@pytest.fixture
+def s3(server: S3Server, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
+    """Artifacts are kept there, and nothing lies there yet."""
+    configured(server, settings, monkeypatch)
+    yield server
+    for each in keys(server):
+        server.client.delete_object(Bucket=BUCKET, Key=each)
+
+
+def configured(server: S3Server, settings: Settings, monkeypatch: pytest.MonkeyPatch, **other: str) -> None:
+    for name, value in {**server.environment, **other}.items():
+        monkeypatch.setenv(name, value)
+    settings.STORAGES = {**settings.STORAGES, "artifacts": artifact_storage()}
+
+
+def keys(server: S3Server) -> list[str]:
+    return [each["Key"] for each in server.client.list_objects_v2(Bucket=BUCKET).get("Contents", [])]
+
+
+def kept() -> str:
+    return artifact_store.put(LARGE, media_type="application/octet-stream")
+
+
+def test_large_bytes_lie_in_the_bucket_under_their_hash_and_come_back(s3: S3Server, client: Client) -> None:
+    sha256 = kept()
+    assert keys(s3) == [f"fp/{sha256[:2]}/{sha256[2:4]}/{sha256}"]
+    assert artifact_store.read_one(sha256).data == LARGE
+    assert client.get(f"/api/v1/artifacts/{sha256}").content == LARGE
+    artifact_store.put(b"small", media_type="text/plain")
+    assert len(keys(s3)) == 1
+
+
+def test_what_lies_there_is_not_written_again_unless_it_is_half_written(s3: S3Server) -> None:
+    kept()
+    [key] = keys(s3)
+    for there, afterwards in ((b"x" * len(LARGE), b"x"), (LARGE[:1000], LARGE[:1])):
+        s3.client.put_object(Bucket=BUCKET, Key=key, Body=there)
+        with retention():
+            Artifact.objects.all().delete()
+        kept()
+        found = s3.client.get_object(Bucket=BUCKET, Key=key)
+        assert (found["ContentLength"], found["Body"].read()[:1]) == (len(LARGE), afterwards)
+
+
+def test_damaged_and_missing_files_are_never_handed_out(s3: S3Server, client: Client) -> None:
+    sha256 = kept()
+    [key] = keys(s3)
+    for damaged in (b"x" + LARGE[1:], LARGE[:1000], b""):
+        s3.client.put_object(Bucket=BUCKET, Key=key, Body=damaged)
+        with pytest.raises(ArtifactCorrupt, match="hash to something else"):
+            artifact_store.read_one(sha256)
+    s3.client.delete_object(Bucket=BUCKET, Key=key)
+    with pytest.raises(ArtifactCorrupt, match=f"storage has no {key.removeprefix('fp/')}"):
+        artifact_store.read_one(sha256)
+    assert client.get(f"/api/v1/artifacts/{sha256}").status_code == 409
+
+
+def test_a_server_that_is_away_is_said_and_used_again_when_it_is_back(s3: S3Server, client: Client) -> None:
+    sha256 = kept()
+    assert client.get("/api/v1/ready").json()["ready"]
+    s3.door.shut()
+    try:
+        said = client.get("/api/v1/ready")
+        assert (said.status_code, said.json()["checks"]["database"]) == (503, "ok")
+        assert "does not answer" in said.json()["checks"]["storage"]
+        asked = client.get(f"/api/v1/artifacts/{sha256}")
+        assert asked.status_code == 503
+        assert (asked.json()["code"], asked.json()["retryable"]) == ("dependency_unavailable", True)
+        with pytest.raises(StorageAway):
+            artifact_store.put(LARGE[::-1], media_type="application/octet-stream")
+    finally:
+        s3.door.open()
+    assert client.get("/api/v1/ready").json()["ready"]
+    assert artifact_store.read_one(sha256).data == LARGE
+
+
+def test_a_replay_waits_for_a_server_that_is_away(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    run = order_run()
+    steps = [replace(step, output={"pages": LARGE.hex()}) if step.key == "look" else step for step in run.steps]
+    recorded = record(replace(run, steps=tuple(steps)))
+    session = services.launch(ReplayRequest(run=str(recorded.run_id))).id
+    s3.door.shut()
+    back = threading.Timer(0.3, s3.door.open)
+    back.start()
+    runner.execute(session)
+    back.join()
+    assert queries.session_view(session).status == "completed_exact"
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"AWS_SECRET_ACCESS_KEY": "wr0ng"}, "SignatureDoesNotMatch"),
+        ({"AWS_ACCESS_KEY_ID": "AKIANOBODY"}, "InvalidAccessKeyId"),
+        ({"FORKPOINT_ARTIFACTS": "s3://nowhere/fp"}, "NoSuchBucket"),
+    ],
+)
+def test_a_server_that_refuses_is_told_by_its_own_words(
+    server: S3Server,
+    client: Client,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    other: dict[str, str],
+    says: str,
+) -> None:
+    configured(server, settings, monkeypatch, **other)
+    ready = client.get("/api/v1/ready")
+    assert ready.status_code == 503
+    assert says in ready.json()["checks"]["storage"]
+    with pytest.raises(StorageRefuses):
+        kept()
+
+
+def test_a_folder_that_cannot_be_made_is_said(
+    client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FORKPOINT_ARTIFACTS", str(tmp_path / "file" / "artifacts"))
+    settings.STORAGES = {**settings.STORAGES, "artifacts": artifact_storage()}
+    assert f"{tmp_path / 'file'}" in client.get("/api/v1/ready").json()["checks"]["storage"]
+    with pytest.raises(StorageAway, match="the artifact storage failed"):
+        kept()

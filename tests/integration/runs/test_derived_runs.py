@@ -1,0 +1,135 @@
+"""Derived runs: copied steps, lineage, and provenance that holds for the new run."""
+
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.support.recordings import conversation, order_run, says
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
+from traces.errors import NotFound, RunSealed
+from traces.ingest.step_rows import StepRow
+from traces.models import Edge, Run, Step
+from traces.runs import queries, services
+from traces.storage import artifacts
+
+pytestmark = pytest.mark.django_db
+_KEPT = [
+    field.attname
+    for field in Step._meta.concrete_fields
+    if field.name not in {"id", "run", "label", "reason", "detail", "source_step"}
+]
+
+
+def _source() -> Run:
+    return Run.objects.get(id=services.record(order_run()).run_id)
+
+
+def _fork(source: Run, upto: int) -> Run:
+    run = services.open_run(name="fork", app=source.app, source_run=source, fork_sequence_no=upto + 1)
+    copied = services.copy_steps(
+        source_run_id=source.id,
+        run_id=run.id,
+        first=1,
+        last=upto,
+        label=Label.EXACT,
+        reason=Reason.SOURCE_OUTPUT_REUSED,
+    )
+    assert copied == upto
+    return run
+
+
+def _ends(run_id: UUID) -> set[tuple[int, int, str]]:
+    return set(Edge.objects.filter(run_id=run_id).values_list("producer_no", "consumer_no", "kind"))
+
+
+def test_copied_steps_are_the_source_steps_with_a_label_and_their_lineage() -> None:
+    source = _source()
+    run = _fork(source, 5)
+    for copy, original in zip(queries.steps(run.id), queries.steps(source.id), strict=True):
+        assert [getattr(copy, name) for name in _KEPT] == [getattr(original, name) for name in _KEPT]
+        assert (copy.label, copy.reason, copy.source_step) == ("exact", "source_output_reused", original.id)
+        assert copy.id != original.id
+        assert copy.detail == {}
+
+
+def test_a_whole_copy_has_the_provenance_of_its_source() -> None:
+    source = _source()
+    run = _fork(source, 5)
+    services.seal_run(run.id, RunStatus.COMPLETED)
+    assert _ends(run.id) == _ends(source.id)
+    sealed = Run.objects.get(id=run.id)
+    assert (sealed.step_count, sealed.exact_count, sealed.tokens_in) == (5, 5, 110)
+    assert sealed.content_digest != source.content_digest
+    assert sealed.sealed_at is not None
+
+
+def test_new_steps_get_edges_of_their_own_and_the_copied_ones_keep_theirs() -> None:
+    source = _source()
+    run = _fork(source, 3)
+    given = artifacts.payload(queries.find_step(source, 4).input_ref)
+    message = says("It left yesterday and arrives with Northwind Parcels tomorrow morning.")
+    output: JSONObject = {"message": message}
+    services.append_steps(run.id, [
+        StepRow(
+            sequence_no=4, parent_no=1, type=StepType.MODEL, name="chat", status=StepStatus.OK, label=Label.SIMULATED,
+            reason=Reason.LIVE_MODEL, input_ref=artifacts.save(given), output_ref=artifacts.save(output),
+            source_step=queries.find_step(source, 4).id,
+        ),
+        StepRow(
+            sequence_no=5, parent_no=1, type=StepType.OUTPUT, name="answer", status=StepStatus.OK,
+            label=Label.SIMULATED, output_ref=artifacts.save({"text": message["content"]}),
+        ),
+    ])  # fmt: skip
+    services.seal_run(run.id, RunStatus.COMPLETED)
+    assert _ends(run.id) == {(2, 3, "tool_call_id"), (2, 4, "history"), (3, 4, "tool_call_id"), (4, 5, "text")}
+    assert Run.objects.get(id=run.id).simulated_count == 2
+
+
+def test_a_changed_producer_is_still_linked_to_the_step_that_was_taken_over() -> None:
+    source = _source()
+    run = _fork(source, 2)
+    tool, tell = queries.find_step(source, 3), queries.find_step(source, 4)
+    services.append_steps(run.id, [
+        StepRow(
+            sequence_no=3, type=StepType.TOOL, name=tool.name, tool_name=tool.tool_name, call_id=tool.call_id,
+            label=Label.SIMULATED, input_ref=tool.input_ref, output_ref=artifacts.save({"status": "lost"}),
+            source_step=tool.id, status=StepStatus.OK,
+        ),
+        StepRow(
+            sequence_no=4, type=StepType.MODEL, name=tell.name, label=Label.EXACT, input_ref=tell.input_ref,
+            output_ref=tell.output_ref, source_step=tell.id, status=StepStatus.OK,
+        ),
+    ])  # fmt: skip
+    services.seal_run(run.id, RunStatus.COMPLETED)
+    assert (3, 4, "tool_call_id") in _ends(run.id)
+
+
+def test_copying_takes_the_same_queries_whatever_the_number_of_steps() -> None:
+    source = Run.objects.get(id=services.record(conversation(60)).run_id)
+    run = services.open_run(name="fork", app="desk", source_run=source)
+    with CaptureQueriesContext(connection) as queries_of_copy:
+        services.copy_steps(
+            source_run_id=source.id, run_id=run.id, first=1, last=source.step_count, label=Label.EXACT, reason=""
+        )
+    assert len([query for query in queries_of_copy if "SAVEPOINT" not in query["sql"]]) == 2
+    assert Step.objects.filter(run=run).count() == source.step_count
+
+
+def test_a_middle_part_can_be_copied_and_an_empty_one_is_nothing() -> None:
+    source = _source()
+    run = services.open_run(name="fork", app="desk", source_run=source)
+    copy = {"source_run_id": source.id, "run_id": run.id, "label": Label.EXACT, "reason": ""}
+    assert services.copy_steps(first=2, last=3, **copy) == 2  # type: ignore[arg-type]  # a plain dict of arguments
+    assert services.copy_steps(first=4, last=3, **copy) == 0  # type: ignore[arg-type]  # the same
+    assert [step.sequence_no for step in queries.steps(run.id)] == [2, 3]
+
+
+def test_nothing_is_copied_into_a_sealed_run_or_one_that_is_not_there() -> None:
+    source = _source()
+    with pytest.raises(RunSealed):
+        services.copy_steps(source_run_id=source.id, run_id=source.id, first=1, last=1, label=Label.EXACT, reason="")
+    with pytest.raises(NotFound):
+        services.append_steps(UUID(int=7), [])

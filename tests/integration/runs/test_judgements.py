@@ -1,0 +1,150 @@
+"""Judgements of stored runs, and the outcome that every run keeps."""
+
+import io
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.support.recordings import order_run
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Reason, RunStatus, StepStatus, StepType
+from traces.errors import InvalidRecording
+from traces.imports import portable_runs
+from traces.models import Artifact, Judgement, Run
+from traces.runs import services
+
+pytestmark = pytest.mark.django_db
+REWARD = RecordedJudgement(name="reward", kind=JudgementKind.SCORE, value=0.0)
+WRONG_STEP = RecordedJudgement(name="annotation", kind=JudgementKind.FAIL, text="wrong order", step="look")
+
+
+def _record(run: RecordedRun) -> UUID:
+    return services.record(run).run_id
+
+
+def _outcome(run_id: UUID) -> tuple[str, str]:
+    verdict = Run.objects.get(id=run_id).verdict
+    return verdict.outcome, verdict.basis
+
+
+def _checked(status: StepStatus, **columns: Any) -> RecordedRun:
+    decision = "pass" if status is StepStatus.OK else "fail"
+    check = RecordedStep(
+        key="check", type=StepType.VALIDATOR, name="fits the order", status=status, output={"decision": decision}
+    )
+    run = order_run(**columns)
+    return replace(run, steps=(*run.steps, check))
+
+
+def _fork(source_id: UUID, last: int) -> UUID:
+    source = Run.objects.get(id=source_id)
+    run = services.open_run(name="fork", app=source.app, source_run=source, fork_sequence_no=last + 1)
+    services.copy_steps(
+        source_run_id=source.id,
+        run_id=run.id,
+        first=1,
+        last=last,
+        label=Label.EXACT,
+        reason=Reason.SOURCE_OUTPUT_REUSED,
+    )
+    services.seal_run(run.id, RunStatus.COMPLETED)
+    return run.id
+
+
+def test_failed_reward_fails_completed_run() -> None:
+    run_id = _record(order_run(judgements=(REWARD, WRONG_STEP)))
+    assert _outcome(run_id) == ("failed", "import")
+    assert Judgement.objects.get(run_id=run_id, name="annotation").step_no == 3
+
+
+def test_plain_runs_are_unknown_or_failed() -> None:
+    assert _outcome(_record(order_run())) == ("unknown", "")
+    assert _outcome(_record(order_run("order-2", status=RunStatus.FAILED))) == ("failed", "")
+
+
+def test_repeated_import_adds_new_judgements_once() -> None:
+    run_id = _record(order_run())
+    for _ in range(2):
+        assert services.record(order_run(judgements=(REWARD,))) == services.Recorded(run_id=run_id, created=False)
+    assert Judgement.objects.filter(run_id=run_id).count() == 1
+    assert _outcome(run_id) == ("failed", "import")
+
+
+def test_validators_of_imports_decide() -> None:
+    assert _outcome(_record(_checked(StepStatus.OK))) == ("passed", "validator")
+    assert _outcome(_record(_checked(StepStatus.ERROR, external_id="bad"))) == ("failed", "validator")
+
+
+def test_validators_that_did_not_run_leave_unverified() -> None:
+    run = _checked(StepStatus.OK)
+    *others, check = run.steps
+    placeholder = replace(check, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
+    assert _outcome(_record(replace(run, steps=(*others, placeholder)))) == ("unverified", "validator")
+
+
+def test_derived_runs_inherit_copied_steps_judgements_only() -> None:
+    source = _record(order_run(judgements=(REWARD, WRONG_STEP)))
+    assert list(Judgement.objects.filter(run_id=_fork(source, 4)).values_list("name", "step_no")) == [("annotation", 3)]
+    assert not Judgement.objects.filter(run_id=_fork(source, 2)).exists()
+    assert _outcome(_fork(source, 5)) == ("unknown", "")
+
+
+def test_derived_runs_read_their_own_validators() -> None:
+    source = _record(_checked(StepStatus.ERROR))
+    assert _outcome(_fork(source, 6)) == ("failed", "validator")
+    assert _outcome(_fork(source, 5)) == ("unknown", "")
+
+
+def test_bundles_carry_judgements_once() -> None:
+    run = Run.objects.get(id=_record(order_run(judgements=(REWARD, WRONG_STEP))))
+    file, again = io.BytesIO(), io.BytesIO()
+    portable_runs.export(run, file)
+    with services.retention():
+        Run.objects.all().delete()
+        Artifact.objects.all().delete()
+    first = portable_runs.import_bundle(file)
+    assert _outcome(first.run_id) == ("failed", "import")
+    assert Judgement.objects.filter(run_id=first.run_id).count() == 2
+    assert portable_runs.import_bundle(file) == services.Recorded(run_id=first.run_id, created=False)
+    assert Judgement.objects.filter(run_id=first.run_id).count() == 2
+    portable_runs.export(Run.objects.get(id=first.run_id), again)
+    assert again.getvalue() == file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("judgement", "where"),
+    [
+        (replace(REWARD, value=float("nan")), "/judgements/0/value"),
+        (replace(REWARD, value=None), "/judgements/0/value"),
+        (replace(WRONG_STEP, step="elsewhere"), "/judgements/0/step"),
+        (replace(REWARD, name=""), "/judgements/0/name"),
+        (replace(REWARD, by="x" * 121), "/judgements/0/by"),
+    ],
+)
+def test_malformed_judgements_are_refused(judgement: RecordedJudgement, where: str) -> None:
+    with pytest.raises(InvalidRecording) as refusal:
+        services.record(order_run(judgements=(judgement,)))
+    assert refusal.value.where == where
+    assert not Run.objects.exists()
+
+
+def test_judgements_of_many_runs_cost_the_same_queries() -> None:
+    def cost(count: int) -> int:
+        runs = [order_run(f"{count}-{at}", judgements=(REWARD,)) for at in range(count)]
+        with CaptureQueriesContext(connection) as queries:
+            services.record_all(runs)
+        return sum("judgement" in query["sql"] for query in queries.captured_queries)
+
+    assert cost(3) == cost(12)
+
+
+def test_sources_are_stored_as_given() -> None:
+    by_ada = replace(
+        REWARD, source=JudgementSource.PERSON, by="ada", name="verdict", kind=JudgementKind.PASS, value=None
+    )
+    run_id = _record(order_run(judgements=(REWARD, by_ada)))
+    assert _outcome(run_id) == ("passed", "person")

@@ -1,0 +1,237 @@
+"""Recording: all or nothing, once, sealed, in little space."""
+
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection
+from pytest_django import DjangoCaptureOnCommitCallbacks
+
+from tests.support.recordings import conversation, order_run
+from traces import notify
+from traces.core.canonical import MAX_DEPTH
+from traces.core.json_types import JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepStatus, StepType
+from traces.errors import InvalidRecording, RunConflict
+from traces.models import Artifact, Run, RunTag, Step
+from traces.runs import queries, services
+from traces.runs.full_steps import full_steps
+from traces.storage import artifacts as artifact_store
+
+pytestmark = pytest.mark.django_db
+
+
+def _recorded(run: RecordedRun) -> Run:
+    return Run.objects.get(id=services.record(run).run_id)
+
+
+def _with_step(index: int, **changes: Any) -> RecordedRun:
+    run = order_run()
+    steps = list(run.steps)
+    steps[index] = replace(steps[index], **changes)
+    return replace(run, steps=tuple(steps))
+
+
+def test_a_recorded_run_is_sealed_and_sums_up_its_steps() -> None:
+    run = _recorded(order_run())
+    assert run.sealed_at is not None
+    assert (run.step_count, run.error_count, run.tokens_in, run.tokens_out) == (5, 0, 110, 23)
+    assert run.cost_usd == Decimal("0.003")
+    assert run.duration_ms == 5_000
+    assert list(RunTag.objects.values_list("tag", flat=True).order_by("tag")) == ["first line", "orders"]
+
+
+def test_every_step_carries_what_was_recorded() -> None:
+    given = order_run()
+    run = _recorded(given)
+    steps = queries.steps(run.id)
+    assert [step.external_id for step in steps] == [step.key for step in given.steps]
+    assert [step.parent_no for step in steps] == [None, 1, 1, 1, 1]
+    values = artifact_store.payloads(ref for step in steps for ref in (step.input_ref, step.output_ref))
+    for step, said in zip(steps, given.steps, strict=True):
+        assert (values.get(step.input_ref), values.get(step.output_ref)) == (said.input, said.output)
+
+
+def test_whole_steps_carry_ids_attributes_times_and_tags() -> None:
+    more: dict[str, Any] = {"call_id": "call_" + "x" * 5000, "attributes": {"tags": ["slow"], "shelf": 4}}
+    run = _recorded(_with_step(2, **more))
+    steps, _ = full_steps(run, after=0, limit=10)
+    assert [steps[2][name] for name in ("call_id", "attributes", "tags")] == [
+        more["call_id"],
+        more["attributes"],
+        ["slow"],
+    ]
+    given = order_run().steps[2]
+    assert (steps[2]["started_at"], steps[2]["ended_at"]) == (given.started_at, given.ended_at)
+    assert (steps[1]["attributes"], steps[1]["tags"]) == ({}, [])
+
+
+def test_a_list_shows_each_step_in_one_line() -> None:
+    summaries = [step.summary for step in queries.steps(_recorded(order_run()).id)]
+    assert summaries == [
+        "Where is my order A-1042?",
+        "asks get_order",
+        "get_order(A-1042)",
+        "Your order A-1042 has been shipped with Northwind Parcels.",
+        "Your order A-1042 has been shipped with Northwind Parcels.",
+    ]
+
+
+def test_the_same_recording_twice_is_one_run() -> None:
+    first = services.record(order_run())
+    counts = Run.objects.count(), Step.objects.count(), Artifact.objects.count()
+    again = services.record(order_run())
+    assert (again.run_id, first.created, again.created) == (first.run_id, True, False)
+    assert counts == (Run.objects.count(), Step.objects.count(), Artifact.objects.count())
+
+
+@pytest.mark.parametrize("changes", [{"output": {"message": {"content": "x"}}}, {"tokens_in": 41}, {"name": "other"}])
+def test_another_recording_under_the_same_identity_is_a_conflict_and_changes_nothing(changes: dict[str, Any]) -> None:
+    stored = services.record(order_run())
+    artifacts = Artifact.objects.count()
+    with pytest.raises(RunConflict, match=str(stored.run_id)):
+        services.record(_with_step(1, **changes))
+    assert Artifact.objects.count() == artifacts
+    assert Run.objects.count() == 1
+
+
+def test_the_same_external_id_in_another_app_is_another_run() -> None:
+    services.record(order_run())
+    assert services.record(replace(order_run(), app="shop")).created
+
+
+def test_a_child_given_before_its_parent_comes_after_it() -> None:
+    given = order_run()
+    steps = queries.steps(_recorded(replace(given, steps=tuple(reversed(given.steps)))).id)
+    assert [step.external_id for step in steps] == ["agent", "out", "tell", "look", "ask"]
+    assert [step.parent_no for step in steps] == [None, 1, 1, 1, 1]
+
+
+_DEEP: JSONValue = 0
+for _ in range(MAX_DEPTH + 5):
+    _DEEP = [_DEEP]
+
+
+@pytest.mark.parametrize(
+    ("index", "changes", "where"),
+    [
+        (2, {"key": "ask"}, "/steps/2/key"),
+        (2, {"key": ""}, "/steps/2/key"),
+        (2, {"key": "k" * 201}, "/steps/2/key"),
+        (2, {"parent": "nobody"}, "/steps/2/parent"),
+        (0, {"parent": "agent"}, "/steps/0/parent"),
+        (2, {"links": ("ask", "nobody")}, "/steps/2/links/1"),
+        (2, {"output": {"a": [1, float("nan")]}}, "/steps/2/output/a/1"),
+        (3, {"input": {"messages": [{"content": "a"}, {"content": "\udc80"}]}}, "/steps/3/input/messages/1/content"),
+        (2, {"input": {"n": 2**64}}, "/steps/2/input/n"),
+        (2, {"output": {"n": _DEEP}}, "/steps/2/output/n"),
+        (2, {"attributes": {"x": float("inf")}}, "/steps/2/attributes/x"),
+        (2, {"started_at": datetime(2026, 1, 1)}, "/steps/2/started_at"),  # noqa: DTZ001  # that is the fault
+        (2, {"ended_at": datetime(2020, 1, 1, tzinfo=UTC)}, "/steps/2/ended_at"),
+        (2, {"tokens_in": -1}, "/steps/2/tokens_in"),
+        (2, {"cost_usd": Decimal("NaN")}, "/steps/2/cost_usd"),
+        (2, {"call_id": "a\x00b"}, "/steps/2/call_id"),
+        (2, {"name": "\ud800"}, "/steps/2/name"),
+    ],
+)
+def test_what_cannot_be_stored_is_refused_with_its_place(index: int, changes: dict[str, Any], where: str) -> None:
+    with pytest.raises(InvalidRecording) as refused:
+        services.record(_with_step(index, **changes))
+    assert refused.value.where.startswith(where)
+    assert not Run.objects.exists()
+    assert not Artifact.objects.exists()
+
+
+def test_a_cycle_of_parents_is_refused() -> None:
+    one = RecordedStep(key="one", type=StepType.AGENT, name="a", parent="two")
+    two = RecordedStep(key="two", type=StepType.AGENT, name="b", parent="one")
+    with pytest.raises(InvalidRecording, match="its own ancestor"):
+        services.record(order_run(steps=(one, two)))
+
+
+def test_characters_that_a_database_cannot_hold_stay_in_payloads_and_are_replaced_in_columns() -> None:
+    run = _recorded(replace(_with_step(2, name="a\x00b", error="c\x00d", output="e\x00f"), metadata={"k\x00": "v\x00"}))
+    step = queries.find_step(run, "look")
+    assert (step.name, step.error, artifact_store.payload(step.output_ref)) == ("a\ufffdb", "c\ufffdd", "e\x00f")
+    assert run.metadata == {"k\ufffd": "v\ufffd"}
+
+
+def test_unknown_cost_is_unknown_and_containers_do_not_count_twice() -> None:
+    steps = (
+        RecordedStep(key="a", type=StepType.AGENT, name="a", tokens_in=10, tokens_out=5),
+        RecordedStep(key="m", type=StepType.MODEL, name="m", parent="a", tokens_in=10, tokens_out=5),
+        RecordedStep(key="e", type=StepType.TOOL, name="t", parent="a", status=StepStatus.ERROR),
+    )
+    run = _recorded(order_run(steps=steps))
+    assert (run.tokens_in, run.tokens_out, run.cost_usd, run.error_count) == (10, 5, None, 1)
+
+
+def test_times_are_kept_whatever_their_zone() -> None:
+    local = datetime(2026, 3, 1, 14, 30, 0, 123456, tzinfo=UTC).astimezone()
+    run = _recorded(_with_step(0, started_at=local - timedelta(hours=5)))
+    assert queries.steps(run.id)[0].started_at == local - timedelta(hours=5)
+
+
+def test_writers_and_watchers_are_told_after_the_commit(
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[str] = []
+    monkeypatch.setattr(notify, "_wake", woken.append)
+    with django_capture_on_commit_callbacks(execute=True):
+        services.record(order_run())
+        assert woken == []
+    assert woken == ["runs"]
+
+
+@pytest.mark.parametrize("words", [12, 6])
+@pytest.mark.django_db(transaction=True)
+def test_a_thousand_turns_take_less_than_two_percent_of_what_came_in(words: int) -> None:
+    """Rows and indexes included: the database itself is weighed. With 6 words a message has some 120 characters."""
+    run = conversation(1_000, words=words)
+    came_in = sum(len(orjson.dumps([step.input, step.output])) for step in run.steps)
+    services.record(order_run())  # the pages that every table has
+    before = _database_size()
+    services.record(run)
+    grown = _database_size() - before
+    assert grown < 0.02 * came_in, f"{grown} of {came_in} bytes: {grown / came_in:.2%}"
+
+
+def _database_size() -> int:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relname LIKE 'traces_%' AND relkind = 'r'"
+            )
+            return int(cursor.fetchone()[0])
+        cursor.execute("PRAGMA page_count")
+        pages = cursor.fetchone()[0]
+        cursor.execute("PRAGMA freelist_count")
+        free = cursor.fetchone()[0]
+        cursor.execute("PRAGMA page_size")
+        return int((pages - free) * cursor.fetchone()[0])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_recording_from_two_threads_is_one_run() -> None:
+    outcomes: list[object] = []
+
+    def work() -> None:
+        try:
+            outcomes.append(services.record(order_run()).created)
+        except Exception as error:  # noqa: BLE001  # whatever it is must be seen by the test
+            outcomes.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(str, outcomes)) == ["False", "False", "False", "True"]
+    assert Run.objects.count() == 1

@@ -1,0 +1,256 @@
+"""Bisections over REST: forks of a failing run, answered afresh by a real model server, until the turn is found."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from diffing import services as diffs
+from diffing.schemas.report import DiffOptions
+from replay import tasks
+from replay.bisection import scheduler, services
+from replay.execution import runner, task_names
+from replay.live import providers
+from replay.models import Bisection, BisectionProbe
+from tests.support.patience import wait_until
+from tests.support.queues import held
+from tests.support.replay_runs import Says, order_desk
+from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
+from traces.runs.services import open_run, record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LIMIT_S = 60
+TURNS = 8
+CHECK = [{"kind": "contains", "text": "all is well"}]
+QUICK: dict[str, Any] = {"checks": CHECK, "reproduce": 1, "samples": 1, "confirm": 1}
+
+
+def conversation(bad: int | None) -> list[tuple[str, tuple[Says, ...]]]:
+    """Turns of one answer each; the one at `bad` says what every later answer suffers from."""
+    said = ["all is well" if bad is None or turn < bad else "it broke" for turn in range(TURNS)]
+    if bad is not None:
+        said[bad] = "I delete the order"
+    return [(f"question {turn}", (Says(f"{text} {turn}"),)) for turn, text in enumerate(said)]
+
+
+def answers(exchange: Exchange) -> None:
+    """Like the recording's model: all is well unless the order was deleted before."""
+    earlier = [str(message.get("content")) for message in exchange.body["messages"]]
+    broken = any("I delete" in text for text in earlier)
+    exchange.stream()
+    exchange.send(openai_chunk({"role": "assistant", "content": "it broke" if broken else "all is well"}))
+    exchange.send(openai_chunk(finish="stop", usage={"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}))
+    exchange.send("[DONE]")
+
+
+@pytest.fixture
+def desk(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Exchange]]:
+    with provider_server(answers) as running:
+        settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
+        monkeypatch.setenv("FORKPOINT_PROVIDERS", json.dumps(settings.PROVIDERS))  # for a worker that starts later
+        yield running.seen
+        providers.close()
+
+
+@pytest.fixture
+def queue(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What would be queued; the test runs it itself."""
+    held(monkeypatch, task_names.COMPARE)
+    return held(monkeypatch, task_names.EXECUTE)
+
+
+def failing(bad: int = 3) -> str:
+    return str(record(order_desk(conversation(bad), external_id=f"fails-at-{bad}")).run_id)
+
+
+def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
+    return client.post(f"/api/v1{path}", body, content_type="application/json", headers=headers)
+
+
+def work_off(queued: list[str]) -> None:
+    while queued:
+        tasks.execute(queued.pop(0))
+
+
+def model_step(turn: int) -> int:
+    """The number of a turn's model step: the agent comes first, then each turn with its one answer."""
+    return 3 + 2 * turn
+
+
+def test_a_worker_finds_the_step_where_the_run_committed_itself(
+    client: Client, desk: list[Exchange], request: pytest.FixtureRequest
+) -> None:
+    run = failing(3)
+    request.getfixturevalue("worker")
+    started = post(client, f"/runs/{run}/bisect", {"checks": CHECK}, **{"Idempotency-Key": "once"})
+    assert started.status_code == 201, started.json()
+    again = post(client, f"/runs/{run}/bisect", {"checks": CHECK}, **{"Idempotency-Key": "once"})
+    assert again.json()["id"] == started.json()["id"]
+
+    def look() -> Any:
+        view = client.get(f"/api/v1/bisections/{started.json()['id']}").json()
+        return None if view["status"] == "running" else view
+
+    found = wait_until(look, LIMIT_S)
+    assert found["status"] == "completed", found
+    result = found["result"]
+    assert (result["reproduction"], result["repeats"]["passed"], result["rescue"]) == (
+        "does_not_reproduce",
+        3,
+        "rescued",
+    )
+    commit = result["commit"]
+    assert commit["step"]["sequence_no"] == model_step(3)
+    assert commit["kept"]["sequence_no"] == model_step(4)
+    assert commit["earliest"]["sequence_no"] == model_step(0)
+    assert (commit["confidence"], commit["monotone"], commit["settled"]) == ("high", True, True)
+    assert "committed itself at step 9" in result["sentence"]
+    assert client.get("/api/v1/bisections", {"run": run}).json()["bisections"][0]["sentence"] == result["sentence"]
+
+
+def test_probes_are_in_no_list_unless_asked_for(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    run = failing(5)
+    post(client, f"/runs/{run}/bisect", QUICK)
+    work_off(queue)
+    assert [listed["id"] for listed in client.get("/api/v1/runs").json()["runs"]] == [run]
+    probes = client.get("/api/v1/runs", {"source": "probe"}).json()["runs"]
+    assert {probe["source_run"] for probe in probes} == {run}
+    assert client.get("/api/v1/runs/last").json()["id"] == run
+    assert client.get(f"/api/v1/runs/{run}").json()["derived"] == []
+    assert client.get("/api/v1/replays").json()["sessions"] == []
+    facets = client.get("/api/v1/runs/facets").json()
+    assert [app["count"] for app in facets["apps"]] == [1]
+    assert {source["value"]: source["count"] for source in facets["sources"]}["probe"] == len(probes)
+
+
+def test_the_price_is_said_first_and_holds(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    run = failing(5)
+    plan = post(client, "/bisections/preview", {"run": run, **QUICK}).json()
+    assert (len(plan["forks"]), plan["refusals"]) == (TURNS, [])
+    assert desk == []
+    started = post(client, f"/runs/{run}/bisect", QUICK).json()
+    work_off(queue)
+    found = client.get(f"/api/v1/bisections/{started['id']}").json()
+    assert found["result"]["commit"]["step"]["sequence_no"] == model_step(5)
+    assert found["probes"] <= plan["most_probes"]
+    assert len(desk) == found["live_calls"] <= plan["most_live_calls"]
+
+
+def test_only_what_comes_after_the_fork_is_answered_afresh(
+    client: Client, desk: list[Exchange], queue: list[str]
+) -> None:
+    post(client, f"/runs/{failing(3)}/bisect", {**QUICK, "parallel": 1})
+    work_off(queue)
+    for probe in BisectionProbe.objects.select_related("session"):
+        assert probe.session.live_calls == TURNS - probe.place
+
+
+def test_a_budget_that_runs_out_leaves_what_was_found(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    body = {"checks": CHECK, "reproduce": 1, "budget": {"max_live_calls": 20}}
+    started = post(client, f"/runs/{failing(3)}/bisect", body).json()
+    work_off(queue)
+    found = client.get(f"/api/v1/bisections/{started['id']}").json()
+    assert len(desk) <= 20
+    assert found["status"] == "completed"
+    assert "live calls of 20 are left" in found["error"]
+    assert found["result"]["rescue"] == "rescued"
+    assert found["result"]["commit"]["confidence"] == "low"
+
+
+def test_a_worker_that_ends_between_two_probes_is_made_up_for(
+    client: Client, desk: list[Exchange], queue: list[str]
+) -> None:
+    started = post(client, f"/runs/{failing(2)}/bisect", QUICK).json()
+    while queue:
+        runner.execute(UUID(queue.pop(0)))  # and the process ends before it looks what comes next
+        if not queue:
+            services.requeue_unfinished()
+    found = client.get(f"/api/v1/bisections/{started['id']}").json()
+    assert found["status"] == "completed"
+    assert found["result"]["commit"]["step"]["sequence_no"] == model_step(2)
+
+
+def test_two_workers_that_look_at_once_begin_nothing_twice(
+    client: Client, desk: list[Exchange], queue: list[str]
+) -> None:
+    started = post(client, f"/runs/{failing(2)}/bisect", {"checks": CHECK, "parallel": 1}).json()
+    runner.execute(UUID(queue.pop(0)))
+    begun = [scheduler.advance(UUID(started["id"])) for _ in range(3)]
+    assert [len(sessions) for sessions in begun] == [1, 0, 0]
+
+
+def test_a_cancelled_bisection_says_what_it_knows(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    started = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK, "parallel": 1}).json()
+    tasks.execute(queue.pop(0))
+    stopped = post(client, f"/bisections/{started['id']}/cancel").json()
+    assert stopped["status"] == "cancelled"
+    assert [probe["verdict"] for probe in stopped["results"]] == ["passed", "unclear"]
+    assert stopped["result"]["rescue"] == "rescued"
+    work_off(queue)
+    services.requeue_unfinished()
+    assert queue == []
+    assert len(desk) == TURNS
+
+
+def test_of_a_diff_the_failing_run_is_bisected(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    fails = UUID(failing(3))
+    passes = record(order_desk(conversation(None), external_id="passes")).run_id
+    report = diffs.diff(base_id=passes, candidate_id=fails, options=DiffOptions(similarity="lexical"))
+    started = post(client, f"/diffs/{report.id}/bisect", {"checks": CHECK})
+    assert started.status_code == 201, started.json()
+    assert (started.json()["run"], started.json()["diff"]) == (str(fails), str(report.id))
+    vague = post(client, f"/diffs/{report.id}/bisect", {"checks": [{"kind": "contains", "text": "nonsense"}]})
+    assert vague.status_code == 422
+    assert "tell them apart" in vague.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        ({"checks": [{"kind": "contains", "text": "it broke"}]}, "/checks"),
+        ({"checks": [{"kind": "regex", "pattern": "("}]}, "/checks/0"),
+        ({"checks": CHECK, "policy": {"order": "reuse"}}, "/policy/order"),
+        ({"checks": CHECK, "budget": {"max_cost_usd": 1.0}}, "/budget/max_cost_usd"),
+        ({"checks": CHECK, "overrides": {"overrides": [{"match": {"step": 3}, "output": "x"}]}},
+         "/overrides/overrides/0/match/step"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_bisected_is_refused_with_its_place(
+    client: Client, desk: list[Exchange], queue: list[str], body: dict[str, Any], where: str
+) -> None:
+    run = failing(3)
+    refused = post(client, f"/runs/{run}/bisect", body)
+    assert (refused.status_code, refused.json()["where"]) == (422, where)
+    plan = post(client, "/bisections/preview", {**body, "run": run}).json()
+    assert [refusal["where"] for refusal in plan["refusals"]] == [where]
+    assert not Bisection.objects.exists()
+
+
+def test_of_a_run_that_is_still_recorded_nothing_else_is_said(client: Client) -> None:
+    still = open_run(name="open", app="desk", source_run=None)
+    body = {"run": str(still.id), "checks": [{"kind": "regex", "pattern": ".*"}]}
+    plan = post(client, "/bisections/preview", body).json()
+    assert [(refusal["code"], refusal["where"]) for refusal in plan["refusals"]] == [("source_not_sealed", "/run")]
+
+
+def test_a_probe_that_nobody_answered_says_nothing(
+    client: Client, desk: list[Exchange], settings: Settings, queue: list[str]
+) -> None:
+    started = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK}).json()
+    settings.PROVIDERS = {}
+    providers.close()
+    work_off(queue)
+    found = client.get(f"/api/v1/bisections/{started['id']}").json()
+    assert (found["status"], found["result"]["reproduction"]) == ("failed", "unclear")
+    assert "nobody answered for its model" in found["error"]
+
+
+def test_a_run_nobody_can_answer_for_is_refused(client: Client, settings: Settings, queue: list[str]) -> None:
+    settings.PROVIDERS = {}
+    refused = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK})
+    assert refused.status_code == 422
+    assert "nothing configured can make" in refused.json()["detail"]

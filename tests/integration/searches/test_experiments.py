@@ -1,0 +1,312 @@
+"""Experiments over REST: many forks of one run, by a real worker that asks a real model server."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from channels.db import database_sync_to_async
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from cockpit.demo.agent import loading
+from replay import tasks
+from replay.core.errors import Stopped
+from replay.execution import runner, task_names
+from replay.experiments import queries, scheduler, services
+from replay.live import providers
+from replay.models import Experiment, ExperimentRow, ReplaySession
+from replay.sessions import prepare
+from replay.sessions.services import requeue_unfinished
+from tests.services.sockets import open_socket
+from tests.support import proofs
+from tests.support.patience import wait_until
+from tests.support.queues import held
+from tests.support.replay_runs import Says, order_desk
+from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
+from traces.core.json_types import JSONObject
+from traces.models import Judgement, RunOutcome
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LIMIT_S = 60
+MODELS: dict[str, Any] = {"type": "model"}
+local_model = proofs.local_model
+
+
+def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
+    return client.post(f"/api/v1{path}", body, content_type="application/json", headers=headers)
+
+
+def ended(client: Client, experiment: str, *, judged: bool = True) -> dict[str, Any]:
+    """The experiment once every row has ended and was judged."""
+    view: dict[str, Any] = {}
+
+    def look() -> dict[str, Any] | None:
+        view.update(client.get(f"/api/v1/experiments/{experiment}").json())
+        rows = [row for row in view["results"] if row["status"].startswith("completed")]
+        done = view["status"] != "running" and (not judged or all(row["checks"] is not None for row in rows))
+        return view if done else None
+
+    return wait_until(look, LIMIT_S, lambda: f"{view['status']}: {[row['status'] for row in view['results']]}")
+
+
+@pytest.fixture
+def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What would be queued; the test runs it itself."""
+    held(monkeypatch, task_names.COMPARE)
+    return held(monkeypatch, task_names.EXECUTE)
+
+
+@pytest.fixture
+def desk(settings: Settings) -> Iterator[str]:
+    """A run, and a model server that answers every call with the model's name."""
+
+    def respond(exchange: Exchange) -> None:
+        exchange.stream()
+        exchange.send(openai_chunk({"role": "assistant", "content": f"I am {exchange.body['model']}"}))
+        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        exchange.send(openai_chunk(finish="stop", usage=usage))
+        exchange.send("[DONE]")
+
+    with provider_server(respond) as running:
+        settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
+        yield str(record(order_desk()).run_id)
+        providers.close()
+
+
+def matrix(run: str, *names: str, **more: Any) -> dict[str, Any]:
+    values = [
+        {"name": name, "overrides": [{"match": MODELS, "model": {"provider": "desk", "model": name}}]} for name in names
+    ]
+    return {"run": run, "fork_step": 3, "axes": [{"name": "model", "values": values}], **more}
+
+
+def work_off(queued: list[str]) -> None:
+    """What a worker does, one session after the other."""
+    while queued:
+        tasks.execute(queued.pop(0))
+
+
+def test_models_and_prompts_of_the_demo_are_compared(
+    client: Client, local_model: None, request: pytest.FixtureRequest
+) -> None:
+    """The small model takes cents for euros unless the prompt tells it."""
+    request.getfixturevalue("worker")
+    mended = loading.put_in_store()
+    told = mended.profile.profile["overrides"]
+    body = {
+        "run": str(mended.source_run_id), "fork_step": mended.fork_sequence_no, "name": "Units", "samples": 2,
+        "axes": [
+            {"name": "model", "values": [
+                {"name": name, "overrides": [{"match": MODELS, "model": {"model": name}}]}
+                for name in ("desk-small-1", "desk-large-1")
+            ]},
+            {"name": "prompt", "values": [{"name": "as recorded"}, {"name": "units told", "overrides": told}]},
+        ],
+        "checks": [{"kind": "contains", "text": "42.00 EUR"}],
+    }  # fmt: skip
+    plan = post(client, "/experiments/preview", body).json()
+    assert (plan["rows"], len(plan["cells"]), plan["refusals"]) == (8, 4, [])
+    assert plan["live_calls"] > 8
+    started = post(client, "/experiments", body, **{"Idempotency-Key": "once"})
+    assert started.status_code == 201, started.json()
+    again = post(client, "/experiments", body, **{"Idempotency-Key": "once"})
+    assert again.json()["id"] == started.json()["id"]
+    found = ended(client, started.json()["id"])
+    assert (found["status"], found["finished"], found["failed"]) == ("completed", 8, 0)
+    rates = {tuple(setting["value"] for setting in cell["settings"]): cell["pass_rate"] for cell in found["aggregates"]}
+    assert rates[("desk-small-1", "as recorded")] == 0
+    assert rates[("desk-small-1", "units told")] == 1
+    for row in found["results"]:
+        assert row["diff"] is not None
+        assert 0 <= row["ars"] <= 1
+        assert row["live_calls"] > 0
+        assert row["latency_ms"] > 0
+        (check,) = Judgement.objects.filter(run=row["run"], source="check")
+        passed = row["checks"][0]["passed"]
+        assert (check.name, check.kind) == (row["checks"][0]["name"], "pass" if passed else "fail")
+        # the demo's validator does not run in a fork: a check that passes alone verifies nothing
+        assert RunOutcome.objects.get(run=row["run"]).outcome == ("unverified" if passed else "failed")
+    assert ReplaySession.objects.filter(experiment_row__isnull=False).count() == 8
+    one, other = found["results"][0]["run"], found["results"][1]["run"]
+    assert post(client, "/diffs", {"base": one, "candidate": other}).status_code in (200, 201)
+
+
+def test_cells_planned_together_are_planned_as_each_alone(desk: str) -> None:
+    """They share what is read of the run, and nothing of each other."""
+    request = services.parse(matrix(desk, "a", "m1", policy={"order": "reuse"}))
+    together = services.plan_cells(request)
+    assert len({cell.overrides.digest for cell, _ in together}) == 2
+    for _, prepared in [*together, *reversed(together)]:
+        assert prepare.prepare(prepared.request, brief=True).plan == prepared.plan
+
+
+def test_a_longer_run_is_planned_with_no_more_queries(desk: str) -> None:
+    """What is asked anew is read ahead, whether or not an override names it."""
+    counts = []
+    for turns in (10, 60):
+        said = [(f"Where is A-{at}?", [Says(f"It is lost, {at}.")]) for at in range(turns)]
+        run = str(record(order_desk(said, external_id=f"{turns} turns")).run_id)
+        gone: JSONObject = {"message": {"role": "assistant", "content": "Gone."}}
+        told: JSONObject = {"overrides": [{"match": {"step": 3}, "output": gone}]}
+        asked = services.parse({"run": run, "fork_step": 3, "overrides": told})
+        with CaptureQueriesContext(connection) as made:
+            [(_, prepared)] = services.plan_cells(asked)
+        assert prepared.plan.live_calls == turns - 1
+        counts.append(len(made))
+    assert abs(counts[1] - counts[0]) < 10  # not one for each turn
+
+
+def test_no_more_run_at_once_than_was_said(client: Client, desk: str, no_queue: list[str]) -> None:
+    asked = post(client, "/experiments", matrix(desk, "a", "b", "c", "d", parallel=2)).json()
+    assert len(no_queue) == 2
+    assert [row["queued"] for row in asked["results"]] == [False, False, True, True]
+    requeue_unfinished()
+    assert len(set(no_queue)) == 2  # those whose turn it is, again
+    tasks.execute(no_queue[0])
+    assert len(set(no_queue)) == 3
+    work_off(no_queue)
+    assert ended(client, asked["id"], judged=False)["finished"] == 4
+
+
+def test_what_an_earlier_process_left_goes_on(client: Client, desk: str, no_queue: list[str]) -> None:
+    asked = post(client, "/experiments", matrix(desk, "a", "b", "c", parallel=1)).json()
+    runner.execute(UUID(no_queue.pop()))  # and the process ends before it queues the next one
+    no_queue.clear()
+    services.requeue_unfinished()
+    assert len(no_queue) == 1
+    work_off(no_queue)
+    assert ended(client, asked["id"], judged=False)["finished"] == 3
+    for session in ExperimentRow.objects.values_list("session_id", flat=True):
+        tasks.compare(str(session))
+    rows = client.get(f"/api/v1/experiments/{asked['id']}").json()["results"]
+    assert all(row["answer"] for row in rows)
+    assert services.requeue_unfinished() == 0
+
+
+def test_a_cancelled_experiment_begins_nothing_more(client: Client, desk: str, no_queue: list[str]) -> None:
+    asked = post(client, "/experiments", matrix(desk, "a", "b", "c", parallel=1)).json()
+    tasks.execute(no_queue.pop(0))
+    stopped = post(client, f"/experiments/{asked['id']}/cancel").json()
+    assert stopped["status"] == "cancelled"
+    assert [row["status"] for row in stopped["results"]][1:] == ["cancelled", "cancelled"]
+    assert stopped["results"][0]["status"].startswith("completed")
+    work_off(no_queue)
+    services.requeue_unfinished()
+    assert no_queue == []
+    assert client.get("/api/v1/experiments").json()["experiments"][0]["status"] == "cancelled"
+
+
+def test_the_budget_of_the_whole_holds_for_all_rows_together(client: Client, desk: str, no_queue: list[str]) -> None:
+    body = matrix(desk, "a", "b", "c", budget={"max_live_calls": 3}, parallel=4)
+    asked = post(client, "/experiments", body).json()
+    workers = [threading.Thread(target=_execute, args=(session,)) for session in no_queue]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    found = ended(client, asked["id"], judged=False)
+    assert sum(row["live_calls"] for row in found["results"]) == 3
+    assert Experiment.objects.get().live_calls == 3
+    failed = [row for row in found["results"] if row["status"] == "failed_execution"]
+    assert failed
+    assert all("allows 3 live calls" in row["error"] for row in failed)
+
+
+def _execute(session: str) -> None:
+    from django.db import connections
+
+    try:
+        runner.execute(UUID(session))
+    finally:
+        connections.close_all()
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "where"),
+    [
+        ({"samples": 0}, "validation_error", "/samples"),
+        ({"samples": 2, "policy": {"order": "reuse"}}, "policy_conflict", "/policy/order"),
+        ({"checks": [{"kind": "regex", "pattern": "("}]}, "validation_error", "/checks/0"),
+        ({"fork_step": 5, "overrides": {"overrides": [{"match": {"step": 4}, "output": 1}]}},
+         "override_before_fork", "/overrides/overrides/0/match/step"),
+        ({"axes": [{"name": "x", "values": [{"name": "y", "overrides": [
+            {"match": {"step": 4}, "model": {"model": "m"}}]}]}]},
+         "override_matches_nothing", "/axes/0/values/0/overrides/0/model"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_and_nothing_starts(
+    client: Client, desk: str, no_queue: list[str], change: dict[str, Any], code: str, where: str
+) -> None:
+    refused = post(client, "/experiments", {**matrix(desk, "a"), **change})
+    assert (refused.status_code, refused.json()["code"], refused.json()["where"]) == (422, code, where)
+    assert not Experiment.objects.exists()
+    assert not ReplaySession.objects.exists()
+    if change.get("samples") != 0:
+        plan = post(client, "/experiments/preview", {**matrix(desk, "a"), **change}).json()
+        assert (code, where) in [(refusal["code"], refusal["where"]) for refusal in plan["refusals"]]
+
+
+def test_the_same_key_for_another_experiment_is_a_conflict(client: Client, desk: str, no_queue: list[str]) -> None:
+    assert post(client, "/experiments", matrix(desk, "a"), **{"Idempotency-Key": "k"}).status_code == 201
+    assert post(client, "/experiments", matrix(desk, "b"), **{"Idempotency-Key": "k"}).status_code == 409
+
+
+def test_a_watcher_sees_every_change_once_and_in_order(client: Client, desk: str, no_queue: list[str]) -> None:
+    asked = post(client, "/experiments", matrix(desk, "a", "b", parallel=1)).json()
+    experiment = UUID(asked["id"])
+    seen = asked["seq"]
+    rows = {row["number"]: row for row in asked["results"]}
+    while no_queue:
+        tasks.execute(no_queue.pop(0))
+        messages = queries.messages_after(experiment, seen)
+        numbers = [message.seq for message in messages]
+        assert numbers == sorted(set(numbers))
+        assert numbers[0] > seen
+        seen = numbers[-1]
+        for message in messages:
+            if message.type == "experiment_row":
+                rows[message.row.number] = message.row.model_dump(mode="json")
+    assert queries.messages_after(experiment, seen) == []
+    now = client.get(f"/api/v1/experiments/{experiment}").json()
+    assert list(rows.values()) == now["results"]
+    assert now["seq"] == seen
+
+
+@pytest.mark.parametrize(
+    ("spent", "code"),
+    [({"cost_usd": "0.49"}, None), ({"cost_usd": "0.5"}, "budget_cost"), ({"live_calls": 2}, "budget_live_calls")],
+)
+def test_a_call_beyond_the_budget_of_the_whole_is_not_made(spent: dict[str, Any], code: str | None) -> None:
+    run = record(order_desk([("Where is A-1?", [Says("There.")])])).run_id
+    experiment = Experiment.objects.create(
+        source_run_id=run, fork_sequence_no=1, request={}, parallel=2, max_cost_usd="0.5", max_live_calls=2, **spent
+    )
+    before = experiment.live_calls
+    if code is None:
+        scheduler.take_call(experiment.id, 3)
+    else:
+        with pytest.raises(Stopped) as refused:
+            scheduler.take_call(experiment.id, 3)
+        assert (refused.value.code, refused.value.step) == (code, 3)
+    experiment.refresh_from_db()
+    assert experiment.live_calls == before + (code is None)
+
+
+@pytest.mark.asyncio
+async def test_the_socket_tells_of_an_experiment(desk: str, no_queue: list[str]) -> None:
+    request = services.parse(matrix(desk, "a"))
+    experiment = await database_sync_to_async(services.start)(request)
+    view = await database_sync_to_async(queries.view)(experiment)
+    async with open_socket(f"experiment={experiment.id}&after={view.seq}") as socket:
+        await socket.connect()
+        await asyncio.sleep(0.1)
+        await database_sync_to_async(scheduler.touch)(UUID(no_queue[0]))
+        row, sums = await socket.next(), await socket.next()
+    assert (row["type"], row["row"]["number"], sums["type"]) == ("experiment_row", 1, "experiment")
+    assert view.seq < row["seq"] < sums["seq"]

@@ -1,0 +1,204 @@
+"""Which tools there are, what is decided about them, and that nothing runs before."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from cockpit.http import tokens
+from replay.core.errors import ReplayRefused
+from replay.models import ToolDecision
+from replay.sessions import prepare, services
+from replay.tool_review import queries as tool_review_queries
+from replay.tool_review import services as tool_review_services
+from replay.tool_review.schemas import ToolView
+from tests.support.replay_runs import order_desk
+from traces.core.json_types import JSONObject
+from traces.models import Artifact, Run
+from traces.payloads.splitter import Splitter
+from traces.runs import services as services_of_traces
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db
+
+TOOLS: Any = [
+    {
+        "type": "function",
+        "function": {"name": "get_order", "description": "Looks an order up.", "parameters": {"a": 1}},
+    },
+    {"name": "search_policy", "description": "Writes to the log as well.", "input_schema": {"b": 2}},
+    {"name": "transfer", "description": ""},
+]
+
+
+def offering(tools: Any, external_id: str = "desk-1") -> Run:
+    """The order desk, with these tools offered to its model."""
+    run = order_desk(external_id=external_id)
+    steps = []
+    for step in run.steps:
+        given = step.input
+        if isinstance(given, dict) and "tools" in given:
+            given = {**given, "tools": tools}
+        steps.append(dataclasses.replace(step, input=given))
+    return Run.objects.get(id=record(dataclasses.replace(run, steps=tuple(steps))).run_id)
+
+
+def desk(external_id: str = "desk-1") -> Run:
+    return offering(TOOLS, external_id)
+
+
+def tools() -> dict[str, ToolView]:
+    return {tool.name: tool for tool in tool_review_queries.listing({}).tools}
+
+
+def put(path: str, body: Any, **options: Any) -> Any:
+    return Client().put(
+        f"/api/v1/{path}", body, content_type=options.pop("content_type", "application/json"), **options
+    )
+
+
+def preview(run: Run, **policy: Any) -> Any:
+    asked: Any = {"run": str(run.id), "policy": {"allow": ["model", "tool"], "order": "reexecute", **policy}}
+    return services.preview(prepare.parse(asked))
+
+
+def unreviewed(run: Run, **policy: Any) -> list[str]:
+    """What somebody has to review first; that nothing is configured to run these steps is another refusal."""
+    return [each.detail for each in preview(run, **policy).refusals if each.code == "tool_review_required"]
+
+
+def test_every_tool_seen_is_listed_with_a_suggestion_and_its_reason() -> None:
+    desk()
+    found = tools()
+    order, policy, transfer = found["get_order"], found["search_policy"], found["transfer"]
+    assert (order.calls, order.apps, order.safe, order.parameters) == (1, ["desk"], None, {"a": 1})
+    assert order.last_seen is not None
+    assert (order.description, order.suggestion.safe, order.suggestion.reason) == (
+        "Looks an order up.",
+        True,
+        "says get",
+    )
+    assert (policy.suggestion.safe, policy.parameters) == (True, {"b": 2})
+    assert (transfer.calls, transfer.last_seen, transfer.suggestion.safe) == (0, None, False)
+    assert transfer.suggestion.reason == "has none of the telling words: a side effect until reviewed"
+
+
+def test_an_unsafe_word_of_the_description_wins() -> None:
+    offering([{"name": "get_order", "description": "Read the order, then send an email."}])
+    assert tools()["get_order"].suggestion.reason == "says send, email"
+
+
+def test_the_list_takes_as_many_queries_for_many_runs_as_for_few() -> None:
+    counts = []
+    for at in range(2):
+        for more in range(1 + 10 * at):
+            desk(f"desk-{at}-{more}")
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            assert tools()["get_order"].calls == 1 + 11 * at
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
+def test_what_an_offer_has_lost_is_missing_there_alone() -> None:
+    lost: JSONObject = {"name": "search_policy", "description": "Gone."}
+    kept = {"name": "get_order", "description": "Reads."}
+    offering([lost], "desk-1")
+    offering([kept], "desk-2")
+    with services_of_traces.retention():
+        Artifact.objects.filter(sha256=Splitter().part_digest(lost)).delete()
+    assert {name: tool.description for name, tool in tools().items()} == {"get_order": "Reads.", "search_policy": ""}
+
+
+def test_a_decision_holds_and_says_who_made_it() -> None:
+    desk()
+    for safe in (True, False):
+        body = {"decisions": [{"name": "get_order", "safe": safe}]}
+        listed = put("tools", body).json()["tools"]
+    decided = next(tool for tool in listed if tool["name"] == "get_order")
+    assert decided["safe"] is False
+    assert [(entry["safe"], entry["by"], entry["via"]) for entry in decided["history"]] == [
+        (False, "local", "page"), (True, "local", "page"),
+    ]  # fmt: skip
+    assert [tool["name"] for tool in listed][-1] == "get_order", "those that wait come first"
+
+
+def test_the_same_decision_again_is_no_new_one() -> None:
+    assert [tool_review_services.decide({"a": True}, by="ada") for _ in range(2)] == [1, 0]
+    assert ToolDecision.objects.count() == 1
+
+
+def test_a_quoted_boolean_decides_nothing() -> None:
+    response = put("tools", {"decisions": [{"name": "a", "safe": True}, {"name": "b", "safe": "false"}]})
+    assert (response.status_code, response.json()["where"]) == (422, "/decisions/1/safe")
+    response = put("tools.yaml", b'tools: {b: "false"}\ndone: true', content_type="application/yaml")
+    assert (response.status_code, response.json()["code"]) == (422, "validation_error")
+    assert response.json()["where"] == "/tools/b"
+    assert not ToolDecision.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["viewer", "debugger"])
+def test_only_an_admin_decides(settings: Settings, role: Any) -> None:
+    settings.LOGIN_REQUIRED = True
+    headers = {"Authorization": f"Bearer {tokens.create(name=role, role=role)}"}
+    assert put("tools", {"decisions": []}, headers=headers).status_code == 403
+    assert put("tools.yaml", b"tools: {}\ndone: true", headers=headers).status_code == 403
+    assert Client().get("/api/v1/tools", headers=headers).status_code == 200
+
+
+def test_an_admin_is_named(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED = True
+    headers = {"Authorization": f"Bearer {tokens.create(name='ada', role='admin')}"}
+    assert put("tools", {"decisions": [{"name": "a", "safe": True}]}, headers=headers).status_code == 200
+    assert tools()["a"].history[0].by == "ada"
+
+
+def test_the_file_goes_out_with_suggestions_and_comes_in_when_done() -> None:
+    desk()
+    tool_review_services.decide({"transfer": True}, by="ada")
+    response = Client().get("/api/v1/tools.yaml", headers={"Accept": "application/yaml"})
+    assert response["Content-Disposition"] == 'attachment; filename="side_effects.yaml"'
+    text = response.content.decode()
+    assert "tools:\n  get_order: true\n  search_policy: true\n  transfer: true\ndone: false\n" in text
+    assert put("tools.yaml", text.encode()).status_code == 200
+    assert tools()["get_order"].safe is None, "not done: nothing becomes safe"
+    assert put("tools.yaml", text.replace("done: false", "done: true").encode()).status_code == 200
+    assert {tool.safe for tool in tools().values()} == {True}
+    assert tools()["get_order"].history[0].via == "yaml"
+    assert "done: true" in Client().get("/api/v1/tools.yaml").content.decode()
+
+
+def test_a_file_that_is_not_done_can_only_block() -> None:
+    tool_review_services.decide({"a": True, "b": True, "c": False}, by="ada")
+    tool_review_services.import_file(b"tools: {a: false, c: true, d: true}\ndone: false", by="bob")
+    assert tool_review_queries.standings() == {"a": None, "b": True, "c": False}
+
+
+def test_a_replay_that_would_run_an_unreviewed_tool_is_refused_with_the_tools() -> None:
+    run = desk()
+    refusal = preview(run).refusals[0]
+    assert (refusal.code, refusal.where, refusal.step) == ("tool_review_required", "/policy/allow", 4)
+    assert "'get_order', 'search_policy'" in refusal.detail
+    asked: Any = {"run": str(run.id), "policy": {"allow": ["tool"], "order": "reexecute"}}
+    with pytest.raises(ReplayRefused) as refused:
+        services.launch(prepare.parse(asked))
+    assert (refused.value.code, refused.value.status) == ("tool_review_required", 422)
+
+
+def test_reviewed_or_listed_tools_are_not_in_the_way() -> None:
+    run = desk()
+    assert "'search_policy'" in unreviewed(run, tools={"block": ["get_*"]})[0]
+    assert unreviewed(run, tools={"allow": ["other"]}) == []
+    tool_review_services.decide({"get_order": True, "search_policy": False}, by="ada")
+    assert unreviewed(run) == []
+    tool_review_services.decide({"get_order": None}, by="ada")
+    assert "'get_order'" in unreviewed(run)[0]
+
+
+def test_a_policy_that_runs_no_tools_needs_no_review() -> None:
+    assert unreviewed(desk(), allow=["model"]) == []

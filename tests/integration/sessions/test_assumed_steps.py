@@ -1,0 +1,158 @@
+"""Replays with steps that are assumed unaffected, and with messages typed after a changed answer."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from replay.execution import runner, task_names
+from replay.models import ReplaySession
+from replay.sessions import prepare, queries, services
+from replay.sessions.schemas import SessionView
+from replay.store import graph_loader
+from replay.store.witness_loader import load_witnesses
+from tests.support.queues import held
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+from traces.models import Step
+from traces.runs.services import record
+from traces.storage import artifacts
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SHIPPING = {"match": {"step": 1}, "output": "shipping"}
+TONE = "Answer in the tone of the department."
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+def _said(role: str, text: str) -> JSONObject:
+    return {"role": role, "content": text}
+
+
+def _model(key: str, answer: str, *messages: JSONValue, temperature: float = 0.0) -> RecordedStep:
+    return RecordedStep(
+        key=key, type=StepType.MODEL, name=key, provider="p", model="m",
+        input={"messages": [*messages], "parameters": {"temperature": temperature}},
+        output={"message": _said("assistant", answer)},
+    )  # fmt: skip
+
+
+def _router(
+    external_id: str, answer: str = "billing", request: str = TONE, *, app: str = "router", temperature: float = 0.0
+) -> RecordedRun:
+    """A model says which department, and code asks another one without saying which."""
+    steps = (
+        _model("route", answer, _said("user", "Which queue is this for?"), temperature=temperature),
+        _model("write", "We are looking into it.", _said("user", request)),
+        RecordedStep(
+            key="end", type=StepType.OUTPUT, name="end", input={"text": "We are looking into it."},
+            output={"text": "We are looking into it."},
+        ),
+    )  # fmt: skip
+    return RecordedRun(external_id=external_id, name=external_id, app=app, format="test", steps=steps)
+
+
+def _asked(run: UUID, entries: Any, **policy: Any) -> Any:
+    body: Any = {"run": str(run), "fork_step": 1, "overrides": {"overrides": entries}, "policy": policy}
+    return prepare.parse(body)
+
+
+def _replayed(run: UUID, entries: Any, *, strict_later: bool = False, **policy: Any) -> SessionView:
+    session = services.launch(_asked(run, entries, **policy))
+    if strict_later:
+        ReplaySession.objects.filter(id=session.id).update(policy={**session.policy, "strict": True})
+    if session.status == "pending":
+        runner.execute(session.id)
+    return queries.session_view(session.id)
+
+
+def _steps(view: SessionView) -> list[Step]:
+    assert view.run is not None
+    return list(Step.objects.filter(run_id=view.run).order_by("sequence_no"))
+
+
+def test_assumed_step_keeps_its_recording_and_says_why() -> None:
+    run = record(_router("one")).run_id
+    source = Step.objects.get(run_id=run, sequence_no=2)
+    view = _replayed(run, [SHIPPING], allow=[])
+    made = _steps(view)[1]
+    assert (made.label, made.reason) == ("simulated", "assumed_unaffected")
+    assert (made.input_ref, made.output_ref, made.source_step) == (source.input_ref, source.output_ref, source.id)
+    assumed = made.detail["assumed"]
+    assert (assumed["steps"], assumed["content"][0]["snippet"]) == ([1], TONE)
+    assert "step 1 may have made part of its input" in made.detail["note"]
+    assert view.status != "completed_exact"
+
+
+def test_strict_policies_refuse_assumed_steps() -> None:
+    run = record(_router("one")).run_id
+    view = _replayed(run, [SHIPPING], allow=[], strict=True)
+    assert (view.status, view.error_code) == ("failed_validation", "strict")
+
+
+def test_strict_replay_stops_where_a_cached_answer_may_lead() -> None:
+    """The cached answer is another one, and what code made of it is not known: the executor does not trust the plan."""
+    run = record(_router("one")).run_id
+    record(_router("warm", "shipping", "Write what you like.", temperature=1.0))
+    warmer = {"match": {"step": 1}, "model": {"temperature": 1.0}}
+    free = _replayed(run, [warmer], allow=[])
+    assert [step.label for step in _steps(free)][:2] == ["cached", "simulated"]
+    assert _steps(free)[1].reason == "assumed_unaffected"
+    view = _replayed(run, [warmer], allow=[], strict_later=True)
+    assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "strict", 2)
+    assert "assumed unaffected" in view.error or "assumed_unaffected" in view.error
+
+
+def test_typed_messages_are_named_in_the_step() -> None:
+    question, answer, reply = _said("user", "Where is it?"), "It is lost.", _said("user", "Then refund me.")
+    steps = (
+        _model("desk", answer, question),
+        _model("desk2", "I refunded it.", question, _said("assistant", answer), reply),
+    )
+    run = record(RecordedRun(external_id="talk", name="talk", app="talk", format="test", steps=steps)).run_id
+    entry = {"match": {"step": 1}, "output": "It arrives today."}
+    plan = services.preview(_asked(run, [entry], allow=[]))
+    assert plan.steps[1].typed == [2]
+    made = _steps(_replayed(run, [entry], allow=[]))[1]
+    assert made.detail["typed_after_a_change"] == [2]
+    assert "a person might have written something else" in made.detail["note"]
+    request = artifacts.payload(made.input_ref)
+    assert isinstance(request, dict)
+    assert request["messages"] == [question, _said("assistant", "It arrives today."), reply]
+
+
+def _witnesses(run: UUID, fork: int = 1) -> Any:
+    graph = graph_loader.load_graph(run, fork)
+    return load_witnesses(run, fork, graph.nodes)
+
+
+def test_witnesses_are_other_recordings_of_the_app() -> None:
+    run = record(_router("one")).run_id
+    other = record(_router("two", "shipping")).run_id
+    record(_router("else", app="other"))
+    _replayed(run, [SHIPPING], allow=[])
+    (witness,) = _witnesses(run)
+    outputs = dict(Step.objects.filter(run_id=other).values_list("sequence_no", "output_ref"))
+    assert witness.outputs == outputs
+    contents = Step.objects.get(run_id=other, sequence_no=2).unexplained
+    assert contents
+    assert {("model", "write", item["digest"]) for item in contents} <= witness.contents
+
+
+def test_no_witness_is_loaded_where_nothing_is_unexplained() -> None:
+    run = record(_router("one", request="You are the billing desk.")).run_id
+    record(_router("two", "shipping"))
+    assert _witnesses(run, fork=3) == ()
+
+
+def test_witnesses_show_that_a_request_is_configuration() -> None:
+    """The other run was asked the same after another answer: the request does not follow from the answer."""
+    run = record(_router("one")).run_id
+    record(_router("two", "shipping"))
+    view = _replayed(run, [{"match": {"step": 1}, "output": "legal"}], allow=[])
+    assert [step.label for step in _steps(view)] == ["simulated", "exact", "exact"]

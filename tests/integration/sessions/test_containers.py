@@ -1,0 +1,109 @@
+"""Agents and turns of derived runs as they are stored: output, label, status and what the session counts."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from replay.execution import runner, task_names
+from replay.sessions import prepare, queries, services
+from replay.sessions.schemas import SessionView
+from tests.support.queues import held
+from tests.support.replay_runs import ORDERS, Asks, Says, order_desk
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.models import Run, Step
+from traces.runs.services import record
+from traces.storage import artifacts
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+def replayed(run: RecordedRun, fork: int, *overrides: dict[str, Any], **policy: Any) -> tuple[SessionView, list[Step]]:
+    source = record(run).run_id
+    body: Any = {"run": str(source), "fork_step": fork, "overrides": {"overrides": [*overrides]}, "policy": policy}
+    session = services.launch(prepare.parse(body))
+    runner.execute(session.id)
+    view = queries.session_view(session.id)
+    return view, list(Step.objects.filter(run=view.run).order_by("sequence_no"))
+
+
+def counted(view: SessionView) -> Counter[str]:
+    counts = view.counts
+    return +Counter({"exact": counts.exact, "cached": counts.cached, "simulated": counts.simulated})
+
+
+def checked_agent(verdict: StepStatus) -> RecordedRun:
+    """An agent that fails because the check of its answer does."""
+    agent = RecordedStep(
+        key="agent", type=StepType.AGENT, name="clerk", input={"task": "refund"}, output={"text": "Refund 4200 euros."},
+        status=verdict, error="over the limit",
+    )  # fmt: skip
+    answer = RecordedStep(
+        key="answer", type=StepType.MODEL, name="clerk", parent="agent", provider="desk", model="m1",
+        input={"messages": [{"role": "user", "content": "refund"}]},
+        output={"message": {"role": "assistant", "content": "Refund 4200 euros."}},
+    )  # fmt: skip
+    check = RecordedStep(
+        key="check", type=StepType.VALIDATOR, name="limit", parent="agent", input={"text": "Refund 4200 euros."},
+        output={"valid": False, "about": "Refund 4200 euros."}, status=verdict, error="over the limit",
+    )  # fmt: skip
+    return RecordedRun(
+        external_id="check", name="clerk", app="clerk", format="test", steps=(agent, answer, check),
+        status=RunStatus.FAILED,
+    )  # fmt: skip
+
+
+def test_an_agent_whose_check_did_not_run_is_unverified() -> None:
+    view, (agent, _, check) = replayed(
+        checked_agent(StepStatus.ERROR), 2, {"match": {"step": 2}, "output": "Refund 42."}
+    )
+    assert (check.status, check.reason) == ("unverified", "simulation_policy_fallback")
+    assert (agent.status, agent.error, agent.label, agent.reason) == ("unverified", "", "simulated", "derived")
+    assert artifacts.payload(agent.output_ref) == {"text": "Refund 42."}
+    assert counted(view) == Counter(simulated=3)
+
+
+def failing_run() -> RecordedRun:
+    """A run whose agent and turn are recorded as failed, because their last tool call did."""
+    run = order_desk([("Where is A-1?", (Asks("get_order", {"order_id": "A-1"}, "timed out", StepStatus.ERROR),))])
+    failed = [replace(step, status=StepStatus.ERROR) for step in run.steps[:2]]
+    return replace(run, steps=(*failed, *run.steps[2:]), status=RunStatus.FAILED)
+
+
+def test_containers_open_at_the_fork_end_as_the_replay_did() -> None:
+    view, (agent, turn, *_) = replayed(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}})
+    assert (agent.status, turn.status, agent.label, turn.label) == ("ok", "ok", "simulated", "simulated")
+    assert [(run.status, run.error_count) for run in Run.objects.filter(session_id=view.id)] == [("completed", 0)]
+
+
+def test_containers_fail_where_the_replay_fails_again() -> None:
+    again = {"match": {"step": 4}, "tool": {"output": "no such order", "status": "error"}}
+    view, (agent, turn, *_) = replayed(failing_run(), 4, again)
+    assert (turn.status, agent.label) == ("error", "simulated")
+    assert [run.error_count > 0 for run in Run.objects.filter(session_id=view.id)] == [True]
+
+
+def test_a_replay_that_ends_inside_of_agents_leaves_none_of_them_exact() -> None:
+    run = order_desk([("Where is A-1?", (Asks("get_order", {"order_id": "A-1"}, "lost"), Says("It is lost.")))])
+    entry = {"match": {"step": 4}, "tool": {"output": "found"}}
+    view, steps = replayed(run, 4, entry, fallback="fail")
+    assert view.status == "failed_execution"
+    assert [(step.label, step.reason, step.output_ref) for step in steps[:2]] == [("simulated", "derived", "")] * 2
+    assert counted(view) == Counter(step.label for step in steps)
+
+
+def test_a_strict_replay_stops_where_what_an_agent_says_is_only_assumed() -> None:
+    recorded = order_desk()
+    turn = replace(recorded.steps[7], output={"verdict": "content"})
+    run = replace(recorded, steps=(*recorded.steps[:7], turn, *recorded.steps[8:]))
+    record(order_desk(external_id="other", model="m2"))  # where the new call finds its answer
+    view, _ = replayed(run, 9, {"match": {"step": 9}, "model": {"model": "m2"}}, strict=True)
+    assert (view.status, view.error_code, view.error_sequence_no) == ("failed_validation", "strict", 8)

@@ -1,0 +1,82 @@
+"""Override profiles, policies and checks that somebody wrote to do harm, or that no store holds as they are."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.test import Client
+
+from replay.execution import runner, task_names
+from replay.models import OverrideProfile, ReplaySession
+from tests.support.queues import held
+from tests.support.replay_runs import order_desk
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HUGE = 1e300  # PostgreSQL writes out its 301 digits
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+@pytest.fixture
+def run() -> str:
+    return str(record(order_desk()).run_id)
+
+
+def post(client: Client, path: str, body: Any) -> Any:
+    return client.post(f"/api/v1{path}", body, content_type="application/json")
+
+
+def fork(run: str, *entries: dict[str, Any]) -> dict[str, Any]:
+    return {"run": run, "overrides": {"overrides": list(entries)}}
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_a_number_comes_back_as_it_was_sent(client: Client, run: str) -> None:
+    said = {"count": HUGE, "least": 2**63 - 1, "text": "12345678901234567890"}
+    body = fork(run, {"match": {"step": 4}, "tool": {"output": said}})
+    launched = post(client, "/replays", body)
+    assert launched.status_code == 201, launched.content
+    runner.execute(UUID(launched.json()["id"]))
+    [session] = client.get("/api/v1/replays").json()["sessions"]
+    assert session["status"] == "completed_mixed"
+    assert session["overrides"]["overrides"][0]["tool"]["output"] == said
+    step = client.get(f"/api/v1/runs/{session['run']}/steps/4").json()
+    assert step["output"] == said
+
+
+def test_what_can_just_be_stored_is(client: Client, run: str) -> None:
+    launched = post(client, "/replays", fork(run, {"match": {"step": 4}, "tool": {"output": nested(195)}}))
+    assert launched.status_code == 201, launched.content
+
+
+@pytest.mark.parametrize("levels", [196, 900])
+@pytest.mark.parametrize("path", ["/replays/preview", "/replays", "/profiles", "/experiments"])
+def test_what_is_nested_too_deeply_is_refused_at_its_place(client: Client, run: str, path: str, levels: int) -> None:
+    answer = post(client, path, fork(run, {"match": {"step": 4}, "tool": {"output": nested(levels)}}))
+    problem = answer.json()
+    assert (answer.status_code, problem["code"]) == (422, "validation_error")
+    assert problem["where"].startswith("/overrides/overrides/0/tool/output/0/0")
+    assert not ReplaySession.objects.exists()
+    assert not OverrideProfile.objects.exists()
+
+
+def test_a_detail_quotes_no_more_than_one_reads(client: Client) -> None:
+    answer = post(client, "/replays/preview", {"run": "x" * 100_000})
+    assert answer.status_code == 404
+    assert len(answer.content) < 3_000
+
+
+def test_a_tool_is_decided_once_in_a_request(client: Client) -> None:
+    decisions = [{"name": "pay", "safe": True}, {"name": "pay", "safe": False}]
+    answer = client.put("/api/v1/tools", {"decisions": decisions}, content_type="application/json")
+    assert (answer.status_code, answer.json()["detail"]) == (422, "'pay' is decided twice")

@@ -1,0 +1,31 @@
+"""Where the inputs of a derived run came from, in runs too long to be read as a whole."""
+
+from typing import Any
+
+import pytest
+
+from replay.execution import runner, task_names
+from replay.sessions import prepare, queries, services
+from tests.bench.recordings import desk
+from tests.support.queues import held
+from traces.models import Edge
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_words_from_long_before_are_traced_to_the_step_that_said_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    run, last = record(desk(220, "long")).run_id, 660
+    said = "A colleague was told: Your order A-000001 is shipped. What about mine, which is late as well?"
+    edit = {"op": "insert", "index": 2, "content": said}
+    body: Any = {
+        "run": str(run), "fork_step": last, "policy": {"allow": []},
+        "overrides": {"overrides": [{"match": {"step": last}, "messages": [edit]}]},
+    }  # fmt: skip
+    session = services.launch(prepare.parse(body))
+    runner.execute(session.id)
+    view = queries.session_view(session.id)
+    assert view.run is not None
+    edges = Edge.objects.filter(run_id=view.run, consumer_no=last, consumer_path="/messages/2/content")
+    assert set(edges.values_list("producer_no", "kind")) == {(6, "text")}

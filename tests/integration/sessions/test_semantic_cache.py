@@ -1,0 +1,124 @@
+"""Tool calls that differ in wording only are answered by any sealed run of the app."""
+
+from typing import Any
+
+import pytest
+
+from replay.store import call_cache
+from tests.support.replay_runs import Asks, Says, order_desk
+from traces.call_index import ignore_lists, tool_calls
+from traces.core.vocabulary import StepStatus
+from traces.models import Run, ToolCall
+from traces.runs.services import record, retention
+from traces.signatures.ignore_rules import IgnoreRule
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LOST = {"query": "what happens with lost parcels"}
+
+
+def recorded(
+    external_id: str, arguments: Any, result: Any, *, app: str = "desk", status: StepStatus = StepStatus.OK
+) -> Run:
+    talk = [("Help me.", (Asks("search_policy", arguments, result, status), Says("Here you are.")))]
+    return Run.objects.get(id=record(order_desk(talk, external_id=external_id, app=app)).run_id)
+
+
+def answer(run: Run, query: str, threshold: float = 0.85) -> Any:
+    hit = call_cache.similar(run, "search_policy", {"query": query}, threshold)
+    return None if hit is None else (hit.output, hit.where["run"])
+
+
+def test_the_source_run_answers_before_newer_ones_that_are_more_alike() -> None:
+    source = recorded("a", {"query": "what happens with a lost parcel here"}, "of the source")
+    other = recorded("b", {"query": "what happens with a lost parcel"}, "of another")
+    asked = "what happens with a lost parcel?"
+    assert answer(source, asked) == ("of the source", str(source.id))
+    assert answer(other, asked) == ("of another", str(other.id))
+
+
+def test_of_other_runs_the_most_similar_call_answers_and_of_equals_the_newest() -> None:
+    source = recorded("a", {"query": "how long is the desk open today"}, "until six")
+    recorded("b", {"query": "what happens with a lost parcel now"}, "less alike")
+    recorded("c", {"query": "what happens with a lost parcel"}, "older")
+    newest = recorded("d", {"query": "what happens with a lost parcel"}, "newer")
+    hit = call_cache.similar(source, "search_policy", {"query": "what happens with a lost parcels"}, 0.85)
+    assert hit is not None
+    assert (hit.output, hit.where["run"], hit.where["step"]) == ("newer", str(newest.id), 4)
+    assert hit.where["similarity"] == pytest.approx(0.9841, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "what happens with 3 lost parcels",
+        "what does not happen with lost parcels",
+        "when is the desk open",
+        "lost parcels",
+    ],
+)
+def test_numbers_negations_and_other_questions_are_no_hit(query: str) -> None:
+    assert answer(recorded("a", LOST, "a refund"), query) is None
+
+
+def test_other_apps_failures_and_other_arguments_are_no_hit() -> None:
+    source = recorded("a", {"query": "something else altogether"}, "no")
+    recorded("b", LOST, "of another app", app="other")
+    recorded("c", LOST, "failed", status=StepStatus.ERROR)
+    recorded("d", {**LOST, "limit": 3}, "with a limit")
+    assert answer(source, "what happens with lost parcels") is None
+
+
+def test_calls_of_deleted_runs_are_no_hit() -> None:
+    source = recorded("a", {"query": "something else altogether"}, "no")
+    other = recorded("b", LOST, "a refund")
+    assert answer(source, "what happens with lost parcel") is not None
+    with retention():
+        other.delete()
+    assert answer(source, "what happens with lost parcel") is None
+    assert ToolCall.objects.count() == 1
+
+
+LONG = " ".join(f"the parcel of customer {word} was lost on its way" for word in ("ada", "bo", "cy", "dee", "eve") * 12)
+
+
+def test_long_texts_are_found_in_other_runs_and_compared_as_they_were_made() -> None:
+    assert len(LONG) > tool_calls.LONGEST
+    source = recorded("a", {"query": "something else altogether"}, "no")
+    recorded("b", {"query": LONG.replace("lost", "delayed")}, "less alike")
+    best = recorded("c", {"query": LONG.replace("its way", "the way")}, "of the most alike")
+    recorded("d", {"query": "a quite different story of somebody else. " * 60}, "of another")
+    assert answer(source, LONG) == ("of the most alike", str(best.id))
+    assert answer(source, LONG + " not") is None
+    assert answer(source, "words of no kin to any other told here at all " * 60) is None
+
+
+def test_texts_just_beside_the_length_that_is_kept_find_one_another() -> None:
+    words = "what happens with lost parcels and who pays for them " * 40
+    kept, marked = words[:1990].strip(), words[:2040].strip()
+    source = recorded("a", {"query": "something else altogether"}, "no")
+    recorded("b", {"query": kept}, "kept")
+    assert answer(source, marked) is not None
+    other = recorded("c", {"query": marked}, "marked")
+    assert answer(other, kept) == ("marked", str(other.id))
+
+
+def test_what_an_ignore_list_leaves_out_is_not_compared_in_any_run() -> None:
+    source = recorded("a", {"query": "something else altogether", "request_id": "r-1"}, "no")
+    earlier = recorded("b", {**LOST, "request_id": "r-2"}, "a refund")
+    asked: dict[str, Any] = {"query": "what happens with lost parcel", "request_id": "r-9"}
+    assert call_cache.similar(source, "search_policy", asked, 0.85) is None
+    row = ignore_lists.set_rules(app="desk", rules=[IgnoreRule(type="tool", pointer="/request_id")], by="ada")
+    ignore_lists.sign(row)
+    ignoring = ignore_lists.current("desk")
+    hit = call_cache.similar(source, "search_policy", asked, 0.85, ignoring)
+    assert hit is not None
+    assert (hit.output, hit.where["run"]) == ("a refund", str(earlier.id))
+    later = recorded("c", {**LOST, "request_id": "r-3"}, "a later refund")
+    held = ToolCall.objects.count()
+    ignore_lists.current("desk")
+    ignore_lists.current("desk")
+    assert ToolCall.objects.count() == held + 1  # each call once, however often the list is caught up with
+    newest = call_cache.similar(source, "search_policy", asked, 0.85, ignore_lists.current("desk"))
+    assert newest is not None
+    assert newest.where["run"] == str(later.id)
+    assert call_cache.similar(source, "search_policy", {**asked, "query": "when is it open"}, 0.85, ignoring) is None

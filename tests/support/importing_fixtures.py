@@ -1,0 +1,168 @@
+"""The importers' own example files, how tests read them, and what must come of each.
+
+After a change of an importer, `python -m tests.support.importing_fixtures` writes down anew what comes of them: look at
+the difference before it is committed, for the test then only says that nothing else changed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from traces.core.json_types import JSONObject
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+from traces.importers import registry
+from traces.importers.files.sample import Sample
+from traces.importers.files.source import Source
+from traces.payloads.conversation import Messages
+
+FOLDER: Final = Path(__file__).parents[1] / "fixtures" / "importers"
+EXPECTED: Final = Path(__file__).parents[1] / "fixtures" / "imported"
+# file name -> the importer that must take it
+FORMATS: Final = {
+    "anthropic_messages.json": "chat",
+    "atif.json": "atif",
+    "atif_calls.json": "atif",
+    "autogen_chat.json": "autogen",
+    "autogen_team.json": "autogen",
+    "chatgpt.json": "chatgpt",
+    "claude_code.jsonl": "claude-code",
+    "codex.jsonl": "codex",
+    "codex_calls.jsonl": "codex",
+    "crewai_events.jsonl": "crewai",
+    "crewai_log.json": "crewai",
+    "crewai_log.txt": "crewai",
+    "crewai_output.json": "crewai",
+    "gemini_cli.json": "gemini-cli",
+    "gemini_cli.jsonl": "gemini-cli",
+    "krabs_telemetry.jsonl": "krabs",
+    "inspect_log.eval": "inspect",
+    "inspect_log.json": "inspect",
+    "inspect_sample.json": "inspect",
+    "kurral_oddities.jsonl": "kurral",
+    "langfuse_batches.jsonl": "langfuse",
+    "langfuse_blob.jsonl": "langfuse",
+    "langfuse_observations.jsonl": "langfuse",
+    "langfuse_table.csv": "langfuse",
+    "langfuse_trace.json": "langfuse",
+    "langchain_dumps.jsonl": "langchain",
+    "langchain_messages.json": "langchain",
+    "langgraph_history.json": "langgraph",
+    "langgraph_state.json": "langgraph",
+    "langsmith_batch.json": "langsmith",
+    "langsmith_multipart.body": "langsmith",
+    "mcp_capture.json": "kurral",
+    "messages.jsonl": "chat",
+    "metagpt_team.json": "metagpt",
+    "mini_swe_agent.traj.json": "mini-swe-agent",
+    "openai_agents.jsonl": "openai-agents",
+    "openai_batch.jsonl": "openai",
+    "openai_messages.json": "chat",
+    "openai_responses.json": "openai",
+    "otel_console.log": "otlp",
+    "openhands_events.json": "openhands",
+    "openhands_output.jsonl": "openhands",
+    "openhands_sdk.jsonl": "openhands",
+    "otlp_events_logs.json": "otlp",
+    "otlp_events_traces.json": "otlp",
+    "otlp_genai.json": "otlp",
+    "otlp_langfuse.json": "otlp",
+    "otlp_openinference.json": "otlp",
+    "otlp_traceloop.json": "otlp",
+    "otlp_vercel.json": "otlp",
+    "phoenix_spans.jsonl": "otlp",
+    "phoenix_table.json": "otlp",
+    "prela_http.json": "prela",
+    "prela_spans.jsonl": "prela",
+    "prela_trace.json": "prela",
+    "promptfoo.json": "promptfoo",
+    "replay.kurral": "kurral",
+    "session.kurral": "kurral",
+    "sharegpt.jsonl": "sharegpt",
+    "swe_agent.traj": "swe-agent",
+    "swe_agent_calls.traj": "swe-agent",
+    "tau2_bench.json": "tau-bench",
+    "tau_bench.json": "tau-bench",
+    "transcripts.jsonl": "chat",
+    "vercel_ui.json": "vercel-ui",
+    "vercel_ui_v4.json": "vercel-ui",
+    "western.kurral": "kurral",
+    "who_and_when.json": "who-and-when",
+    "who_and_when_roles.json": "who-and-when",
+}
+
+SYSTEM: Final[JSONObject] = {"role": "system", "content": "You keep a bookshop."}
+REQUEST: Final[JSONObject] = {"role": "user", "content": "Is Dune in stock?"}
+CALL: Final[JSONObject] = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "call_1", "name": "find_book", "arguments": {"title": "Dune"}}],
+}
+RESULT: Final[JSONObject] = {"role": "tool", "content": "3 copies", "tool_call_id": "call_1"}
+ANSWER: Final[JSONObject] = {"role": "assistant", "content": "Yes, three copies."}
+
+
+def source(name: str) -> Source:
+    return Source(name=name, data=(FOLDER / name).read_bytes())
+
+
+def sample(name: str, data: bytes) -> Sample:
+    return Sample(name=name, head=data, complete=True)
+
+
+def runs(*names: str) -> list[RecordedRun]:
+    """The runs of some example files, read together."""
+    sources = [source(name) for name in names]
+    found = list(registry.named(FORMATS[names[0]]).runs(sources))
+    assert [str(problem) for each in sources for problem in each.skipped] == []
+    return found
+
+
+def run(*names: str) -> RecordedRun:
+    (only,) = runs(*names)
+    return only
+
+
+def steps(recorded: RecordedRun, type: StepType) -> list[RecordedStep]:
+    return [step for step in recorded.steps if step.type is type]
+
+
+def examples() -> list[tuple[str, ...]]:
+    """The example files, those that only together are a run together."""
+    logs = ("otlp_events_traces.json", "otlp_events_logs.json")
+    return [logs, *((name,) for name in sorted(FORMATS) if name not in logs)]
+
+
+def expected(names: tuple[str, ...]) -> Path:
+    return EXPECTED / f"{Path(names[0]).name}.jsonl"
+
+
+def told(names: tuple[str, ...]) -> bytes:
+    """Everything that was read of some example files: a line for each run, and one for each of its steps."""
+    return b"".join(line for recorded in runs(*names) for line in _lines(recorded))
+
+
+def _lines(recorded: RecordedRun) -> Iterator[bytes]:
+    yield _line(recorded)
+    for step in recorded.steps:
+        yield _line(step)
+
+
+def _line(value: RecordedRun | RecordedStep) -> bytes:
+    """What it says beyond the defaults."""
+    said = {field.name: getattr(value, field.name) for field in fields(value)
+            if field.name != "steps" and getattr(value, field.name) not in (field.default, {})}  # fmt: skip
+    return orjson.dumps(said, default=_plain, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, Messages) else str(value)
+
+
+if __name__ == "__main__":
+    EXPECTED.mkdir(exist_ok=True)
+    for names in examples():
+        expected(names).write_bytes(told(names))

@@ -1,0 +1,45 @@
+"""A real MCP server, on standard streams or over streamable HTTP.
+
+python -m tests.support.servers.mcp_server [port] [log]
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+
+server = MCPServer("desk")
+PORT, LOG = int(sys.argv[1]), Path(sys.argv[2])
+
+
+def _note(context: Context[Any, Any], name: str) -> None:
+    meta = context.request_context.meta
+    mark = (meta or {}).get("forkpoint_replay") if isinstance(meta, dict) else getattr(meta, "forkpoint_replay", None)
+    line = {"tool": name, "meta": mark, "variable": os.environ.get("FORKPOINT_REPLAY"), "pid": os.getpid()}
+    with LOG.open("a") as log:
+        log.write(json.dumps(line) + "\n")
+
+
+@server.tool()
+def lookup(order_id: str, ctx: Context[Any, Any]) -> str:
+    """Look an order up."""
+    _note(ctx, "lookup")
+    if order_id == "none":
+        raise ValueError("there is no such order")
+    if order_id == "die":
+        os._exit(3)
+    if order_id == "hang":
+        time.sleep(600)
+    return json.dumps({"id": order_id, "status": "found by mcp"})
+
+
+if __name__ == "__main__":
+    if PORT:
+        server.run("streamable-http", host="127.0.0.1", port=PORT)
+    else:
+        server.run("stdio")

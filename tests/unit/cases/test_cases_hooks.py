@@ -1,0 +1,47 @@
+"""What Krabs says of hooks, case by case; see `test_cases`."""
+
+from replay.hooks.registry import Ask, Hook, HookFailed, Registry, matches
+from tests.unit.cases.test_cases import Case, cases
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import HookEvent
+
+
+def _answering(answer: JSONValue) -> Ask:
+    def ask(envelope: JSONObject) -> JSONValue:
+        if answer == "fails":
+            raise HookFailed("it broke")
+        return answer
+
+    return ask
+
+
+@cases("hook_priorities")
+def test_which_answer_counts(case: Case) -> None:
+    hooks = [
+        Hook(name=f"hook {place}", ask=_answering(answer), gate=case["gate"])
+        for place, answer in enumerate(case["answers"])
+    ]
+    outcome = Registry(hooks=tuple(hooks)).fire(HookEvent(case["event"]), {}, tool="bash")
+    assert outcome.decision.model_dump(exclude_defaults=False) == case["wins"]
+    assert len(outcome.failures) == case["failures"]
+
+
+@cases("hook_matching")
+def test_which_tools_a_matcher_is_for(case: Case) -> None:
+    asked: list[JSONObject] = []
+
+    def ask(envelope: JSONObject) -> JSONValue:
+        asked.append(envelope)
+        return None
+
+    registry = Registry(hooks=(Hook(name="hook", ask=ask, matcher=case["matcher"]),))
+    assert matches(case["matcher"], case["tool"]) is case["matches"]
+    registry.fire(HookEvent.PRE_TOOL_USE, {}, tool=case["tool"])
+    assert bool(asked) is case["matches"]
+    registry.fire(HookEvent.TURN_START, {})  # a matcher speaks of tools only
+    assert len(asked) == 1 + case["matches"]
+
+
+@cases("hook_events")
+def test_what_events_are_called(case: Case) -> None:
+    assert str(HookEvent[case["event"]]) == case["value"]

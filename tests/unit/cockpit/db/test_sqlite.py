@@ -1,0 +1,51 @@
+"""The queue of writers in one process."""
+
+import signal
+import threading
+import time
+from types import FrameType
+
+import pytest
+
+from cockpit.db.sqlite.base import _FifoLock
+
+
+def test_writers_come_in_the_order_of_their_arrival() -> None:
+    lock, came = _FifoLock(), []
+    lock.acquire()
+
+    def write(number: int) -> None:
+        lock.acquire()
+        came.append(number)
+        lock.release()
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(20)]
+    for at, writer in enumerate(writers, 1):
+        writer.start()
+        while len(lock._waiting) < at:
+            time.sleep(0.001)
+    lock.release()
+    for writer in writers:
+        writer.join(10)
+    assert came == list(range(20))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers of signals there")
+def test_a_writer_that_is_interrupted_while_it_waits_stops_nobody() -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    lock = _FifoLock()
+    before = signal.signal(signal.SIGALRM, interrupt)
+    lock.acquire()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            lock.acquire()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    lock.release()
+    next_writer = threading.Thread(target=lock.acquire, daemon=True)
+    next_writer.start()
+    next_writer.join(5)
+    assert not next_writer.is_alive()

@@ -1,0 +1,124 @@
+"""Clients that send slowly, break off, or read nothing."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cockpit.http import slow_clients
+
+END = {"type": "http.request", "body": b" and the end", "more_body": False}
+BEGIN = {"type": "http.request", "body": b"a beginning", "more_body": True}
+GONE = {"type": "http.disconnect"}
+
+
+class Exchange:
+    """One request of a client that sends some messages and then nothing; and what the application got and said."""
+
+    def __init__(
+        self,
+        *messages: slow_clients.Message,
+        answer: bytes = b"fine",
+        reads: bool = True,
+        refused: slow_clients.Refusal | None = None,
+    ) -> None:
+        self.refused = refused
+        self.sent: Iterator[slow_clients.Message] = iter(messages)
+        self.answer, self.reads = answer, reads
+        self.read: bytes | None = None
+        self.failed: Exception | None = None
+        self.heard: list[slow_clients.Message] = []
+
+    async def receive(self) -> slow_clients.Message:
+        message = next(self.sent, None)
+        return message if message is not None else await asyncio.Future()
+
+    async def send(self, message: slow_clients.Message) -> None:
+        self.heard.append(message)
+        if not self.reads:
+            await asyncio.Future()
+
+    async def application(
+        self, scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send
+    ) -> None:
+        self.read = b""
+        more = True
+        while more:
+            try:
+                message = await receive()
+            except OSError as error:
+                self.failed = error
+                return
+            self.read += message["body"]
+            more = message["more_body"]
+        for _ in range(3):
+            await send({"type": "http.response.body", "body": self.answer})
+
+    def run(self) -> "Exchange":
+        scope = {"type": "http", "headers": [(b"content-length", b"100")]}
+        asyncio.run(slow_clients.Patient(self.application, self.refusal)(scope, self.receive, self.send))
+        return self
+
+    def refusal(self, scope: slow_clients.Scope) -> slow_clients.Refusal | None:
+        return self.refused
+
+
+@pytest.fixture(autouse=True)
+def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow_clients, "_PATIENCE_S", 0.01)
+
+
+def test_a_body_reaches_the_application_whole() -> None:
+    served = Exchange(BEGIN, BEGIN, END).run()
+    assert (served.read, len(served.heard)) == (b"a beginninga beginning and the end", 3)
+
+
+def test_a_body_that_breaks_off_never_reaches_the_application() -> None:
+    served = Exchange(BEGIN, GONE).run()
+    assert (served.read, served.heard) == (None, [])
+
+
+def test_a_body_that_stops_is_answered_without_the_application() -> None:
+    served = Exchange(BEGIN).run()
+    start, body = served.heard
+    assert (served.read, start["status"]) == (None, 408)
+    assert json.loads(body["body"])["code"] == "validation_error"
+
+
+@pytest.mark.parametrize(("then", "kind"), [((GONE,), ConnectionResetError), ((), TimeoutError)])
+def test_of_a_long_body_that_does_not_end_the_application_hears_an_error(
+    then: tuple[slow_clients.Message, ...], kind: type[Exception]
+) -> None:
+    long: dict[str, Any] = {**BEGIN, "body": b"x" * 1024 * 1024}
+    served = Exchange(long, *then).run()
+    assert isinstance(served.failed, kind)
+    assert served.heard == []
+
+
+def test_a_client_that_reads_nothing_holds_nobody_up() -> None:
+    served = Exchange(END, reads=False).run()
+    assert (served.read, len(served.heard)) == (END["body"], 1)
+
+
+def test_refused_requests_are_not_read() -> None:
+    served = Exchange(refused=(401, [(b"www-authenticate", b"Bearer")], b"{}")).run()
+    start, body = served.heard
+    assert (served.read, start["status"], body["body"]) == (None, 401, b"{}")
+    assert (b"connection", b"close") in start["headers"]
+
+
+def test_slow_bodies_have_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece comes in time, and all of them together do not."""
+    monkeypatch.setattr(slow_clients, "_PATIENCE_S", 0.2)
+    exchange = Exchange(*[BEGIN] * 1_000)
+    receive = exchange.receive
+
+    async def slowly() -> slow_clients.Message:
+        await asyncio.sleep(0.02)
+        return await receive()
+
+    monkeypatch.setattr(exchange, "receive", slowly)
+    assert exchange.run().heard[0]["status"] == 408
+    assert exchange.read is None

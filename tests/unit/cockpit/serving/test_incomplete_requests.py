@@ -1,0 +1,113 @@
+"""Connections that send half a request, against a real server on real sockets."""
+
+import contextlib
+import http.client
+import resource
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+from websockets.sync.client import connect
+
+from cockpit.serving import incomplete_requests
+from cockpit.serving.incomplete_requests import GuardedProtocol, Waiting
+from tests.support.patience import patience_s, wait_until
+
+HALF = b"GET / HTTP/1.1\r\nHost: x\r\nX-Half: "
+WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def hello(scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        await receive()
+        return
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
+    await send({"type": "http.response.body", "body": b"hello"})
+
+
+@contextlib.contextmanager
+def serving(**limits: Any) -> Iterator[int]:
+    """A server whose connections have these limits; its port."""
+    protocol = type("Limited", (GuardedProtocol,), {"waiting": Waiting(), **limits})
+    config = uvicorn.Config(hello, http=protocol, lifespan="off", log_config=None, timeout_keep_alive=60)
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        wait_until(lambda: server.started, 20)
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join(patience_s(20))
+
+
+def sending(port: int, data: bytes) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=patience_s(20))
+    connection.sendall(data)
+    return connection
+
+
+def is_answered(port: int) -> bool:
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=patience_s(5))
+    client.request("GET", "/")
+    answer = client.getresponse().read()
+    client.close()
+    return answer == b"hello"
+
+
+def is_closed(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_half_headers_leave_room_for_others() -> None:
+    with serving(waiting=Waiting(total=40, per_address=20)) as port, contextlib.ExitStack() as stack:
+        halves = [stack.enter_context(sending(port, HALF)) for _ in range(200)]
+        assert is_answered(port)
+        assert is_closed(halves[0])  # the oldest went
+
+
+def test_open_socket_awaits_no_header() -> None:
+    waiting = Waiting()
+    with serving(waiting=waiting) as port, connect(f"ws://127.0.0.1:{port}/", proxy=None):
+        assert len(waiting) == 0
+
+
+def test_headers_have_a_deadline() -> None:
+    with serving(header_s=0.2) as port, sending(port, HALF) as half, sending(port, b"") as silent:
+        assert is_closed(half)
+        assert is_closed(silent)
+
+
+def test_kept_connections_have_a_deadline_too() -> None:
+    with serving(header_s=0.3) as port, sending(port, WHOLE) as connection:
+        assert connection.recv(4096).endswith(b"hello")
+        connection.sendall(HALF)
+        assert is_closed(connection)
+
+
+def test_idle_connections_make_room() -> None:
+    with serving(most_open=10) as port, contextlib.ExitStack() as stack:
+        for _ in range(30):
+            assert stack.enter_context(sending(port, WHOLE)).recv(4096).endswith(b"hello")
+
+
+def test_the_descriptor_limit_is_raised() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
+    try:
+        raised = incomplete_requests.raise_descriptor_limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= raised > 512
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_reserve_of_descriptors_is_kept() -> None:
+    assert incomplete_requests.guarded_protocol().most_open <= incomplete_requests.raise_descriptor_limit() - 256

@@ -1,0 +1,174 @@
+"""Reports as Markdown and as one HTML file."""
+
+from base64 import b64encode
+from dataclasses import replace
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import pytest
+
+from diffing.render.html import as_html
+from diffing.render.markdown import as_markdown, escaped
+from diffing.render.numbers import signed
+from diffing.render.scores import figures
+from diffing.report.brief import brief
+from diffing.schemas.report import DiffReport
+from tests.support.comparing import agent, diff_of, failing_refund, fixed_refund, model, output, said, tool, user
+from traces.core.vocabulary import Reason
+
+HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> {{ 1 }} [x](javascript:alert(3)) `|`"
+
+
+class Tags(HTMLParser):
+    """The tags and attributes of a document."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+
+def tags(html: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Tags()
+    parser.feed(html)
+    return parser.seen
+
+
+@pytest.fixture(scope="module")
+def refund() -> DiffReport:
+    return diff_of(failing_refund(), fixed_refund(), derived=True)
+
+
+def hostile() -> DiffReport:
+    """Hostile text in every place that a report shows."""
+    base = [
+        agent(),
+        model([user("Hi")], said("No."), model=HOSTILE),
+        tool(HOSTILE[:60], "c1", {HOSTILE: 1}, {"a": 1}),
+        output("No."),
+    ]
+    candidate = [
+        agent(),
+        model([user(HOSTILE)], said(HOSTILE), model="m2"),
+        tool(HOSTILE[:60], "c1", {HOSTILE: HOSTILE}, {"a": HOSTILE}),
+        tool("notify", "c2", {"x": HOSTILE}, HOSTILE),
+        output(HOSTILE),
+    ]
+    return diff_of(base, candidate)
+
+
+def test_the_html_carries_its_policy(refund: DiffReport) -> None:
+    html = as_html(refund)
+    [policy] = [given["content"] or "" for tag, given in tags(html) if given.get("http-equiv")]
+    style = html.partition("<style>")[2].partition("</style>")[0]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert b64encode(sha256(style.encode()).digest()).decode() in policy
+    assert not [given for _, given in tags(html) if "style" in given]
+
+
+def test_the_html_opens_offline_and_runs_nothing(refund: DiffReport) -> None:
+    found = tags(as_html(refund))
+    assert not {tag for tag, _ in found} & {"script", "link", "img", "iframe", "object"}
+    assert not [
+        name for _, attributes in found for name in attributes if name in {"src", "href"} or name.startswith("on")
+    ]
+
+
+def test_recorded_text_never_becomes_markup() -> None:
+    html = as_html(hostile())
+    assert "<script" not in html
+    assert "<img" not in html
+    assert not [name for _, attributes in tags(html) for name in attributes if name.startswith("on")]
+    assert html.count("</style>") == 1
+
+
+def test_the_html_has_the_verdict_the_path_and_every_section(refund: DiffReport) -> None:
+    html = as_html(refund)
+    for words in (
+        "changed issue_refund&#x27;s amount from 4200 to 42",
+        "medium confidence",
+        "From cause to effect",
+        "ARS",
+        "<ins>",
+        "<del>",
+        "What would settle it",
+        *("prompt", "retrieval", "tool", "model", "output", "run"),
+    ):
+        assert words in html
+
+
+def test_the_html_is_accessible_in_structure(refund: DiffReport) -> None:
+    found = tags(as_html(refund))
+    assert ("html", {"lang": "en"}) in found
+    assert [tag for tag, _ in found].count("h1") == 1
+    assert [tag for tag, _ in found].count("main") == 1
+    assert all(attributes.get("scope") for tag, attributes in found if tag == "th")
+
+
+def test_equal_runs_render_too() -> None:
+    same = diff_of(failing_refund(), failing_refund())
+    assert "Every step is the same in both runs." in as_html(same)
+    assert "say and do the same" in as_markdown(same)
+
+
+def test_the_markdown_reads_in_order(refund: DiffReport) -> None:
+    lines = as_markdown(refund).splitlines()
+    headings = [line for line in lines if line.startswith("## ")]
+    assert headings == [
+        "## From cause to effect",
+        "## Evidence",
+        "## What would settle it",
+        "## In numbers",
+        "## Steps that differ",
+        "## Prompt",
+        "## Retrieval",
+        "## Tool",
+        "## Model",
+        "## Output",
+        "## Run",
+        "## Words in this report",
+    ]
+    assert "- /amount: 4200 → 42 (changed)" in lines
+
+
+def test_recorded_text_stays_text_in_markdown() -> None:
+    text = as_markdown(hostile())
+    assert "<script" not in text
+    assert "[x](" not in text
+    assert escaped("a|b\n# c") == r"a\|b \# c"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [
+        (None, "", "unknown"),
+        (0, "", "0"),
+        (-1204, "", "−1,204"),
+        (12, "", "+12"),
+        (-0.008, "$", "−$0.008"),
+        (5.0, "", "+5"),
+    ],
+)
+def test_differences_carry_their_sign(value: float | None, unit: str, said: str) -> None:
+    assert signed(value, unit) == said
+
+
+def test_steps_that_differ_are_counted_in_one_way(refund: DiffReport) -> None:
+    told = brief(refund).changed
+    [figure] = [figure for figure in figures(refund) if figure.name == "Steps that differ"]
+    listed = as_markdown(refund).split("## Steps that differ")[1].split("##")[0].count("| changed |")
+    assert f"Of 6 steps in both runs, {figure.value} differ." in told
+    assert (figure.value, listed) == ("5", 5)
+    assert "5 listed; 1 is the same" in as_html(refund)
+
+
+def test_a_step_that_was_not_run_is_marked_in_the_list() -> None:
+    candidate = fixed_refund()
+    candidate[4] = replace(candidate[4], output="[Forkpoint] blocked", reason=Reason.SIDE_EFFECT_BLOCKED)
+    report = diff_of(failing_refund(), candidate, derived=True)
+    assert "not run in the candidate |" in as_markdown(report)
+    assert '<span class="chip">not run in the candidate</span>' in as_html(report)
+    assert "not run in the candidate |" not in as_markdown(diff_of(failing_refund(), fixed_refund(), derived=True))

@@ -1,0 +1,142 @@
+"""ARS, tool accuracy and the configuration score, as documented."""
+
+from dataclasses import replace
+
+import pytest
+
+from diffing.compare.run_side import Side, SideStep
+from diffing.report.scores import determinism, reading, regression_score, tool_accuracy
+from diffing.schemas.report import DiffReport, ToolAccuracy
+from tests.support.comparing import Given, Store, agent, compared, diff_of, model, output, said, side_of, tool, user
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepType
+
+
+@pytest.mark.parametrize(
+    ("total", "used", "new", "unused", "accuracy"),
+    [
+        (5, 4, 1, 1, 0.6),
+        (5, 5, 0, 0, 1.0),
+        (2, 0, 2, 2, 0.0),
+        (10, 2, 0, 8, 0.0),
+        (3, 2, 0, 1, 0.5667),
+        (1, 1, 5, 0, 0.5),
+        (1, 1, 6, 0, 0.5),
+        (0, 0, 0, 0, 1.0),
+        (0, 0, 1, 0, 0.5),
+    ],
+)
+def test_tool_accuracy(total: int, used: int, new: int, unused: int, accuracy: float) -> None:
+    counts = ToolAccuracy(total_original=total, used_original=used, new=new, unused=unused)
+    assert tool_accuracy(counts) == pytest.approx(accuracy, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "accuracy", "ars"),
+    [(0.95, 0.6, 0.845), (0.75, 1.0, 0.825), (0.4902, 1.0, 0.6431), (0.3613, 0.9, 0.5229)],
+)
+def test_regression_score(similarity: float, accuracy: float, ars: float) -> None:
+    assert regression_score(similarity, accuracy) == ars
+
+
+@pytest.mark.parametrize(("ars", "words"), [(0.9, "excellent"), (0.7, "good"), (0.5, "moderate"), (0.4999, "poor")])
+def test_readings(ars: float, words: str) -> None:
+    assert reading(ars) == words
+
+
+def turns(*answers: str) -> list[Given]:
+    return [
+        agent(),
+        *(
+            Given(
+                type=StepType.TURN,
+                name="turn",
+                parent=1,
+                input={"messages": [user(f"question {n}")]},
+                output={"message": said(answer)},
+            )
+            for n, answer in enumerate(answers)
+        ),
+    ]
+
+
+def test_an_interaction_that_one_side_lacks_scores_nothing() -> None:
+    assert diff_of(turns("a", "b", "c"), turns("a")).scores.output_similarity == pytest.approx(1 / 3, abs=1e-4)
+
+
+def test_equal_answers_need_no_method() -> None:
+    scores = diff_of(turns("Paris"), turns("Paris")).scores
+    assert (scores.ars, scores.ars_reading, scores.similarity_method) == (1.0, "excellent", "identical")
+
+
+def calls(*arguments: int) -> list[Given]:
+    return [agent(), *(tool("get", "c1", {"id": n}, {"n": n}) for n in arguments), output("done")]
+
+
+def tools(report: DiffReport) -> tuple[int, int, int, int]:
+    counts = report.scores.tools
+    return counts.total_original, counts.used_original, counts.new, counts.unused
+
+
+def test_each_recorded_call_is_used_once() -> None:
+    assert tools(diff_of(calls(1, 1, 2), calls(1, 2, 2))) == (3, 2, 1, 1)
+
+
+def test_a_semantic_hit_used_its_original() -> None:
+    base, candidate = calls(1), calls(9)
+    candidate[1] = replace(candidate[1], reason="cache_hit_semantic_match")
+    assert tools(diff_of(base, candidate)) == (1, 1, 0, 0)
+
+
+def test_configuration_score() -> None:
+    def step(name: str) -> SideStep:
+        return side_of([model([user("Hi")], said("Hello"), model=name)], Store()).steps[0]
+
+    base: JSONObject = {"parameters": {"temperature": 0.0, "seed": 42}}
+    warmer: JSONObject = {"parameters": {"temperature": 0.5, "seed": 42}}
+    hot: JSONObject = {"parameters": {"temperature": 2.0}}
+    assert determinism((step("m"), base), (step("m"), base)) == 1.0
+    assert determinism((step("m"), base), (step("m"), warmer)) == 0.875
+    assert determinism((step("m"), base), (step("n"), base)) == 0.75
+    assert determinism((step("m"), base), (step("m"), hot)) == 0.625  # the temperature factor stops at 0
+    assert determinism((step("m"), None), (step("m"), None)) == 0.75  # unknown is not agreement
+
+
+def timed(side: Side, duration: float, cost: float) -> Side:
+    return replace(side, steps=[step._replace(duration_ms=duration, cost_usd=cost) for step in side.steps])
+
+
+def test_small_differences_of_time_and_cost_do_not_count() -> None:
+    store = Store()
+    base, candidate = side_of(calls(1), store), side_of(calls(1), store)
+    slow = compared(timed(base, 100, 0.01), timed(candidate, 110, 0.01005), store)
+    slower = compared(timed(base, 100, 0.01), timed(candidate, 111, 0.0102), store)
+    from_nothing = compared(timed(base, 0, 0.01), timed(candidate, 500, 0.01), store)
+    assert (slow.deltas.duration_changes, slow.deltas.cost_changes) == (0, 0)
+    assert (slower.deltas.duration_changes, slower.deltas.cost_changes) == (3, 3)
+    assert from_nothing.deltas.duration_changes == 3
+    assert all(pair.relation == "same" for pair in slower.pairs)
+
+
+def test_a_turn_without_an_output_of_its_own_answers_with_its_last_model_step() -> None:
+    def run(text: str, *, recorded: bool) -> list[Given]:
+        head = Given(
+            type=StepType.TURN,
+            name="turn",
+            parent=1,
+            input={"messages": [user("Where is it?")]},
+            output={"message": said(text)} if recorded else None,
+        )
+        return [agent(), head, replace(model([user("Where is it?")], said(text)), parent=2)]
+
+    scores = diff_of(run("In Bern.", recorded=True), run("In Bern.", recorded=False)).scores
+    assert scores.output_similarity == 1.0
+
+
+def test_scores_that_came_with_a_file_stand_beside_ours() -> None:
+    store = Store()
+    base, candidate = side_of(calls(1), store), side_of(calls(1), store)
+    told = replace(candidate, run=replace(candidate.run, metadata={"imported_scores": {"ars": 0.825}}))
+    report = compared(base, told, store)
+    assert report.scores.imported == {"candidate": {"ars": 0.825}}
+    assert not report.sections.run.items

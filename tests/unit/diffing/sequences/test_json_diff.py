@@ -1,0 +1,76 @@
+"""Differences of JSON values by pointer."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffing.sequences.json_diff import Change, opened, value_changes
+from traces.core.json_types import JSONValue
+
+SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "a", "b/c", "d~e"])
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["a", "b", "c/d"]), inner),
+    max_leaves=12,
+)
+
+
+def test_a_changed_argument_is_named_by_pointer() -> None:
+    assert value_changes({"amount": 4200, "order": {"id": 1}}, {"amount": 42, "order": {"id": 1}}) == [
+        Change("/amount", "changed", 4200, 42)
+    ]
+
+
+def test_an_inserted_item_is_one_difference() -> None:
+    assert value_changes([1, 2, 3], [1, 9, 2, 3]) == [Change("/1", "added", None, 9)]
+
+
+@pytest.mark.parametrize(
+    ("base", "candidate", "differs"),
+    [(1, 1.0, False), (1, "1", True), (True, 1, True), (None, 0, True), (None, "", True), (0.0, -0.0, False)],
+)
+def test_types_count_and_ways_to_write_a_number_do_not(base: Any, candidate: Any, differs: bool) -> None:
+    assert bool(value_changes({"x": base}, {"x": candidate})) is differs
+
+
+def test_keys_with_slashes_are_escaped() -> None:
+    assert value_changes({"a/b~c": 1}, {"a/b~c": 2})[0].path == "/a~1b~0c"
+
+
+def test_a_null_that_appears_is_an_addition() -> None:
+    assert value_changes({}, {"x": None}) == [Change("/x", "added", None, None)]
+
+
+def test_json_in_a_text_is_opened_and_other_texts_are_not() -> None:
+    assert opened('{"a": 1}') == {"a": 1}
+    assert opened("[not json") == "[not json"
+    assert opened("42") == "42"
+
+
+def test_the_number_of_differences_is_bounded() -> None:
+    assert len(value_changes(list(range(1000)), list(range(1000, 2000)), limit=50)) == 50
+
+
+@given(VALUES)
+def test_a_value_does_not_differ_from_itself(value: Any) -> None:
+    assert value_changes(value, deepcopy(value)) == []
+
+
+@given(VALUES, VALUES)
+def test_swapping_the_sides_swaps_additions_and_removals(base: Any, candidate: Any) -> None:
+    there, back = value_changes(base, candidate), value_changes(candidate, base)
+    assert sum(c.op == "added" for c in there) == sum(c.op == "removed" for c in back)
+    assert sum(c.op == "changed" for c in there) == sum(c.op == "changed" for c in back)
+
+
+def test_sets_have_no_order() -> None:
+    base: JSONValue = {"citations": ["returns", "shipping"], "stop": ["END", "STOP"]}
+    assert value_changes(base, {"citations": ["shipping", "returns", "returns"], "stop": ["STOP", "END"]}) == []
+    assert value_changes(base, {"citations": ["warranty", "returns"], "stop": ["END", "STOP"]}) == [
+        Change("/citations/1", "removed", "shipping", None),
+        Change("/citations/0", "added", None, "warranty"),
+    ]
+    assert value_changes({"steps": [1, 2]}, {"steps": [2, 1]}) != []

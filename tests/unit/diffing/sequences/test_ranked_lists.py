@@ -1,0 +1,60 @@
+"""Ranked lists of documents."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffing.sequences.ranked_lists import compare, kendall_tau, rank_biased_overlap, ranked
+from traces.core.json_types import JSONValue
+
+LISTS = st.lists(st.integers(0, 12).map(str), unique=True, max_size=10)
+
+
+def documents(*ids: str) -> JSONValue:
+    return [{"id": key, "content": f"text of {key}", "score": 1.0} for key in ids]
+
+
+def test_moves_additions_and_removals_are_told_apart() -> None:
+    found = compare(ranked(documents("A", "C", "D")), ranked(documents("B", "D", "A")))
+    assert {(c.document, c.op, c.base_rank, c.candidate_rank) for c in found.changes} == {
+        ("A", "moved", 1, 3), ("D", "moved", 3, 2), ("B", "added", None, 1), ("C", "removed", 2, None),
+    }  # fmt: skip
+
+
+def test_another_score_at_the_same_rank_is_seen() -> None:
+    base: JSONValue = [{"id": "A", "score": 0.9}]
+    candidate: JSONValue = [{"id": "A", "score": 0.4}]
+    assert compare(ranked(base), ranked(candidate)).changes[0].op == "rescored"
+
+
+def test_documents_without_ids_are_known_by_their_content() -> None:
+    base: JSONValue = [{"content": "one"}, {"content": "two"}]
+    candidate: JSONValue = [{"content": "two"}, {"content": "one"}]
+    assert compare(ranked(base), ranked(candidate)).kendall_tau == -1.0
+
+
+def test_a_repeated_document_is_counted_by_occurrence() -> None:
+    assert [item.key for item in ranked(documents("A", "A"))] == ["A", "A (2)"]
+
+
+def test_tau_needs_two_shared_documents() -> None:
+    assert kendall_tau({"a": 1, "b": 2}, {"a": 1, "c": 2}) is None
+
+
+def test_the_top_weighs_more_than_the_bottom() -> None:
+    base = [str(n) for n in range(10)]
+    top, bottom = ["1", "0", *base[2:]], [*base[:8], "9", "8"]
+    assert rank_biased_overlap(base, top) < rank_biased_overlap(base, bottom) < 1.0
+
+
+def test_rbo_of_a_worked_example() -> None:
+    # Agreement 1 at depths 1 and 2, 2/3 at depth 3, p = 0.9: 0.1/0.9 * (0.9 + 0.81 + 0.486) + 2/3 * 0.729
+    assert rank_biased_overlap(["a", "b", "c"], ["a", "b", "d"]) == pytest.approx(0.73)
+
+
+@given(LISTS, LISTS)
+def test_rbo_is_a_symmetric_share(base: list[str], candidate: list[str]) -> None:
+    found = rank_biased_overlap(base, candidate)
+    assert 0.0 <= found <= 1.0
+    assert found == pytest.approx(rank_biased_overlap(candidate, base))
+    assert rank_biased_overlap(base, base) == pytest.approx(1.0)

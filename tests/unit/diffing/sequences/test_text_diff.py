@@ -1,0 +1,59 @@
+"""Words that went and words that came."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffing.sequences.text_diff import deleted, inserted, normalise, shortened, word_diff
+
+WORDS = st.lists(
+    st.sampled_from(["refund", "the", "order", "of", "42", "EUR,", "not", "now.", "Yes\n"]), max_size=40
+).map(" ".join)
+
+
+def test_an_added_sentence_is_one_insertion() -> None:
+    spans = word_diff("Be brief.", "Be brief. Amounts are in euros.")
+    assert [(span.op, span.text) for span in spans] == [
+        ("equal", "Be brief."), ("insert", " Amounts are in euros."),
+    ]  # fmt: skip
+
+
+def test_small_equal_words_between_two_changes_are_not_left_standing() -> None:
+    spans = word_diff("I could not refund it", "You may a refunded card")
+    assert [span.op for span in spans] == ["delete", "insert"]
+
+
+def test_differences_that_nobody_sees_are_none() -> None:
+    assert normalise("Caf\u0065\u0301  here \r\nnow \n") == normalise("Caf\u00e9 here\nnow")
+
+
+def test_indentation_is_kept() -> None:
+    assert normalise("if x:\n    y  z") == "if x:\n    y z"
+
+
+def test_a_long_text_is_compared_in_windows() -> None:
+    base = " ".join(str(n) for n in range(30_000))
+    spans = word_diff(base, base.replace(" 15000 ", " fifteen "))
+    assert deleted(spans) == "15000"
+    assert inserted(spans) == "fifteen"
+
+
+def test_shortened_cuts_after_a_word() -> None:
+    assert shortened("one two three four", 12) == "one two…"
+
+
+@given(WORDS, WORDS)
+def test_the_spans_spell_both_texts(base: str, candidate: str) -> None:
+    spans = word_diff(base, candidate)
+    assert "".join(span.text for span in spans if span.op != "insert") == base
+    assert "".join(span.text for span in spans if span.op != "delete") == candidate
+
+
+@given(WORDS, WORDS)
+def test_swapping_the_sides_swaps_the_spans(base: str, candidate: str) -> None:
+    there, back = word_diff(base, candidate), word_diff(candidate, base)
+    assert (inserted(there), deleted(there)) == (deleted(back), inserted(back))
+
+
+@given(st.text(max_size=80))
+def test_normalising_twice_is_normalising_once(text: str) -> None:
+    assert normalise(normalise(text)) == normalise(text)

@@ -1,0 +1,176 @@
+"""The search of a bisection: which forks it tries, that it ends, and what it concludes."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay.bisection.core.conclusion import Told, conclude
+from replay.bisection.core.schemas import BisectResult, ForkStep
+from replay.bisection.core.search import Findings, Settings, Tally, Want, by_chance, effort, spread, turn, wanted
+from traces.core.vocabulary import StepType
+
+Passes = Callable[[int], bool]
+DEFAULT = Settings(reproduce=3, samples=3, confirm=5, scan=4, changed=False)
+
+
+def added(tally: Tally, *, passed: bool) -> Tally:
+    return Tally(passed=tally.passed + passed, failed=tally.failed + (not passed))
+
+
+def searched(count: int, passes: Passes, settings: Settings = DEFAULT, most: int = 10_000) -> tuple[Findings, int]:
+    """What is found when every want is fulfilled, one sample after the other, and how many samples that took."""
+    tallies: dict[int, Tally] = {}
+    repeats = Tally()
+    for taken in range(most):
+        found = Findings(count=count, repeats=repeats, places=dict(tallies))
+        want = wanted(found, settings)
+        if want is None:
+            return found, taken
+        if want.place is None:
+            repeats = added(repeats, passed=False)
+        else:
+            tallies[want.place] = added(tallies.get(want.place, Tally()), passed=passes(want.place))
+    raise AssertionError(f"it did not end after {most} samples")
+
+
+def told(count: int, found: Findings, settings: Settings = DEFAULT) -> BisectResult:
+    forks = [ForkStep(sequence_no=10 * place + 2, type=StepType.MODEL, name="desk") for place in range(count)]
+    return conclude(Told(forks=forks, found=found, settings=settings))
+
+
+@given(st.integers(1, 400), st.data())
+def test_a_run_that_turns_once_is_found_by_halving(count: int, data: st.DataObject) -> None:
+    last = data.draw(st.integers(-1, count - 1))
+    found, taken = searched(count, lambda place: place <= last)
+    at = turn(found, DEFAULT)
+    if last < 0:
+        assert at is None
+        return
+    assert at is not None
+    assert (at.last, at.after, at.first, at.monotone, at.settled) == (last, last + 1, 0, True, True)
+    halvings = count.bit_length()
+    assert taken <= 3 * (halvings + 4) + 2 * 5
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40))
+def test_steps_that_turn_more_than_once_are_never_called_one_clean_turn(answers: list[bool]) -> None:
+    found, _ = searched(len(answers), lambda place: answers[place], Settings(**{**vars(DEFAULT), "scan": 100}))
+    at = turn(found, DEFAULT)
+    if not any(answers):
+        assert at is None
+        return
+    assert at is not None
+    assert answers[at.last]
+    assert at.after == len(answers) or not answers[at.after]
+    if at.monotone:  # then nothing that was tried speaks against it
+        assert all(not tally.failed for place, tally in found.places.items() if place < at.last)
+    else:  # everything was scanned, and the last step that helps is the last one
+        assert at.last == max(place for place, passes in enumerate(answers) if passes)
+
+
+@given(st.integers(1, 30), st.integers(0, 2**32), st.booleans(), st.integers(1, 6), st.integers(1, 8))
+def test_whatever_the_samples_say_the_search_ends(
+    count: int, seed: int, changed: bool, samples: int, confirm: int
+) -> None:
+    chance = random.Random(seed)
+    rates = [chance.random() ** 2 for _ in range(count)]
+    settings = Settings(reproduce=2, samples=samples, confirm=confirm, scan=5, changed=changed)
+    found, _ = searched(count, lambda place: chance.random() < rates[place], settings)
+    result = told(count, found, settings)
+    assert result.sentence
+    assert (result.commit is not None) == (result.rescue == "rescued")
+
+
+@given(st.integers(1, 60), st.integers(-1, 59), st.booleans())
+def test_the_price_is_what_the_search_takes(count: int, last: int, changed: bool) -> None:
+    settings = Settings(**{**vars(DEFAULT), "changed": changed})
+    _, taken = searched(count, lambda place: place <= last, settings)
+    priced = effort(count, settings, min(last, count - 1), [1.0] * count)
+    assert priced.probes == taken
+    assert priced.cost == priced.calls
+
+
+@given(st.integers(1, 200))
+def test_every_place_is_told_once_the_ends_first(count: int) -> None:
+    order = list(spread(count))
+    assert sorted(order) == list(range(count))
+    assert set(order[:2]) == {0, count - 1}
+
+
+def test_a_step_that_cannot_be_judged_is_gone_around() -> None:
+    places = {0: Tally(passed=3), 2: Tally(unclear=6), 1: Tally(passed=5), 3: Tally(failed=5), 4: Tally(failed=3)}
+    found = Findings(count=6, places={**places, 5: Tally(failed=3)})
+    assert wanted(found, DEFAULT) is None
+    result = told(6, found)
+    assert result.commit is not None
+    assert (result.commit.step.sequence_no, result.commit.settled) == (12, True)
+    assert any("step 22" in remark and "nothing is known" in remark for remark in result.remarks)
+
+
+def test_nothing_more_is_asked_when_no_repeat_can_be_judged() -> None:
+    assert wanted(Findings(count=9, places={0: Tally(unclear=6)}), DEFAULT) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (Tally(passed=5), Tally(failed=5), "high"),
+        (Tally(passed=4, failed=1), Tally(failed=5), "medium"),
+        (Tally(passed=2, failed=3), Tally(failed=5), "low"),
+        (Tally(passed=5, assumed=5), Tally(failed=5), "medium"),
+        (Tally(passed=5, assumed=4), Tally(failed=5), "high"),
+        (Tally(passed=5), Tally(failed=5, doubtful=5), "medium"),
+    ],
+)
+def test_the_confidence_is_what_was_tried(before: Tally, after: Tally, said: str) -> None:
+    result = told(2, Findings(count=2, places={0: before, 1: after}))
+    assert result.commit is not None
+    assert result.commit.confidence == said, result.commit.why
+
+
+def test_at_the_last_step_the_recording_itself_is_the_other_side() -> None:
+    result = told(1, Findings(count=1, places={0: Tally(passed=5)}))
+    assert result.commit is not None
+    assert (result.commit.kept, result.commit.confidence) == (None, "high")
+    assert "its recorded answer fails" in result.sentence
+
+
+def test_the_sentence_says_which_step_and_why() -> None:
+    result = told(3, Findings(count=3, places={0: Tally(passed=3), 1: Tally(passed=5), 2: Tally(failed=5)}))
+    assert result.sentence == (
+        "The failure does not come back: repeated 3 times from the start, the run passed every time. "
+        "The run committed itself at step 12: answered afresh from step 12 (model desk) on, it passes (5 of 5); "
+        "answered afresh only from step 22 (model desk) on, keeping the recorded answer of step 12, "
+        "it does not any more (0 of 5)."
+    )
+    assert result.remarks == ["The earliest step from which answering afresh was seen to help is step 2 (model desk)."]
+
+
+def test_a_flaky_failure_says_so_with_its_counts() -> None:
+    result = told(2, Findings(count=2, places={0: Tally(passed=1, failed=4), 1: Tally(failed=5)}))
+    assert result.reproduction == "flaky"
+    assert "failed 4 and passed 1" in result.sentence
+
+
+def test_a_failure_that_answering_afresh_does_not_mend_says_what_was_tried() -> None:
+    found, _ = searched(9, lambda place: False)
+    result = told(9, found)
+    assert (result.reproduction, result.rescue, result.commit) == ("reproduces", "not_rescued", None)
+    assert "does not help" in result.sentence
+    assert len(result.forks) == 1 + DEFAULT.scan
+
+
+def test_fishers_exact_test() -> None:
+    assert by_chance(Tally(passed=5), Tally(failed=5)) == pytest.approx(1 / 252)
+    assert by_chance(Tally(passed=3), Tally(failed=3)) == pytest.approx(1 / 20)
+    assert by_chance(Tally(passed=1, failed=2), Tally(failed=3)) == pytest.approx(0.5)
+    assert by_chance(Tally(), Tally()) == 1.0
+
+
+def test_the_repeats_come_before_everything() -> None:
+    assert wanted(Findings(count=4), DEFAULT) == Want(place=0, samples=3, any_pass=False)
+    changed = Settings(**{**vars(DEFAULT), "changed": True})
+    assert wanted(Findings(count=4), changed) == Want(place=None, samples=3, any_pass=False)

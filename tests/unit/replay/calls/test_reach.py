@@ -1,0 +1,174 @@
+"""What a change may reach without a trace, and what is then claimed."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replay.core.applied_profile import AppliedProfile, apply_profile
+from replay.core.graph import Witness
+from replay.core.plan import Plan, PlannedStep
+from replay.inputs.changes import Change
+from replay.inputs.witnesses import is_configuration
+from replay.overrides.policy import Policy
+from replay.overrides.profile import OverrideProfile
+from replay.planning.plan_environment import Sources
+from replay.planning.planner import plan
+from tests.support.recordings import NOON
+from tests.support.replay_runs import graph_of
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+
+LETTER = "Dear customer, thank you for writing to us."
+ROUTES = ("billing", "tech_support", "lost in transit", "REFUND", "needs a human agent", "claims-north")
+
+
+def _model(key: str, *messages: tuple[str, str], says: str, name: str = "") -> RecordedStep:
+    said: list[JSONValue] = [{"role": role, "content": text} for role, text in messages]
+    return RecordedStep(
+        key=key, type=StepType.MODEL, name=name or key, provider="p", model="m", input={"messages": said},
+        output={"message": {"role": "assistant", "content": says}},
+    )  # fmt: skip
+
+
+def _run(*steps: RecordedStep) -> RecordedRun:
+    return RecordedRun(external_id="r", name="r", app="a", format="test", steps=steps)
+
+
+def _plan(run: RecordedRun, answer: JSONValue) -> Plan:
+    """The plan of a fork in which the first step answers something else."""
+    loaded, payloads = graph_of(run)
+    entry: JSONObject = {"match": {"step": 1}, "output": answer}
+    profile: AppliedProfile = apply_profile(OverrideProfile.model_validate({"overrides": [entry]}), loaded)
+    sources = Sources(
+        payload=payloads.__getitem__, cached=lambda *_: None, provider=lambda *_: None, price=lambda *_: None
+    )
+    return plan(loaded, profile, Policy(), sources)
+
+
+def _step(planned: Plan, no: int) -> PlannedStep:
+    return next(step for step in planned.steps if step.sequence_no == no)
+
+
+def _router(text: str, answer: str = "billing") -> RecordedRun:
+    return _run(
+        _model("route", ("user", "Which queue is this for?"), says=answer),
+        _model("answer", ("user", text), says="We are looking into it."),
+    )
+
+
+def test_value_in_the_next_request_is_replaced() -> None:
+    planned = _plan(_router("Answer as the BILLING desk."), "shipping")
+    assert _step(planned, 2).differs == ["messages"]
+    assert _step(planned, 2).because == [1]
+
+
+def test_unexplained_request_is_assumed_unaffected() -> None:
+    step = _step(_plan(_router("Answer in the tone of the department."), "shipping"), 2)
+    assert (step.label, step.reason) == ("simulated", "assumed_unaffected")
+    assert "Answer in the tone" in step.note
+
+
+def test_unchanged_replay_stays_exact() -> None:
+    planned = _plan(_router("Answer in the tone of the department."), "billing")
+    assert planned.counts.exact == 2
+    assert planned.assumed == 0
+
+
+def test_assumed_steps_are_counted_and_named() -> None:
+    planned = _plan(_router("Answer in the tone of the department."), "shipping")
+    assert planned.assumed == 1
+    assert any("1 step is assumed unaffected" in warning for warning in planned.warnings)
+
+
+def test_content_from_before_the_change_is_explained() -> None:
+    prompt = ("system", "You are the desk of a parcel service.")
+    run = _run(
+        _model("route", prompt, ("user", "Which queue is this for?"), says="billing"),
+        _model("again", prompt, ("user", "Which queue is this for?"), says="billing"),
+    )
+    assert _step(_plan(run, "shipping"), 2).label == "exact"
+
+
+def test_consumers_of_assumed_steps_are_assumed() -> None:
+    run = _run(
+        _model("route", ("user", "Which queue is this for?"), says="billing"),
+        _model(
+            "draft", ("user", "Write a friendly letter to them."), says="Dear customer, thank you for writing to us."
+        ),
+        _model("check", ("user", LETTER), says="Fine."),
+    )
+    assert _step(_plan(run, "shipping"), 3).reason == "assumed_unaffected"
+
+
+def test_recorded_times_clear_parallel_steps() -> None:
+    run = _router("Answer in the tone of the department.")
+    first, second = run.steps
+    times = {"started_at": NOON, "ended_at": NOON + timedelta(seconds=9)}
+    began = {"started_at": NOON + timedelta(seconds=1), "ended_at": NOON + timedelta(seconds=5)}
+    parallel = replace(run, steps=(replace(first, **times), replace(second, **began)))  # type: ignore[arg-type]
+    assert _step(_plan(parallel, "shipping"), 2).label == "exact"
+
+
+@pytest.mark.parametrize(
+    ("other", "same", "label"),
+    [("shipping", True, "exact"), ("shipping", False, "simulated"), ("Billing!", True, "simulated")],
+)
+def test_other_runs_show_what_is_configuration(other: str, same: bool, label: str) -> None:
+    run = _router("Answer in the tone of the department.")
+    loaded, payloads = graph_of(run)
+    (item,) = loaded.by_no[2].unexplained
+    payloads["other"] = {"message": {"role": "assistant", "content": other}}
+    contents = frozenset({("model", "answer", item.digest)}) if same else frozenset()
+    witness = Witness(outputs={1: "other"}, contents=contents)
+    node = loaded.by_no[2]
+    change = Change(
+        node=loaded.by_no[1], recorded=payloads[loaded.by_no[1].output_ref],
+        current={"message": {"role": "assistant", "content": "legal"}},
+    )  # fmt: skip
+    found = is_configuration(node, item, change, (witness,), payloads.__getitem__)
+    assert found is (label == "exact")
+
+
+def test_ambiguous_source_is_not_known() -> None:
+    run = _run(
+        _model("one", ("user", "Which queue is this for?"), says="billing"),
+        _model("two", ("user", "Which queue is this for?"), says="billing"),
+        _model("three", ("user", "Queue: billing"), says="Fine."),
+    )
+    assert "is not known" in _step(_plan(run, "shipping"), 3).note
+
+
+def test_value_that_cannot_be_derived_is_not_exact() -> None:
+    run = _router("Look at ticket TCK-20931.", answer="I opened TCK-20931 for you.")
+    step = _step(_plan(run, "I cannot open tickets today."), 2)
+    assert step.label == "simulated"
+    assert "is not known" in step.note
+
+
+_WAYS = st.sampled_from(
+    [
+        lambda label: f"Answer as the {label} desk.",
+        lambda label: f"Answer as the {label.upper()} desk.",
+        lambda label: label,
+        lambda label: f"Queue={label}",
+        lambda label: f"You are number {len(label)} in the team of helpers.",
+        lambda label: f"You write {'kindly' if label < 'm' else 'strictly'} to customers.",
+        lambda label: label[:3] + " is the short code",
+        lambda label: "-".join(reversed(label.split())) + " reversed",
+    ]
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.sampled_from(ROUTES), st.sampled_from(ROUTES), _WAYS)
+def test_no_way_of_using_an_answer_stays_exact(before: str, after: str, way: object) -> None:
+    """Whatever code makes of an answer: with another answer the request is not claimed to be the recorded one."""
+    assert callable(way)
+    if before == after:
+        return
+    step = _step(_plan(_router(way(before), answer=before), after), 2)
+    assert step.label == "simulated"

@@ -1,0 +1,40 @@
+"""What a replay says about itself, in sentences."""
+
+from replay.core import wording
+from traces.core.json_types import JSONValue
+
+
+def test_a_call_with_other_arguments_names_what_changed() -> None:
+    before: JSONValue = {"order": "A-1", "amount": 4200}
+    said = wording.asked_otherwise(8, "issue_refund", before, {"order": "A-1", "amount": 42})
+    assert said == "Step 8: issue_refund was asked with amount 42 instead of 4200."
+
+
+def test_arguments_that_come_and_go_are_named() -> None:
+    said = wording.asked_otherwise(8, "find", {"limit": 5}, {"query": "boots"})
+    assert said == 'Step 8: find was asked with query "boots", which it was not before; no limit, which was 5.'
+
+
+def test_steps_are_counted_and_run_together() -> None:
+    assert wording.numbered([10]) == "step 10"
+    assert wording.numbered([3, 4]) == "steps 3, 4"
+    assert wording.numbered([3, 5, 6, 7, 9]) == "steps 3, 5 to 7 and 9"
+    assert wording.numbered(range(1, 20, 2)) == "steps 1, 3, 5, 7, 9 and 5 more"
+    assert wording.unreached([8]) == ["Step 8 was not reached any more."]
+    assert wording.unreached([8, 9, 10]) == ["Steps 8 to 10 were not reached any more."]
+
+
+def test_a_step_that_left_the_plan_says_how() -> None:
+    said = wording.otherwise(5, "exact", "live_model_call")
+    assert said == "Step 5 was planned to keep its recorded answer, but was answered live."
+
+
+def test_new_calls_are_named_with_what_becomes_of_them() -> None:
+    assert wording.new_calls([("get_order", "live_tool_call")]) == (
+        "1 call is made that the recording does not have: get_order goes live."
+    )
+    many = [("send_email", "side_effect_blocked"), ("get_order", "duplicate_suppressed"), *[("look", "")] * 5]
+    assert wording.new_calls(many) == (
+        "7 calls are made that the recording does not have: send_email is blocked, get_order is not made again, "
+        "look gets no answer, look gets no answer, look gets no answer, and 2 more."
+    )

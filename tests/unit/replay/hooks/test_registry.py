@@ -1,0 +1,135 @@
+"""Which hook's word counts, whom an event goes to, and what an answer may be."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay.core.hooks import Allow, AppendContext, Continue, Decision, Deny, ModifyArgs, Stop, SystemMessage
+from replay.hooks.registry import Hook, HookFailed, Registry, Said, matches, resolved, understood
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import HookEvent
+
+BEFORE = (Deny(message="no"), ModifyArgs(args={"n": 1}), ModifyArgs(args={"n": 2}), Allow(), Continue())
+ELSE = (Stop(reason="enough"), SystemMessage(text="a"), AppendContext(text="b"), Continue())
+OTHER_EVENTS = [event for event in HookEvent if event is not HookEvent.PRE_TOOL_USE]
+
+
+def said(decisions: list[Decision]) -> list[Said]:
+    return [Said(hook=f"h{at}", decision=decision) for at, decision in enumerate(decisions)]
+
+
+def strength(event: HookEvent, given: Said | Decision | None) -> int:
+    decision = given.decision if isinstance(given, Said) else given
+    order: dict[bool, tuple[type, ...]] = {True: (Deny, ModifyArgs), False: (Stop, SystemMessage, AppendContext)}
+    kinds = order[event is HookEvent.PRE_TOOL_USE]
+    return kinds.index(type(decision)) if type(decision) in kinds else len(kinds)
+
+
+@given(st.lists(st.sampled_from(BEFORE)), st.randoms())
+def test_before_a_tool_the_strongest_wins_in_whatever_order(
+    decisions: list[Decision], random: Callable[..., None]
+) -> None:
+    event = HookEvent.PRE_TOOL_USE
+    won = resolved(event, said(decisions))
+    shuffled = list(decisions)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis's random
+    again = resolved(event, said(shuffled))
+    assert strength(event, won) == min((strength(event, one) for one in decisions), default=2)
+    assert strength(event, again) == strength(event, won)
+    if any(isinstance(one, Deny) for one in decisions):
+        assert won is not None
+        assert isinstance(won.decision, Deny)
+
+
+@given(st.sampled_from(OTHER_EVENTS), st.lists(st.sampled_from(ELSE)), st.randoms())
+def test_after_that_stop_is_above_messages(
+    event: HookEvent, decisions: list[Decision], random: Callable[..., None]
+) -> None:
+    won = resolved(event, said(decisions))
+    random.shuffle(decisions)  # type: ignore[attr-defined]  # hypothesis's random
+    again = resolved(event, said(decisions))
+    assert strength(event, won) == min((strength(event, one) for one in decisions), default=3)
+    assert strength(event, again) == strength(event, won)
+
+
+@given(st.lists(st.sampled_from(BEFORE), min_size=1))
+def test_the_first_of_equals_counts(decisions: list[Decision]) -> None:
+    won = resolved(HookEvent.PRE_TOOL_USE, said(decisions))
+    if won is not None:
+        first = next(at for at, one in enumerate(decisions) if type(one) is type(won.decision))
+        assert won.hook == f"h{first}"
+
+
+@pytest.mark.parametrize(
+    ("matcher", "tool", "found"),
+    [
+        ("write", "write", True),
+        ("write|edit", "read", False),
+        ("write", "overwrite_file", True),
+        ("^write", "overwrite_file", False),
+        ("", "anything", True),
+        ("(", "bash", False),
+    ],
+)
+def test_a_matcher_is_searched_anywhere_in_the_name(matcher: str, tool: str, found: bool) -> None:
+    assert matches(matcher, tool) is found
+
+
+def hook(name: str, answer: JSONValue = None, *, fails: bool = False, **options: object) -> Hook:
+    def ask(envelope: JSONObject) -> JSONValue:
+        if fails:
+            raise HookFailed("away")
+        return answer
+
+    return Hook(name=name, ask=ask, **options)  # type: ignore[arg-type]  # options of a hook
+
+
+def test_the_matcher_says_nothing_about_events_without_a_tool() -> None:
+    registry = Registry(hooks=(hook("h", "stop", matcher="^bash$"),))
+    assert registry.fire(HookEvent.TURN_END, {}).hook == "h"
+    assert registry.fire(HookEvent.POST_TOOL_USE, {}, tool="read").hook == ""
+
+
+def test_a_failing_hook_is_skipped_and_told_and_a_failing_gate_denies() -> None:
+    change: JSONValue = {"action": "modify_args", "args": {"n": 1}}
+    hooks = (hook("broken", fails=True), hook("right", change))
+    outcome = Registry(hooks=hooks).fire(HookEvent.PRE_TOOL_USE, {}, tool="t")
+    assert (outcome.hook, [failure.hook for failure in outcome.failures]) == ("right", ["broken"])
+    gate = Registry(hooks=(hook("right", change), hook("gate", fails=True, gate=True)))
+    assert isinstance(gate.fire(HookEvent.PRE_TOOL_USE, {}, tool="t").decision, Deny)
+    assert gate.fire(HookEvent.POST_TOOL_USE, {}, tool="t").failures[-1].hook == "gate"
+
+
+def test_all_matching_hooks_are_asked_even_after_a_denial() -> None:
+    heard: list[str] = []
+
+    def ear(envelope: JSONObject) -> JSONValue:
+        heard.append("ear")
+        return None
+
+    hooks = (hook("gate", "deny"), Hook(name="ear", ask=ear))
+    assert Registry(hooks=hooks).fire(HookEvent.PRE_TOOL_USE, {}, tool="t").hook == "gate"
+    assert heard == ["ear"]
+
+
+@pytest.mark.parametrize("answer", [None, {}, "allow", "continue", {"action": "continue"}])
+def test_no_answer_lets_an_event_pass(answer: JSONValue) -> None:
+    assert resolved(HookEvent.TURN_END, [Said(hook="h", decision=understood(HookEvent.TURN_END, answer))]) is None
+
+
+@pytest.mark.parametrize(
+    ("event", "answer"),
+    [
+        (HookEvent.PRE_TOOL_USE, "stop"),
+        (HookEvent.TURN_END, "deny"),
+        (HookEvent.PRE_TOOL_USE, {"action": "modify_args", "args": "text"}),
+        (HookEvent.TURN_END, {"action": "system_message", "text": ""}),
+        (HookEvent.TURN_END, {"action": "lunch"}),
+        (HookEvent.TURN_END, 7),
+    ],
+)
+def test_an_answer_that_means_nothing_is_a_failure(event: HookEvent, answer: JSONValue) -> None:
+    with pytest.raises(HookFailed):
+        understood(event, answer)

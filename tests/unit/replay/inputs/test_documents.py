@@ -1,0 +1,84 @@
+"""Changed documents and prompts reach the requests that were made from them."""
+
+from replay.core.events import Event
+from replay.overrides.policy import Policy
+from tests.unit.replay.engine.test_replayer import Replay, labels, resolved
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+
+DOCUMENTS: list[JSONValue] = [
+    {"id": "a", "content": "Lost parcels are refunded within fourteen days after the report."},
+    {"id": "b", "content": "Parcels above thirty kilograms travel with a freight carrier only."},
+    {"id": "c", "content": "Gift cards can never be refunded once they have been activated."},
+]
+TEMPLATE = "Use these rules:\n{rules}\nAnswer as {role}."
+
+
+def rules(documents: list[JSONValue]) -> str:
+    return "\n".join(str(document["content"]) for document in documents if isinstance(document, dict))
+
+
+def library() -> RecordedRun:
+    """A retrieval, a prompt rendered from it, and a model that reads the prompt."""
+    text = TEMPLATE.format(rules=rules(DOCUMENTS), role="a clerk")
+    messages: list[JSONValue] = [{"role": "user", "content": text}]
+    variables: JSONObject = {"rules": rules(DOCUMENTS), "role": "a clerk"}
+    steps = (
+        RecordedStep(key="r", type=StepType.RETRIEVAL, name="policies", input={"query": "refund", "top_k": 3},
+                     output={"documents": DOCUMENTS}),
+        RecordedStep(key="p", type=StepType.PROMPT, name="answer", input={"template": TEMPLATE, "variables": variables},
+                     output={"text": text}),
+        RecordedStep(key="m", type=StepType.MODEL, name="m1", model="m1", input={"messages": messages},
+                     output={"message": {"role": "assistant", "content": "You get a refund within fourteen days."}}),
+    )  # fmt: skip
+    return RecordedRun(external_id="library", name="library", app="library", format="test", steps=steps)
+
+
+def changed(entry: JSONValue) -> list[Event]:
+    return Replay(run=library(), fork=1, entries=[entry], policy=Policy()).execute(lambda call: {"content": "new"})
+
+
+def asked(events: list[Event]) -> JSONValue:
+    input = resolved(events, 3).call.input
+    assert isinstance(input, dict)
+    return input["messages"]
+
+
+def test_fewer_documents_are_cut_from_the_recorded_list_and_leave_the_prompt() -> None:
+    events = changed({"match": {"type": "retrieval"}, "retrieval": {"top_k": 1}})
+    retrieval = resolved(events, 1).answer
+    assert retrieval.output == {"documents": DOCUMENTS[:1]}
+    assert labels(events) == {
+        1: "simulated simulation_operator_override",
+        2: "simulated simulation_operator_override",
+        3: "simulated live_model_call",
+    }
+    assert "freight carrier" not in str(asked(events))
+    assert "fourteen days" in str(asked(events))
+
+
+def test_more_documents_than_recorded_have_no_answer() -> None:
+    events = changed({"match": {"type": "retrieval"}, "retrieval": {"top_k": 9}})
+    assert labels(events)[1] == "simulated simulation_policy_fallback"
+
+
+def test_given_documents_take_the_places_of_the_recorded_ones() -> None:
+    new: JSONValue = [{"id": "z", "content": "Nothing is ever refunded at all in this shop."}]
+    events = changed({"match": {"step": 1}, "retrieval": {"documents": new}})
+    assert "Nothing is ever refunded" in str(asked(events))
+    assert "Gift cards" not in str(asked(events))
+
+
+def test_a_template_is_rendered_again_and_its_text_reaches_the_model() -> None:
+    events = changed({"match": {"type": "prompt"}, "prompt": {"template": "{rules}\nBe kind, {role}!"}})
+    text = f"{rules(DOCUMENTS)}\nBe kind, a clerk!"
+    assert resolved(events, 2).answer.output == {"text": text}
+    assert asked(events) == [{"role": "user", "content": text}]
+
+
+def test_a_variable_is_put_into_the_recorded_template() -> None:
+    variables: JSONValue = {"rules": rules(DOCUMENTS), "role": "a judge"}
+    events = changed({"match": {"type": "prompt"}, "prompt": {"variables": variables}})
+    assert "Answer as a judge." in str(asked(events))
+    assert labels(events)[1] == "exact source_output_reused"

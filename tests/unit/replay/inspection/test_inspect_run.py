@@ -1,0 +1,253 @@
+"""Places to look at in one run: what is found, where, and what is left alone."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay.inspection.core.checkable_values import tokens
+from replay.inspection.core.failures import reported_error
+from replay.inspection.core.inspect_run import inspect
+from replay.inspection.core.places import Place, PlaceKind, StepContent
+from replay.inspection.core.step_contents import closure, contents
+from replay.resolution.side_effects import looks_like_write
+from tests.bench.places.labelled import places, read, steps_of
+from tests.support.replay_runs import Asks, Says, Turn, order_desk
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepStatus, StepType
+from traces.payloads.splitter import split
+
+ORDER: JSONObject = {"id": "W-4410", "total": 120, "items": ["lamp", "desk"]}
+
+
+def found(run: RecordedRun, kind: PlaceKind) -> list[Place]:
+    return [place for place in inspect(steps_of(run), is_write=looks_like_write) if place.kind is kind]
+
+
+def desk(*turns: Turn, question: str = "Where is my order W-4410?") -> RecordedRun:
+    return order_desk([(question, turns)])
+
+
+def call(no: int, name: str, key: str, output: JSONValue = "same") -> StepContent:
+    return StepContent(no=no, type=StepType.TOOL, name=name, signature=key, output=output)
+
+
+def calls(keys: str) -> list[StepContent]:
+    return [call(no, f"tool_{key}", key) for no, key in enumerate(keys, 1)]
+
+
+def kinds(steps: Sequence[StepContent]) -> list[tuple[PlaceKind, int | None, tuple[int, ...]]]:
+    return [(place.kind, place.step, place.related) for place in inspect(steps, is_write=looks_like_write)]
+
+
+# ---- errors
+
+
+def test_failed_step_names_what_led_to_it() -> None:
+    run = desk(Asks("get_order", {"id": "W-4410"}, "no such order", StepStatus.ERROR), Says("I cannot find it."))
+    [place] = found(run, PlaceKind.FAILED_STEP)
+    steps = steps_of(run)
+    tool = next(step for step in steps if step.type is StepType.TOOL)
+    asking = next(step for step in steps if step.type is StepType.MODEL)
+    assert (place.step, place.related, place.text) == (tool.no, (asking.no,), "no such order")
+
+
+@pytest.mark.parametrize(
+    ("result", "path"),
+    [
+        ("Error: order not found", ""),
+        ("  Traceback (most recent call last): ...", ""),
+        ("ValueError: bad id", ""),
+        ("HTTP 503 from upstream", ""),
+        ("exitcode: 1 (execution failed)", ""),
+        ({"error": "not found"}, "/error"),
+        ({"success": False, "id": 3}, "/success"),
+        ({"status": "failed"}, "/status"),
+        ({"status_code": 404}, "/status_code"),
+        ({"isError": True, "content": []}, "/isError"),
+        ({"content": [{"type": "text", "text": "Error: denied"}]}, "/content/0/text"),
+        ('{"error": {"code": 7}}', ""),
+    ],
+)
+def test_result_that_reports_error(result: JSONValue, path: str) -> None:
+    reported = reported_error(result)
+    assert reported is not None
+    assert reported[0] == path
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "No errors were found.",
+        "The error rate is 3 %.",
+        {"error": None, "value": 1},
+        {"errors": [], "rows": 3},
+        {"success": True},
+        {"status": "delivered"},
+        {"status_code": 200},
+        {"exit_code": 0},
+        ["Error handling, a book", "another"],
+        "[1, 2",
+        None,
+    ],
+)
+def test_result_without_error(result: JSONValue) -> None:
+    assert reported_error(result) is None
+
+
+def test_hidden_error_of_ended_step() -> None:
+    run = desk(Asks("get_order", {"id": "W-4410"}, "Error: order not found"), Says("I cannot find it."))
+    [place] = found(run, PlaceKind.HIDDEN_ERROR)
+    assert place.text == "Error: order not found"
+
+
+# ---- repeats
+
+
+def test_third_equal_call_is_repeated() -> None:
+    assert kinds(calls("abacad")) == [(PlaceKind.REPEATED_CALL, 3, (1, 5))]
+    assert kinds(calls("abac")) == []
+
+
+def test_equal_rounds_are_a_loop() -> None:
+    assert kinds(calls("xababab")) == [(PlaceKind.LOOP, 4, (2, 6))]
+    assert kinds(calls("aaa")) == [(PlaceKind.LOOP, 2, (1, 3))]
+
+
+def test_loop_of_other_calls_keeps_repeats() -> None:
+    assert kinds(calls("abbbca")) == [(PlaceKind.LOOP, 3, (2, 4))]
+    assert (PlaceKind.REPEATED_CALL, 6, (1, 8)) in kinds(calls("abbbcadad"[:8]))
+
+
+# ---- claims
+
+
+def test_claim_without_support() -> None:
+    run = desk(Asks("get_order", {"id": "W-4410"}, ORDER), Says("There are 37 lamps in the order W-4410."))
+    [place] = found(run, PlaceKind.UNSUPPORTED_CLAIM)
+    assert place.path == "/message/content"
+    assert "states 37," in place.title
+    assert "37 lamps" in place.text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Your order W-4410 costs 120.00 euros.",
+        "The order #w-4410 is on its way.",
+        "Two of them cost 240 euros.",
+        "It takes 5-7 business days, 100 %.",
+        "1. First\n12. Twelfth",
+        "Please name an order id, e.g. W-9999.",
+        "An id looks like #W0000000.",
+        "See https://shop.example/orders/99812.",
+        "Your account ending in 7788 is charged.",
+        "It came on March 14, 2025, at 09:30.",
+    ],
+)
+def test_supported_value_is_no_claim(answer: str) -> None:
+    order: JSONObject = {**ORDER, "account": "55667788", "date": "2025-03-14", "time": "09:30"}
+    run = desk(Asks("get_order", {"id": "W-4410"}, order), Says(answer))
+    assert not found(run, PlaceKind.UNSUPPORTED_CLAIM)
+
+
+def test_sum_of_listed_prices_is_supported() -> None:
+    items: JSONValue = [{"price": 12.35}, {"price": 7.40}, {"price": 100.11}]
+    supported = desk(Asks("get_order", {"id": "W-4410"}, {"items": items}), Says("In all that is 119.86 euros."))
+    wrong = desk(Asks("get_order", {"id": "W-4410"}, {"items": items}), Says("In all that is 121.86 euros."))
+    assert not found(supported, PlaceKind.UNSUPPORTED_CLAIM)
+    assert found(wrong, PlaceKind.UNSUPPORTED_CLAIM)
+
+
+def test_own_words_support_nothing() -> None:
+    run = order_desk([("Hello", (Says("You have 37 points."),)), ("Sure?", (Says("Yes, 37 points."),))])
+    [place] = found(run, PlaceKind.UNSUPPORTED_CLAIM)
+    assert "states 37," in place.title
+
+
+def test_write_with_unsupported_value() -> None:
+    run = desk(
+        Asks("get_order", {"id": "W-4410"}, ORDER),
+        Asks("cancel_order", {"id": "W-4411", "reason": "The order W-4411 came late again"}, "ok"),
+        Says("Done."),
+    )
+    [claim] = found(run, PlaceKind.UNSUPPORTED_CLAIM)
+    [write] = found(run, PlaceKind.WRITE_FROM_CLAIM)
+    assert (write.path, write.related) == ("/id", (claim.step,))
+    assert claim.path == "/message/tool_calls/0/arguments/id"
+
+
+def test_reading_with_unsupported_value_is_no_write() -> None:
+    run = desk(Asks("get_order", {"id": "W-4411"}, ORDER), Says("Done."))
+    assert not found(run, PlaceKind.WRITE_FROM_CLAIM)
+
+
+@pytest.mark.parametrize(("tool", "writes"), [("cancel_order", True), ("get_order", False), ("sendMail", True)])
+def test_tool_that_looks_like_write(tool: str, writes: bool) -> None:
+    assert looks_like_write(tool) is writes
+
+
+@given(st.text())
+def test_tokens_of_any_text(text: str) -> None:
+    for token, written in tokens(text):
+        assert token
+        assert written
+
+
+# ---- contents
+
+
+def test_missing_part_hides_only_itself() -> None:
+    message: JSONObject = {"role": "user", "content": "Where is W-4410?"}
+    parts = split({"messages": [message]})
+    answer = split({"message": {"role": "assistant", "content": "It is W-4410, in box 77."}})
+    kept = {digest: orjson.loads(data) for digest, data in {**parts.parts, **answer.parts}.items()}
+    row = {
+        **dict.fromkeys(("tool_name", "error", "signature"), ""),
+        **{"sequence_no": 1, "type": "model", "name": "m", "status": "ok"},
+        **{"input_ref": parts.digest, "output_ref": answer.digest},
+    }
+
+    def read() -> list[StepContent]:
+        refs = [parts.digest, answer.digest]
+        return contents([row], closure(refs, lambda wanted: {ref: kept[ref] for ref in wanted if ref in kept}), {})
+
+    whole = read()
+    del kept[parts.digest]
+    part = read()
+    assert whole[0].given
+    assert not part[0].given
+    assert (whole[0].is_unread, part[0].is_unread) == (False, True)
+    assert part[0].output == whole[0].output
+
+
+def test_long_run_is_inspected_quickly() -> None:
+    steps: list[StepContent] = []
+    for no in range(1, 10_001, 2):
+        price = f"{no}.{no % 90 + 10}"
+        said: JSONObject = {"message": {"role": "assistant", "content": f"Order W-{no} costs {price} euros."}}
+        asked: JSONObject = {"role": "user", "content": f"What about the order W-{no} of {price} euros?"}
+        steps.append(StepContent(no=no, type=StepType.MODEL, name="m", given=[asked], output=said))
+        steps.append(call(no + 1, "get_order", f"s{no}", {"id": f"W-{no}", "total": no}))
+    began = time.process_time()
+    inspect(steps, is_write=looks_like_write)
+    assert time.process_time() - began < 0.8
+
+
+def test_run_without_content_has_no_places() -> None:
+    step = RecordedStep(key="a", type=StepType.MODEL, name="m")
+    run = RecordedRun(external_id="r", name="r", app="a", format="f", steps=(step,))
+    assert inspect(steps_of(run), is_write=looks_like_write) == []
+
+
+def test_labels_of_failures_are_messages(tmp_path: Path) -> None:
+    log = Path("tests/fixtures/importers/who_and_when.json")
+    (tmp_path / log.name).write_bytes(log.read_bytes())
+    [failure] = read(tmp_path)
+    assert failure.label in failure.answers
+    assert [place.kind for place in places(failure.run)] == [PlaceKind.FAILED_STEP]

@@ -1,0 +1,196 @@
+"""Batches for Langfuse: what goes out and comes in again is the same run, whatever became of their order."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay.langfuse.core import events
+from replay.langfuse.core.events import RunFacts, StepFacts
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepStatus, StepType
+from traces.importers.files.source import Source
+from traces.importers.formats.tracing import langfuse
+
+NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
+RUN = RunFacts(
+    id=UUID(int=1), name="Is Dune in stock?", app="shop", status="completed", sealed_at=NOON + timedelta(hours=1),
+    source="import", environment="staging", session="s-1", started_at=NOON, input="Is Dune in stock?",
+    output="Three copies.", tags=["demo"], metadata={"shelf": 4},
+)  # fmt: skip
+CALL: dict[str, Any] = {"id": "c-1", "name": "find_book", "arguments": {"title": "Dune"}}
+REQUEST: dict[str, Any] = {
+    "messages": [
+        {"role": "user", "content": "Is Dune in stock?"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "content": "no", "tool_call_id": "c-1"},
+    ],
+    "tools": [{"name": "find_book", "parameters": {"type": "object"}}],
+    "parameters": {"temperature": 0.5, "stop": ["END"], "logit_bias": {"5": 1}},
+}
+ANSWER: dict[str, Any] = {
+    "message": {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    "finish_reason": "tool_calls",
+}
+SAME = (
+    "type",
+    "name",
+    "status",
+    "error",
+    "output",
+    "model",
+    "tool_name",
+    "call_id",
+    "tokens_in",
+    "tokens_out",
+    "retries",
+)
+PAYLOADS: dict[StepType, tuple[Any, Any]] = {
+    StepType.MODEL: (REQUEST, ANSWER),
+    StepType.TOOL: ({"title": "Dune"}, ""),
+    StepType.RETRIEVAL: ({"query": "Dune", "top_k": 2}, {"documents": [{"id": "d", "content": "Dune."}]}),
+    StepType.AGENT: ({"task": "look"}, {"text": "done"}),
+}
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> list[StepFacts]:
+    found: list[StepFacts] = []
+    for no in range(1, draw(st.integers(1, 6)) + 1):
+        type = draw(st.sampled_from(StepType))
+        is_model, is_tool = type is StepType.MODEL, type is StepType.TOOL
+        counts = st.none() | st.integers(0, 9_000)
+        input, output = PAYLOADS.get(type, ({"asked": no}, {"said": no}))
+        status = draw(st.sampled_from([each for each in StepStatus if each is not StepStatus.RUNNING]))
+        found.append(
+            StepFacts(
+                id=UUID(int=100 + no), no=no, type=type, status=status, label="live",
+                name=draw(st.sampled_from(["plan the work", "find_book", "x"])),
+                parent=draw(st.sampled_from([None, *(each.id for each in found)])),
+                # the steps of a replay have the times of two runs
+                started_at=draw(st.none() | st.integers(-9, 9).map(lambda s: NOON + timedelta(seconds=s))),
+                duration_ms=draw(st.none() | st.integers(0, 5_000)),
+                input=draw(st.sampled_from([input, None])), output=draw(st.sampled_from([output, None])),
+                error=draw(st.sampled_from(["", "the desk is closed"])) if status is not StepStatus.OK else "",
+                provider=draw(st.sampled_from(["", "local"])) if is_model else "", model="gpt-x" if is_model else "",
+                tool_name=draw(st.sampled_from(["find_book", "other"])) if is_tool else "",
+                call_id="c-1" if is_tool else "", retries=draw(st.integers(0, 3)),
+                tokens_in=draw(counts) if is_model else None, tokens_out=draw(counts) if is_model else None,
+                cost_usd=draw(st.sampled_from([None, 0.25])) if is_model else None,
+            )
+        )  # fmt: skip
+    return found
+
+
+def back(run: RunFacts, given: list[StepFacts], order: Random, files: int) -> RecordedRun:
+    """The run, from batches in any order, spread over some files."""
+    sent = [events.trace_event(run), *(events.step_event(step, run) for step in given)]
+    order.shuffle(sent)
+    batches = [[event.envelope for event in sent[at::files]] for at in range(files)]
+    sources = [Source(name="b", data=json.dumps({"batch": batch}).encode()) for batch in batches]
+    (found,) = langfuse.parse(sources)
+    assert [source.skipped for source in sources] == [[]] * files
+    return found
+
+
+@given(steps(), st.randoms(use_true_random=False), st.integers(1, 3))
+def test_a_run_comes_back_as_it_was_sent(given: list[StepFacts], order: Random, files: int) -> None:
+    found = back(RUN, given, order, files)
+    assert (found.external_id, found.app, found.tags, found.environment) == (RUN.id.hex, "shop", ("demo",), "staging")
+    assert found.metadata["metadata"]["shelf"] == 4  # type: ignore[index,call-overload]
+    assert [step.key for step in found.steps] == [str(step.id) for step in given]
+    for step, was in zip(found.steps, given, strict=True):
+        assert {name: getattr(step, name) for name in SAME} == {name: getattr(was, name) for name in SAME}
+        assert step.input == was.input
+        assert step.parent == (str(was.parent) if was.parent else None)
+        assert step.started_at == was.started_at
+        assert step.provider == (was.provider or ("openai" if was.model else ""))
+        assert step.cost_usd == (None if was.cost_usd is None else Decimal(str(was.cost_usd)))
+        if was.started_at is not None:
+            assert step.ended_at == was.started_at + timedelta(milliseconds=was.duration_ms or 0)
+
+
+def test_what_no_request_can_carry_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "MOST_BYTES", 2_000)
+    step = StepFacts(id=UUID(int=9), no=1, type=StepType.TOOL, name="read", status=StepStatus.OK, label="live",
+                     input={"file": "x" * 800}, output="y" * 3_000)  # fmt: skip
+    cut = events.step_event(step, RUN)
+    body: Any = cut.envelope["body"]
+    assert (cut.cut, body["input"]) == (("output",), {"file": "x" * 800})
+    assert body["output"] == "<left out: 3002 bytes are more than one request to Langfuse may have>"
+    assert cut.size == len(json.dumps(cut.envelope, separators=(",", ":"))) <= 2_000
+
+
+def test_the_same_step_is_the_same_event_and_another_one_is_not() -> None:
+    step = StepFacts(id=UUID(int=9), no=1, type=StepType.TOOL, name="read", status=StepStatus.OK, label="live")
+    other = StepFacts(id=UUID(int=10), no=1, type=StepType.TOOL, name="read", status=StepStatus.OK, label="live")
+    assert events.step_event(step, RUN) == events.step_event(step, RUN)
+    assert events.step_event(step, RUN).id != events.step_event(other, RUN).id != events.trace_event(RUN).id
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"name": "x"}, "an observation without an id (/batch/0/body/id)"),
+        ({"id": "o", "usage": {"input": "many"}}, "'many' is not a token count (/batch/0/body/usage)"),
+        ({"id": "o", "startTime": "noon"}, "'noon' is not a time (/batch/0/body)"),
+        (None, "an object was expected, not null (/batch/0/body)"),
+    ],
+)
+def test_a_bad_observation_keeps_only_its_own_file_out(body: Any, problem: str) -> None:
+    bad = json.dumps({"batch": [{"type": "span-create", "body": body}]}).encode()
+    good = json.dumps({"batch": [{"type": "span-create", "body": {"id": "g", "traceId": "t"}}]}).encode()
+    sources = [Source(name="bad", data=bad), Source(name="good", data=good)]
+    assert [run.external_id for run in langfuse.parse(sources)] == ["t"]
+    assert [[str(each) for each in source.skipped] for source in sources] == [[problem], []]
+
+
+def test_langfuse_is_sent_what_it_has_words_for_in_its_words() -> None:
+    step = StepFacts(
+        id=UUID(int=9), no=3, type=StepType.MODEL, name="answer", status=StepStatus.OK, label="exact", reason="reused",
+        parent=UUID(int=8), started_at=NOON, duration_ms=1_500, input=REQUEST, output=ANSWER, provider="openai",
+        model="gpt-x", tokens_in=20, tokens_out=4, tokens_cached=16, cost_usd=0.25, detail={"similarity": 0.9},
+    )  # fmt: skip
+    call = {"id": "c-1", "type": "function", "function": {"name": "find_book", "arguments": '{"title": "Dune"}'}}
+    user, assistant, tool = REQUEST["messages"]
+    event = events.step_event(step, RUN).envelope
+    assert (event["type"], event["timestamp"]) == ("generation-create", "2026-10-01T13:00:00.000Z")
+    assert event["body"] == {
+        "id": str(UUID(int=9)), "traceId": RUN.id.hex, "parentObservationId": str(UUID(int=8)), "name": "answer",
+        "startTime": "2026-10-01T12:00:00.000Z", "endTime": "2026-10-01T12:00:01.500Z", "level": "DEFAULT",
+        "model": "gpt-x",
+        "input": {
+            "messages": [user, {**assistant, "tool_calls": [call]}, tool],
+            "tools": [{"type": "function", "function": REQUEST["tools"][0]}],
+        },
+        "output": {"role": "assistant", "content": None, "tool_calls": [call]},
+        "modelParameters": {"temperature": 0.5, "stop": ["END"], "logit_bias": '{"5": 1}'},
+        "usageDetails": {
+            "prompt_tokens": 20, "completion_tokens": 4, "total_tokens": 24,
+            "prompt_tokens_details": {"cached_tokens": 16},
+        },
+        "costDetails": {"total": 0.25},
+        "metadata": {"forkpoint": {
+            "step_type": "model", "sequence_no": 3, "status": "ok", "label": "exact", "reason": "reused",
+            "provider": "openai", "finish_reason": "tool_calls", "detail": {"similarity": 0.9},
+        }},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("status", "level"),
+    [("error", "ERROR"), ("timeout", "ERROR"), ("denied", "WARNING"), ("partial", "WARNING"), ("ok", "DEFAULT")],
+)
+def test_how_a_step_ended_is_its_level(status: str, level: str) -> None:
+    step = StepFacts(id=UUID(int=9), no=1, type=StepType.TOOL, name="", status=StepStatus(status), label="live",
+                     input={}, output="")  # fmt: skip
+    event = events.step_event(step, RUN).envelope
+    body: Any = event["body"]
+    assert (event["type"], body["level"], body["name"]) == ("span-create", level, "tool")
+    assert (body["input"], body["output"]) == ({}, ""), "that it was empty is said"

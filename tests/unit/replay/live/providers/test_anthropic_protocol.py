@@ -1,0 +1,24 @@
+"""The limit of an answer, which Anthropic's protocol requires and others do not."""
+
+import pytest
+
+from replay.live.providers.anthropic_protocol import request
+from replay.live.providers.types import ModelCall
+from traces.core.json_types import JSONObject
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sent"),
+    [
+        ({}, 4096),
+        ({"max_tokens": 64}, 64),
+        ({"max_completion_tokens": 32}, 32),
+        ({"max_tokens": 0}, 0),
+        ({"max_tokens": None, "max_completion_tokens": 8}, 8),
+    ],
+)
+def test_the_recorded_limit_is_sent(parameters: JSONObject, sent: int) -> None:
+    input: JSONObject = {"messages": [{"role": "user", "content": "Hello"}], "parameters": parameters}
+    arguments, _ = request(ModelCall(provider="claude", model="claude-x", input=input))
+    assert arguments["max_tokens"] == sent
+    assert input["parameters"] == parameters

@@ -1,0 +1,83 @@
+"""Which providers exist, and which one answers a recorded call."""
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pytest_django import Settings
+
+from replay.live import providers
+from replay.live.providers import Provider, provider_for
+
+LOCAL = {"protocol": "openai", "base_url": "http://127.0.0.1:8123/v1/", "models": ["m1"]}
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    settings.PROVIDERS = {"local": LOCAL}
+
+
+def name_for(step_provider: str, model: str, override: str | None = None) -> str | None:
+    found = provider_for(step_provider, model, override)
+    return found.name if found else None
+
+
+def test_official_providers_exist_when_their_key_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(providers.configured()) == {"local"}
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret")
+    provider = providers.configured()["anthropic"]
+    assert (provider.base_url, provider.operator) == ("https://api.anthropic.com", False)
+    assert "sk-ant-secret" not in repr(provider)
+
+
+def test_a_base_url_in_the_environment_is_the_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://10.0.0.1:8000/v1")
+    assert providers.configured()["openai"].operator
+
+
+def test_the_recorded_provider_answers_then_one_that_lists_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert name_for("openai", "gpt-4o") == "openai"
+    assert name_for("openai", "m1") == "openai"
+    assert name_for("", "m1") == "local"
+    assert name_for("", "gpt-4o") == "openai"
+    assert name_for("", "claude-x") is None
+    assert name_for("groq", "llama-3") is None
+    assert name_for("groq", "gpt-4o") is None
+
+
+def test_an_override_is_taken_by_its_name_alone() -> None:
+    assert name_for("openai", "anything", "local") == "local"
+    assert name_for("local", "m1", "nobody") is None
+
+
+def test_a_registered_provider_gives_way_to_the_operators() -> None:
+    registered = Provider(name="local", protocol="openai", base_url="http://127.0.0.1:1/v1", local=True)
+    providers.register(registered)
+    try:
+        assert not providers.configured()["local"].local
+    finally:
+        providers.unregister("local")
+
+
+@pytest.mark.parametrize(
+    ("entry", "named"),
+    [
+        ({**LOCAL, "protocol": "grpc"}, "protocol"),
+        ({**LOCAL, "base_url": "ftp://x"}, "base_url"),
+        ({**LOCAL, "base_url": None}, "base_url"),
+        ({**LOCAL, "base_url": "http://user:pw@host/v1"}, "credentials"),
+        ({**LOCAL, "api_key": "sk-1"}, "api_key"),
+        ({**LOCAL, "models": "m1"}, "models"),
+        ({**LOCAL, "timeout_s": 0}, "timeout_s"),
+    ],
+)
+def test_a_wrong_entry_is_refused_by_name(settings: Settings, entry: dict[str, Any], named: str) -> None:
+    settings.PROVIDERS = {"mine": entry}
+    with pytest.raises(ImproperlyConfigured, match=named) as raised:
+        providers.configured()
+    assert "mine" in str(raised.value)
+    assert "sk-1" not in str(raised.value)

@@ -1,0 +1,34 @@
+"""How long a server asks to wait: seconds or a date, whatever it sends."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from replay.live.providers.failures import retry_after_s
+
+NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("3", 3.0), (" 2.5 ", 2.5), ("0", 0.0), ("-1", None), ("nan", None), ("inf", None), ("", None), ("soon", None),
+        ("Sun, 22 Nov 2026 12:00:30 GMT", 30.0), ("Sun, 22 Nov 2026 13:00:30 +0100", 30.0),
+        ("Sun, 22 Nov 2026 11:00:00 GMT", 0.0), ("Sun, 99 Nov 2026 11:00:00 GMT", None),
+    ],
+)  # fmt: skip
+def test_seconds_and_dates(said: str, seconds: float | None) -> None:
+    assert retry_after_s({"retry-after": said}, NOW) == seconds
+
+
+@given(st.text() | st.from_regex(r"\w{3}, \d{1,2} \w{3} \d{1,9} \d\d:\d\d:\d\d [+-]\d{1,9}", fullmatch=True))
+@example("Mon, 01 Jan 99999 00:00:00 GMT")
+@example("Mon, 01 Jan 0001 00:00:00 +2359")
+@example("Mon, 01 Jan 9999 23:59:59 -2359")
+@example("Mon, 01 Jan 2024 00:00:00 +99999999999999999999")
+@example("1e999")
+def test_anything_else_is_no_wait(said: str) -> None:
+    found = retry_after_s({"retry-after": said}, NOW)
+    assert found is None or found >= 0

@@ -1,0 +1,86 @@
+"""What is an outage of the database, and what is a mistake; what its settings may be."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+
+import psycopg
+import pytest
+from django.db import DataError, Error, IntegrityError, InterfaceError, OperationalError, ProgrammingError
+from psycopg import errors
+
+from replay.live import outages
+from traces.errors import StorageAway, StorageRefuses
+
+
+def _raised(kind: type[Error], cause: Exception | None = None) -> Error:
+    error = kind("it failed")
+    error.__cause__ = cause
+    return error
+
+
+def _sqlite(code: int) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("it failed")
+    error.sqlite_errorcode = code
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (_raised(OperationalError, psycopg.OperationalError("server closed the connection unexpectedly")), True),
+        (_raised(OperationalError, errors.AdminShutdown()), True),
+        (_raised(OperationalError, errors.CannotConnectNow()), True),
+        (_raised(OperationalError, errors.DeadlockDetected()), True),
+        (_raised(OperationalError, errors.TooManyConnections()), True),
+        (_raised(InterfaceError, psycopg.InterfaceError("the connection is closed")), True),
+        (StorageAway("no answer"), True),
+        (StorageRefuses("wrong credentials"), False),
+        (_raised(OperationalError, _sqlite(sqlite3.SQLITE_BUSY)), True),
+        (_raised(OperationalError, _sqlite(sqlite3.SQLITE_BUSY_SNAPSHOT)), True),
+        (_raised(OperationalError, _sqlite(sqlite3.SQLITE_IOERR_WRITE)), True),
+        (_raised(OperationalError, _sqlite(sqlite3.SQLITE_ERROR)), False),  # no such table
+        (_raised(IntegrityError, errors.UniqueViolation()), False),
+        (_raised(ProgrammingError, errors.UndefinedTable()), False),
+        (_raised(DataError, errors.StringDataRightTruncation()), False),
+        (ValueError("a mistake"), False),
+    ],
+)
+def test_outages_are_told_from_mistakes(error: Exception, expected: bool) -> None:
+    assert outages.is_outage(error) is expected
+
+
+def test_work_is_done_again_until_the_database_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    left = [_raised(OperationalError), _raised(InterfaceError)]
+
+    def work() -> str:
+        if left:
+            raise left.pop()
+        return "done"
+
+    assert outages.patiently(work) == "done"
+    assert len(slept) == 2
+
+
+def test_a_mistake_is_not_waited_for_and_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(error: Error) -> None:
+        raise error
+
+    with pytest.raises(IntegrityError):
+        outages.patiently(lambda: fail(_raised(IntegrityError)))
+    with pytest.raises(OperationalError):
+        outages.patiently(lambda: fail(_raised(OperationalError)), patience_s=-1)
+    assert outages.if_reachable(lambda: fail(_raised(OperationalError)), otherwise=None) is None
+
+
+@pytest.mark.parametrize("given", ["0.9", "nan", "3601", "soon"])
+def test_a_takeover_time_that_makes_no_sense_is_refused_at_start(given: str) -> None:
+    env = {**os.environ, "FORKPOINT_TAKEOVER_S": given}
+    done = subprocess.run(
+        [sys.executable, "-c", "import cockpit.settings"], env=env, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode != 0
+    assert "FORKPOINT_TAKEOVER_S" in done.stderr

@@ -1,0 +1,135 @@
+"""What a call is made with: tools, response format, further parameters, messages with calls, a tool's arguments."""
+
+from typing import Any
+
+import pydantic
+import pytest
+
+from replay.core.applied_profile import apply_profile
+from replay.core.calls import Call
+from replay.overrides.edits import with_both
+from replay.overrides.profile import OverrideProfile
+from tests.support.replay_runs import ORDERS, TOOLS, order_desk
+from tests.unit.replay.engine.test_replayer import Replay, replay, resolved
+from traces.core.json_types import JSONObject, JSONValue
+
+PARAMETERS: JSONObject = {"temperature": 0.5, "max_completion_tokens": 9, "tool_choice": "auto"}
+MODELS: dict[str, Any] = {"type": "model"}
+
+
+def asked(*entries: JSONValue, no: int = 3) -> dict[str, Any]:
+    """What the model is asked with at a step."""
+    run = order_desk(parameters=PARAMETERS)
+    input = resolved(replay(*entries, run=run).execute(), no).call.input
+    assert isinstance(input, dict)
+    return dict(input)
+
+
+def refusals(*entries: Any) -> list[tuple[str, str]]:
+    profile = OverrideProfile.model_validate({"overrides": list(entries)})
+    found = apply_profile(profile, replay().graph)
+    return [(one.code, one.where) for one in found.refusals]
+
+
+def test_other_tools_a_response_format_and_further_parameters_are_asked_with() -> None:
+    json: JSONObject = {"type": "json_object"}
+    given: dict[str, Any] = {"tools": [{"name": "pay"}], "response_format": json, "parameters": {"n": 2}}
+    input = asked({"match": MODELS, "model": {**given, "temperature": 0}})
+    assert (input["tools"], input["response_format"]) == ([{"name": "pay"}], json)
+    assert input["parameters"] == {**PARAMETERS, "temperature": 0, "n": 2}
+
+
+def test_what_is_unset_is_left_out_under_any_of_its_names() -> None:
+    input = asked({"match": MODELS, "model": {"unset": ["tools", "max_tokens", "temperature"]}})
+    assert "tools" not in input
+    assert input["parameters"] == {"tool_choice": "auto"}
+    bare = asked({"match": MODELS, "model": {"unset": list[JSONValue](PARAMETERS)}})
+    assert "parameters" not in bare
+
+
+def test_what_is_as_recorded_changes_nothing() -> None:
+    same: JSONObject = {"tools": TOOLS, "parameters": {"tool_choice": "auto"}, "unset": ["seed", "response_format"]}
+    entry: JSONValue = {"match": MODELS, "model": same}
+    counts = replay(entry, run=order_desk(parameters=PARAMETERS)).plan().counts
+    assert (counts.exact, counts.cached, counts.simulated) == (10, 0, 0)
+
+
+def test_an_empty_system_prompt_leaves_it_out_of_the_whole_conversation() -> None:
+    for no in (3, 9):
+        input = asked({"match": {"step": 3}, "prompt": {"system": ""}}, no=no)
+        assert "system" not in {message["role"] for message in input["messages"]}
+
+
+def test_a_whole_message_is_put_in_with_the_calls_that_it_makes() -> None:
+    call: JSONObject = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "x", "name": "pay", "arguments": {}}],
+    }
+    answer: JSONObject = {"role": "tool", "tool_call_id": "x", "content": "done"}
+    edits: JSONValue = [{"op": "insert", "index": 1, "message": one} for one in (call, answer)]
+    assert asked({"match": {"step": 3}, "messages": edits})["messages"][1:3] == [call, answer]
+    other: JSONValue = [{"op": "replace", "index": 1, "message": answer}]
+    assert asked({"match": {"step": 3}, "messages": other})["messages"][1] == answer
+
+
+def called(*entries: JSONValue, no: int = 4, **more: Any) -> Call:
+    return resolved(replay(*entries, **more).execute(), no).call
+
+
+def test_a_tool_is_called_with_other_arguments() -> None:
+    """Nobody recorded that call, and the tool does not run: what was recorded for the other call is not its answer."""
+    entry: JSONValue = {"match": {"step": 4}, "arguments": {"order_id": "A-2"}}
+    made = replay(entry).execute()
+    call, answer = resolved(made, 4).call, resolved(made, 4).answer
+    assert (call.input, call.differs, call.changed) == ({"order_id": "A-2"}, ("arguments",), True)
+    assert answer.detail["blocked"]
+    same: JSONValue = {"match": {"step": 4}, "arguments": {"order_id": "A-1"}}
+    assert not called(same).changed
+    both: JSONValue = {**entry, "tool": {"output": ORDERS["A-2"]}} if isinstance(entry, dict) else None
+    assert resolved(replay(both).execute(), 4).answer.output == ORDERS["A-2"]
+
+
+def test_a_plan_names_tools_and_arguments_among_what_changes() -> None:
+    entries: list[JSONValue] = [
+        {"match": MODELS, "model": {"tools": []}}, {"match": {"type": "tool"}, "arguments": {"order_id": "A-2"}},
+    ]  # fmt: skip
+    determinism = Replay(run=order_desk(), fork=1, entries=entries, policy=replay().policy).plan().determinism
+    assert "tools" in determinism.critical_changes
+    assert "tool arguments" in determinism.other_changes
+
+
+def test_of_two_entries_the_later_one_decides_what_is_set_and_what_is_left_out() -> None:
+    one: JSONObject = {"temperature": 1, "parameters": {"n": 2, "k": 1}, "unset": ["seed", "tools"]}
+    other: JSONObject = {"parameters": {"n": 3}, "unset": ["temperature"], "tools": []}
+    assert with_both(one, other) == {"parameters": {"n": 3, "k": 1}, "unset": ["seed", "temperature"], "tools": []}
+    assert with_both({"query": "a"}, {"top_k": 1}) == {"query": "a", "top_k": 1}
+    assert with_both({"parameters": {"n": 2}}, {"unset": ["n"]}) == {"unset": ["n"]}
+
+
+def test_one_name_is_set_or_left_out_but_not_both() -> None:
+    model = {"temperature": 1, "parameters": {"n": 2}, "unset": ["n", "temperature"]}
+    where = "/overrides/overrides/0/model"
+    assert refusals({"match": {"step": 3}, "model": model}) == [
+        ("override_conflict", f"{where}/unset/0"), ("override_conflict", f"{where}/unset/1"),
+    ]  # fmt: skip
+    two = {"match": {"step": 3}, "model": {"parameters": {"n": 2}}}
+    assert refusals(two, two) == [("override_conflict", "/overrides/overrides/1/model/parameters/n")]
+    assert refusals({"match": {"step": 3}, "arguments": {}}) == [
+        ("override_matches_nothing", "/overrides/overrides/0/arguments")
+    ]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"model": {"parameters": {"temperature": 1}}},
+        {"model": {"unset": ["messages"]}},
+        {"messages": [{"op": "delete", "index": 0, "message": {"role": "user"}}]},
+        {"messages": [{"op": "insert", "index": 0, "message": {"content": "x"}}]},
+        {"messages": [{"op": "insert", "index": 0, "content": "x", "message": {"role": "user"}}]},
+    ],
+)
+def test_what_has_a_field_of_its_own_or_makes_no_sense_is_refused(entry: dict[str, Any]) -> None:
+    with pytest.raises(pydantic.ValidationError):
+        OverrideProfile.model_validate({"overrides": [{"match": MODELS, **entry}]})

@@ -1,0 +1,197 @@
+"""Plan = what happens: on generated forks of generated runs, of every shape, with every kind of change and policy."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from replay.core.calls import Call
+from replay.core.events import Diverged, Event, Gone, Kept, Resolved
+from replay.core.payloads import answer_of
+from replay.overrides.policy import Policy
+from tests.support.agent_runs import Asks, Says, Turn, agent_run
+from tests.unit.replay.engine.test_replayer import Replay, labels, planned
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import EdgeKind, StepType
+
+words = st.sampled_from(["tower", "bridge", "river", "old", "built", "metres", "guide", "ticket", "northern", "gate"])
+texts = st.lists(words, min_size=3, max_size=10).map(" ".join)
+arguments = st.fixed_dictionaries({"about": texts})
+results = st.one_of(texts, st.fixed_dictionaries({"text": texts, "found": st.integers(0, 999)}), st.none())
+plain = st.builds(Asks, st.sampled_from(["look_up", "measure"]), arguments, results)
+
+
+def _talk(asked: st.SearchStrategy[Asks], most: int) -> st.SearchStrategy[Sequence[Turn]]:
+    batches = st.lists(st.lists(asked, min_size=1, max_size=3), max_size=most)
+    return st.tuples(batches, st.builds(Says, texts)).map(lambda pair: (*pair[0], pair[1]))
+
+
+agents = st.builds(
+    Asks, st.just("research"), st.fixed_dictionaries({"task": texts}), st.none(), _talk(plain, 2),
+    st.sampled_from([StepType.TOOL, StepType.AGENT]),
+)  # fmt: skip
+searches = st.builds(
+    Asks, st.just("search"), st.fixed_dictionaries({"query": texts}), st.lists(texts, max_size=2),
+    by=st.just(StepType.RETRIEVAL),
+)  # fmt: skip
+runs = st.builds(
+    agent_run,
+    _talk(st.one_of(plain, agents, searches), 3),
+    shape=st.sampled_from(["flat", "nodes"]),
+    interleaved=st.booleans(),
+    task=texts,
+    documents=st.lists(texts, max_size=3),
+    prompted=st.booleans(),
+    searched=st.booleans(),
+)
+policies = st.builds(
+    Policy,
+    allow=st.sampled_from([[], ["model"], ["model", "retrieval"], ["model", "tool", "retrieval"]]),
+    order=st.sampled_from(["reuse", "reuse", "reexecute"]),
+    fallback=st.sampled_from(["simulate", "simulate", "fail"]),
+    semantic_threshold=st.sampled_from([0.5, 0.85]),
+    max_turns=st.integers(1, 4),
+)
+
+
+@st.composite
+def forks(draw: st.DrawFn) -> Replay:
+    """A fork of a generated run at any step, with up to three changes after it."""
+    run: RecordedRun = draw(runs)
+    fork = draw(st.integers(1, len(run.steps)))
+    chosen = draw(st.lists(st.integers(fork, len(run.steps)), max_size=3, unique=True))
+    entries = [draw(_change(no, run.steps[no - 1])) for no in chosen]
+    return Replay(run=run, fork=fork, entries=entries, policy=draw(policies))
+
+
+def _change(no: int, step: RecordedStep) -> st.SearchStrategy[JSONValue]:
+    """Any override that fits a step."""
+    kinds: list[st.SearchStrategy[Any]] = [st.builds(lambda text: {"output": text}, texts)]
+    match step.type:
+        case StepType.MODEL:
+            kinds += [_of_model(), st.builds(lambda text: {"prompt": {"system": text}}, texts), _asking()]
+            kinds.append(st.builds(lambda text: {"messages": [{"op": "replace", "index": 1, "content": text}]}, texts))
+        case StepType.TOOL:
+            kinds = [st.builds(lambda value: {"tool": {"output": value}}, results)]
+        case StepType.RETRIEVAL:
+            kinds.append(st.builds(lambda count: {"retrieval": {"top_k": count}}, st.integers(0, 4)))
+            kinds.append(st.builds(lambda text: {"retrieval": {"query": text}}, texts))
+            kinds.append(st.builds(lambda text: {"retrieval": {"documents": [{"id": "x", "content": text}]}}, texts))
+        case StepType.PROMPT:
+            kinds.append(st.builds(lambda text: {"prompt": {"variables": {"system": text}}}, texts))
+        case _:
+            pass
+    return st.one_of(kinds).map(lambda change: {"match": {"step": no}, **change})
+
+
+def _of_model() -> st.SearchStrategy[Any]:
+    return st.builds(lambda value: {"model": {"temperature": value}}, st.sampled_from([0.0, 1.0]))
+
+
+def _asking() -> st.SearchStrategy[Any]:
+    """A what-if answer that asks for tools, recorded ones among them by chance."""
+
+    def said(asked: list[Asks]) -> JSONObject:
+        calls: list[JSONValue] = [
+            {"id": f"if{at}", "name": one.tool, "arguments": one.arguments} for at, one in enumerate(asked)
+        ]
+        return {"output": {"content": None, "tool_calls": calls}}
+
+    return st.builds(said, st.lists(st.one_of(plain, agents, searches), min_size=1, max_size=3))
+
+
+def alike(fork: Replay) -> Any:
+    """A model that asks for what was recorded, and says everything in other words."""
+    count = iter(range(10_000))
+
+    def answer(call: Call) -> JSONObject:
+        recorded = fork.payloads[call.node.output_ref] if call.node is not None else None
+        message = answer_of(recorded)
+        return {**message, "content": f"in the words of answer {next(count)}"}
+
+    return answer
+
+
+def _underived(events: Sequence[Event]) -> set[int]:
+    """The steps for whose input nobody can say what the new answers make of it."""
+    resolved = (event for event in events if isinstance(event, Resolved) and event.call.underived)
+    return {event.call.node.no for event in resolved if event.call.node is not None}
+
+
+many = settings(max_examples=170, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@many
+@given(forks())
+def test_without_live_answers_every_step_is_labelled_as_planned(fork: Replay) -> None:
+    assert labels(fork.execute()) == planned(fork.plan())
+
+
+@many
+@given(forks())
+def test_live_answers_that_ask_for_the_same_leave_every_label_as_planned(fork: Replay) -> None:
+    events = list(fork.execute(alike(fork)))
+    # Where an answer given by hand used up what a later one asks for, the replay leaves the recording, and says so.
+    said = next((at for at, event in enumerate(events) if isinstance(event, Diverged)), None)
+    expected = planned(fork.plan(live=True))
+    # Whether a value that code passed on is still in an answer, and which of two agents that said the same a text came
+    # from, only the answers show.
+    passed_on = {no for no, links in fork.graph.links.items() if any(link.kind is EdgeKind.VALUE for link in links)}
+    open_ends = fork.graph.reach(passed_on | _underived(events))
+    open_ends |= {around.no for no in open_ends for around in fork.graph.ancestors(fork.graph.by_no[no])}
+    if said is None:
+        assert {no: label for no, label in labels(events).items() if no not in open_ends} == {
+            no: label for no, label in expected.items() if no not in open_ends
+        }
+    else:
+        left_out = open_ends | fork.graph.children.keys()  # what holds others has its label only at the end
+        before = {no: label for no, label in labels(events[:said]).items() if no not in left_out}
+        assert before.items() <= expected.items()
+
+
+@many
+@given(forks(), st.lists(st.one_of(texts, st.lists(st.one_of(plain, agents), min_size=1, max_size=3)), max_size=8))
+def test_whatever_models_say_every_source_step_is_accounted_for_once(
+    fork: Replay, said: list[str | list[Asks]]
+) -> None:  # fmt: skip
+    waiting = list(said)
+
+    def model(call: Call) -> JSONObject:
+        answer = waiting.pop(0) if waiting else "enough"
+        if isinstance(answer, str):
+            return {"content": answer}
+        calls: list[JSONValue] = [
+            {"id": f"live{len(waiting)}.{at}", "name": one.tool, "arguments": one.arguments}
+            for at, one in enumerate(answer)
+        ]
+        return {"content": None, "tool_calls": calls}
+
+    events = list(fork.execute(model))
+    assert all("signature" in event.answer.detail for event in events if isinstance(event, Resolved))
+    numbers, seen = accounted(events)
+    assert numbers == list(range(fork.fork, fork.fork + len(numbers)))
+    repeated = [no for no in seen if seen.count(no) > 1]
+    assert set(seen) == {node.no for node in fork.graph.nodes}
+    assert all(fork.graph.by_no[no].type is StepType.TOOL for no in repeated)  # an idempotent tool answers again
+
+
+def accounted(events: list[Event]) -> tuple[list[int], list[int]]:
+    """The numbers of the derived steps in order, and the source steps that they are or that are gone."""
+    numbers: list[int] = []
+    seen: list[int] = []
+    for event in events:
+        match event:
+            case Kept():
+                numbers += range(event.first + event.offset, event.last + event.offset + 1)
+                seen += range(event.first, event.last + 1)
+            case Resolved():
+                numbers.append(event.call.no)
+                node = event.answer.source or event.call.node
+                seen += [] if node is None else [node.no]
+            case Gone():
+                seen.append(event.node.no)
+            case _:
+                pass
+    return numbers, seen

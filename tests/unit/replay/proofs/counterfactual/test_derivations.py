@@ -1,0 +1,212 @@
+"""What the agent's code derives from earlier outputs, in probes that do not run it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from diffing.report.build import Examined
+from replay.core.applied_profile import apply_profile
+from replay.core.context import ReplayContext
+from replay.engine.replayer import Replayer
+from replay.overrides.policy import Policy
+from replay.overrides.profile import OverrideProfile
+from replay.proofs.changes.certificates import certify
+from replay.proofs.changes.roots import roots
+from replay.proofs.core.types import Side, Stray
+from replay.proofs.counterfactual.coupling import Coupling, Recorded, Recording
+from replay.proofs.counterfactual.derivations import Derivations, OtherState, Output, Product, UnknownState, derivations
+from replay.proofs.counterfactual.derivations import Given as Gave
+from replay.proofs.counterfactual.walk_monitor import Watch
+from tests.support.comparing import Given, agent, model, said, system, user
+from tests.support.replay_runs import graph_of
+from tests.unit.diffing.attribution.test_difference_origins import routed
+from tests.unit.replay.proofs.changes.test_roots import examined
+from tests.unit.replay.proofs.counterfactual.test_walk_monitor import Memory
+from traces.core.ids import new_id
+from traces.core.json_types import JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import RunSource
+
+ROUTER = Output(numbers=(2, 2), answers=("ok b", "ok t"), signatures=("s", "s"))
+
+
+def code_after(*outputs: Output, due: tuple[int, int] = (3, 3)) -> Derivations:
+    return Derivations(outputs=outputs, products=[Product(due=due)])
+
+
+def test_own_outputs_keep_the_derived_content() -> None:
+    state = code_after(ROUTER).state("base")
+    state.note(2, "s", Gave(status="ok", ref="b"))
+    state.arrive(3)
+    state.end()
+
+
+def test_outputs_of_the_other_run_lead_to_its_state() -> None:
+    state = code_after(ROUTER).state("base")
+    state.note(2, "s", Gave(status="ok", ref="t"))
+    with pytest.raises(OtherState):
+        state.arrive(3)
+
+
+def test_new_outputs_have_no_known_state() -> None:
+    state = code_after(ROUTER).state("candidate")
+    state.note(2, "s", Gave(status="ok", ref="something new"))
+    with pytest.raises(UnknownState):
+        state.arrive(4)
+
+
+def test_mixed_outputs_have_no_known_state() -> None:
+    second = Output(numbers=(3, 3), answers=("ok 1", "ok 2"), signatures=("r", "r"))
+    state = code_after(ROUTER, second, due=(4, 4)).state("base")
+    state.note(2, "s", Gave(status="ok", ref="t"))
+    state.note(3, "r", Gave(status="ok", ref="1"))
+    with pytest.raises(UnknownState):
+        state.arrive(4)
+
+
+def test_outputs_after_the_code_do_not_count() -> None:
+    late = Output(numbers=(5, 5), answers=("ok 1", "ok 2"), signatures=("r", "r"))
+    state = code_after(ROUTER, late).state("base")
+    state.note(2, "s", Gave(status="ok", ref="b"))
+    state.arrive(3)
+    state.note(5, "r", Gave(status="ok", ref="2"))
+    state.end()
+
+
+def test_step_that_only_the_other_run_took_is_due_before_the_next() -> None:
+    state = code_after(ROUTER, due=(4, 3)).state("base")  # the candidate's step 3 has no counterpart
+    state.note(2, "s", Gave(status="ok", ref="t"))
+    state.arrive(3)
+    with pytest.raises(OtherState):
+        state.arrive(4)
+
+
+def test_added_steps_count_towards_the_other_state() -> None:
+    extra = Output(numbers=(None, 3), answers=("", "ok found"), signatures=("", "lookup"))
+    state = code_after(ROUTER, extra, due=(3, 4)).state("base")
+    state.note(2, "s", Gave(status="ok", ref="t"))
+    state.note(None, "lookup", Gave(status="ok", ref="found"))
+    with pytest.raises(OtherState):
+        state.arrive(3)
+
+
+BASE = routed("", "billing", "Please pay the open invoice first.")
+CANDIDATE = routed("Screens are devices.", "technical", "Please send the device in to us.")
+
+
+def seen() -> Examined:
+    return examined(BASE, CANDIDATE)
+
+
+def test_derived_message_is_listed_and_never_tried() -> None:
+    prompt, message = [change.atom for change in roots(seen())]
+    assert (prompt.category, prompt.testable, prompt.certificate) == ("prompt", True, None)
+    assert (message.category, message.testable) == ("upstream", False)
+    assert "may have derived it" in message.why_not
+
+
+def test_answer_behind_unrecorded_code_is_not_certified_unreached() -> None:
+    found = seen()
+    assert certify(found, [1]) is None
+    weather = model([system("Talk about the weather."), user("Well?")], said("Sun."))
+    other = model([system("Talk about the weather!"), user("Well?")], said("Rain."))
+    late = examined([*BASE[:3], weather, BASE[3]], [*CANDIDATE[:3], other, CANDIDATE[3]])
+    after = certify(late, [3])
+    assert after is not None
+    assert after.kind == "unreached"
+
+
+def run_of(given: list[Given]) -> RecordedRun:
+    steps = [
+        RecordedStep(
+            key=str(number), parent=None if step.parent is None else str(step.parent), type=step.type, name=step.name,
+            input=step.input, output=step.output, provider="p" if step.model else "", model=step.model,
+            tool_name=step.name if step.type == "tool" else "", call_id=step.call_id,
+        )
+        for number, step in enumerate(given, 1)
+    ]  # fmt: skip
+    return RecordedRun(
+        external_id="run", name="run", app="app", source=RunSource.IMPORT, format="test", steps=tuple(steps)
+    )
+
+
+def probed(side: Side, *entries: Any) -> str:
+    """The answer of a probe with the recorded answers of both runs."""
+    runs = [run_of(BASE), run_of(CANDIDATE)]
+    graphs = [graph_of(run) for run in runs]
+    payloads = {**graphs[0][1], **graphs[1][1]}
+    recordings: list[Recording] = [
+        {
+            node.signature: [Recorded(run=new_id(), step=node.no, output_ref=node.output_ref, status=node.status)]
+            for node in graph.nodes
+            if node.signature
+        }
+        for graph, _ in graphs
+    ]
+    graph = graphs[side == "candidate"][0]
+    coupling = Coupling(recordings=recordings if side == "base" else recordings[::-1])
+    found = seen()
+    watch = Watch(
+        graph=graph, coupling=coupling, state=derivations(found.comparison, found.flow, found.found.atoms).state(side)
+    )  # fmt: skip
+    profile = apply_profile(OverrideProfile.model_validate({"overrides": list(entries)}), graph)
+    world = Memory(payloads=payloads, coupling=coupling)
+    policy = Policy(allow=["model"], semantic_threshold=1.0)
+    context = ReplayContext(graph=graph, profile=profile, policy=policy, environment=world)
+    for event in Replayer(context).run():
+        watch.see(event, payloads.__getitem__)
+    return watch.result(payloads.__getitem__).answer
+
+
+def test_probe_of_the_router_prompt_goes_on_as_the_other_run() -> None:
+    """With the candidate's prompt the router answers as there, and so the code hands over what it did there."""
+    edit = {"match": {"step": 2}, "prompt": {"system": "Sort the ticket. Screens are devices."}}
+    with pytest.raises(OtherState):
+        probed("base", edit)
+    with pytest.raises(OtherState):
+        probed("candidate", {"match": {"step": 2}, "prompt": {"system": "Sort the ticket. "}})
+    assert probed("candidate") == "Please send the device in to us."
+
+
+def test_traced_values_are_left_to_the_replay_in_a_new_state() -> None:
+    state = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), traced=True)]).state("base")
+    state.note(2, "s", Gave(status="ok", ref="something new"))
+    state.end()
+    again = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), traced=True)]).state("base")
+    again.note(2, "s", Gave(status="ok", ref="t"))
+    with pytest.raises(OtherState) as other:
+        again.end()
+    assert other.value.traced
+
+
+def test_outputs_that_stray_stand_beside_the_recorded_ones() -> None:
+    router = replace(ROUTER, refs=("b", "t"))
+    state = Derivations(outputs=[router], rounds=[router], products=[Product(due=(3, 3))]).state("base")
+    texts: dict[str, JSONValue] = {name: {"message": {"content": name * 3}} for name in "bt"}
+    state.note(2, "s", Gave(status="ok", ref="", output={"message": {"content": "new"}}, drawn=True))
+    with pytest.raises(UnknownState):
+        state.arrive(3)
+    assert state.strays(texts.__getitem__) == [Stray(step=2, text="new", base="bbb", candidate="ttt")]
+
+
+def test_kept_outputs_do_not_stray() -> None:
+    router = replace(ROUTER, refs=("b", "t"))
+    state = Derivations(outputs=[router], rounds=[router], products=[Product(due=(3, 3))]).state("base")
+    state.note(2, "s", Gave(status="ok", ref="b"))
+    assert state.strays(lambda ref: ref) == []
+
+
+def test_rounds_of_a_loop_pair_by_their_number() -> None:
+    """The base's first answer is the candidate's second one, which is what alignment pairs."""
+    runs = [
+        [agent(), *(model([system(f"Judge.{rule}"), user(text)], said(answer)) for text, answer in rounds)]
+        for rule, rounds in (
+            ("", (("A, B", "Second."), ("B, C", "First."))),
+            (" Fast!", (("A, B", "First."), ("A, C", "Second."))),
+        )
+    ]
+    ends = [model([system("Order."), user(name)], said(f"We order from {name}.")) for name in ("Bader", "Conz")]
+    found = examined([*runs[0], ends[0]], [*runs[1], ends[1]])
+    rounds = derivations(found.comparison, found.flow, found.found.atoms).rounds
+    assert [each.numbers for each in rounds] == [(2, 2), (3, 3), (4, 4)]

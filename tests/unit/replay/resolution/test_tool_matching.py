@@ -1,0 +1,135 @@
+"""Which recorded tool call answers a new one."""
+
+from typing import Final
+from uuid import uuid4
+
+import pytest
+
+from replay.core.calls import Call
+from replay.core.graph import Node
+from replay.overrides.policy import Policy
+from replay.resolution.chain import Resolvers
+from replay.resolution.tool_matching import RecordedCalls, most_alike, similarity
+from tests.unit.replay.engine.test_replayer import MemoryWorld
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import Reason, StepType
+
+
+@pytest.mark.parametrize(
+    ("recorded", "current", "expected"),
+    [
+        (
+            {"location": "San Francisco, CA", "units": "metric"},
+            {"location": "San Francisco", "units": "metric"},
+            0.8667,
+        ),
+        ({"q": "weather"}, {"q": "weather"}, 1.0),
+        ({"q": "Weather Paris"}, {"q": "weather  paris"}, 1.0),
+        ({"q": "Paris"}, {"q": " paris "}, 1.0),
+        ({"unit": "CELSIUS"}, {"unit": "celsius"}, 1.0),
+        ({"name": "Zo\u00eb"}, {"name": "zoe\u0308"}, 1.0),
+        ({"n": 5}, {"n": "5"}, 1.0),
+        ({"n": 5}, {"n": 5.0}, 1.0),
+        ({}, {}, 1.0),
+    ],
+)
+def test_similar_calls(recorded: JSONValue, current: JSONValue, expected: float) -> None:
+    assert similarity(recorded, current) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "current"),
+    [
+        ({"amount": 100}, {"amount": 900}),
+        ({"amount": 100}, {"amount": 1000}),
+        ({"flag": True}, {"flag": False}),
+        ({"flag": True}, {"flag": 1}),
+        ({"zip": "01234"}, {"zip": "1234"}),
+        ({"id": "order-12345"}, {"id": "order-12346"}),
+        ({"to": "anna@example.com"}, {"to": "anne@example.com"}),
+        ({"path": "/srv/data/report.txt"}, {"path": "/srv/data/reports.txt"}),
+        ({"url": "https://example.com/a"}, {"url": "https://example.com/b"}),
+        ({"unit": "celsius"}, {"unit": "celsiu"}),
+        ({"id": "Abc_1"}, {"id": "abc_1"}),
+        ({"path": "Docs/readme"}, {"path": "docs/readme"}),
+        ({"on": "2026-11-21"}, {"on": "2026-11-22"}),
+        ({"q": "select from users where id = 12345"}, {"q": "select from users where id = 12346"}),
+        ({"q": "the patient is allergic to penicillin"}, {"q": "the patient is not allergic to penicillin"}),
+        ({"q": "I can return the parcel next week"}, {"q": "I can't return the parcel next week"}),
+        ({"q": "call the customer back on monday please"}, {"q": "call the customer back on sunday please"}),
+        ({"q": "ship two boxes to the customer"}, {"q": "ship six boxes to the customer"}),
+        ({"q": "move 5 boxes from shelf 3"}, {"q": "move 3 boxes from shelf 5"}),
+        ({"id": "1234567890123456789012345678901"}, {"id": "1234567890123456789012345678902"}),
+        ({"q": "the same words"}, {"query": "the same words"}),
+        ({"q": "the same words"}, {"q": "the same words", "limit": 1}),
+        ({"q": ["one thing here", "x"]}, {"q": ["one thing here"]}),
+    ],
+)  # fmt: skip
+def test_what_must_be_equal_never_matches_when_it_is_not(recorded: JSONValue, current: JSONValue) -> None:
+    assert similarity(recorded, current) == 0.0
+
+
+def test_the_lowest_argument_decides() -> None:
+    before: JSONObject = {"a": "exactly the same text", "b": "San Francisco, CA"}
+    after: JSONObject = {"a": "exactly the same text", "b": "San Francisco"}
+    assert similarity(before, after) == pytest.approx(0.8667, abs=1e-4)
+
+
+def test_repeated_calls_keep_their_sequence_of_answers() -> None:
+    calls: RecordedCalls[int] = RecordedCalls()
+    for number in range(3):
+        calls.add(number, "get", {"id": 1})
+    seen = []
+    while (match := calls.exact("get", {"id": 1})) is not None:
+        calls.use(match.call)
+        seen.append(match.call)
+    last = calls.used_up("get", {"id": 1})
+    assert (seen, last is not None and last.call, calls.unused()) == ([0, 1, 2], 2, [])
+
+
+def test_a_semantic_match_uses_the_recorded_call_up() -> None:
+    calls: RecordedCalls[str] = RecordedCalls()
+    calls.add("a", "ask", {"q": "what is the capital of the united kingdom"})
+    question: JSONObject = {"q": "what is the capital of the united kingdon"}
+    match = calls.similar("ask", question, 0.85)
+    assert match is not None
+    assert match.similarity > 0.95
+    calls.use(match.call)
+    assert calls.similar("ask", question, 0.85) is None
+
+
+SHORTER: Final[JSONObject] = {"at": "San Francisco"}
+LONGER: Final[JSONObject] = {"at": "San Francisco, CA"}
+ALIKE: Final = 26 / 30
+
+
+@pytest.mark.parametrize(("threshold", "hit"), [(ALIKE, True), (ALIKE + 0.001, False), (0.0, True)])
+def test_a_threshold_is_reached_by_what_equals_it_and_by_nothing_less(threshold: float, hit: bool) -> None:
+    calls: RecordedCalls[str] = RecordedCalls()
+    calls.add("a", "weather", LONGER)
+    assert (calls.similar("weather", SHORTER, threshold) is not None) == hit
+    for more in ("", "\nthe same words"):
+        found = most_alike(f"san francisco{more}", [f"san francisco, ca{more}"], threshold)
+        assert (found is not None) == hit
+    node = Node(no=1, id=uuid4(), type=StepType.TOOL, name="weather", input_ref="in", output_ref="out")
+    call = Call(no=1, parent=None, type=StepType.TOOL, name="weather", input=SHORTER, node=node, changed=True)
+    chain = Resolvers(Policy(semantic_threshold=threshold), MemoryWorld({"in": LONGER, "out": "foggy"}))
+    assert (chain.resolve(call).reason is Reason.CACHE_SEMANTIC) == hit
+
+
+def test_another_tool_never_matches() -> None:
+    calls: RecordedCalls[str] = RecordedCalls()
+    calls.add("a", "search", {"q": "some free text"})
+    assert calls.exact("lookup", {"q": "some free text"}) is None
+    assert calls.similar("lookup", {"q": "some free text"}, 0.1) is None
+
+
+def test_the_best_match_wins_and_of_equals_the_earliest() -> None:
+    calls: RecordedCalls[int] = RecordedCalls()
+    for number, text in enumerate(
+        ["lost parcels refund ruling", "lost parcel refund rules", "lost parcel refund rules"]
+    ):
+        calls.add(number, "search", {"q": text})
+    match = calls.similar("search", {"q": "lost parcel refund rule"}, 0.85)
+    assert match is not None
+    assert match.call == 1

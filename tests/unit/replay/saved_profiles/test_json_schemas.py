@@ -1,0 +1,87 @@
+"""The published JSON Schemas accept what the server accepts, and nothing else."""
+
+from typing import Any
+
+import jsonschema_rs
+import pydantic
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay.overrides.policy import Policy
+from replay.overrides.profile import OverrideProfile
+from replay.saved_profiles import json_schemas
+
+PROFILE = jsonschema_rs.Draft202012Validator(json_schemas.document("override-profile"))
+POLICY = jsonschema_rs.Draft202012Validator(json_schemas.document("policy"))
+words = st.sampled_from(["", "model", "tool", "retrieval", "gpt-*", "x"])
+numbers = st.sampled_from([-1, 0, 1, 25, 0.5, 2.5])
+names = st.sampled_from(["temperature", "tools", "messages", "tool_choice", "max_completion_tokens", "model"])
+values: Any = st.one_of(st.none(), words, numbers, st.lists(words, max_size=2))
+
+
+def some(**fields: Any) -> Any:
+    """An object with some of these fields."""
+    return st.fixed_dictionaries({}, optional=fields)
+
+
+matches = some(
+    step=st.one_of(st.none(), st.integers(0, 9), words),
+    type=values,
+    name=st.one_of(st.none(), words),
+    model=values,
+    since=numbers,
+    before=st.one_of(st.none(), numbers),
+)
+entries = st.fixed_dictionaries(
+    {"match": matches},
+    optional={
+        "prompt": some(system=values, template=values, variables=st.one_of(st.none(), st.dictionaries(words, values))),
+        "messages": st.lists(
+            some(
+                op=st.sampled_from(["replace", "insert", "delete", "move"]),
+                index=numbers,
+                content=values,
+                role=values,
+                message=st.one_of(st.none(), some(role=values, content=values, tool_calls=values)),
+            )
+        ),
+        "model": some(
+            provider=values,
+            temperature=numbers,
+            max_tokens=numbers,
+            stop=values,
+            response_format=values,
+            tools=st.one_of(values, st.lists(some(name=values), max_size=2)),
+            unset=st.one_of(values, st.lists(names)),
+            parameters=st.one_of(st.none(), st.dictionaries(names, values, max_size=2)),
+        ),
+        "retrieval": some(top_k=numbers, query=values, documents=st.lists(st.dictionaries(words, values), max_size=2)),
+        "tool": some(output=values, status=words),
+        "arguments": values,
+        "output": values,
+    },
+)
+policies = some(
+    allow=values, order=st.sampled_from(["reuse", "reexecute", "never"]), strict=st.booleans(), max_turns=numbers,
+    semantic_threshold=numbers, tools=some(allow=values, block=values), budget=some(max_live_calls=numbers),
+    retries=some(max=numbers, base=numbers), unknown=values,
+)  # fmt: skip
+
+
+def accepted(model: type[pydantic.BaseModel], document: Any) -> bool:
+    try:
+        model.model_validate(document, strict=False)
+    except pydantic.ValidationError:
+        return False
+    return True
+
+
+@given(st.lists(entries, max_size=2))
+def test_the_schema_of_profiles(found: list[Any]) -> None:
+    document = {"overrides": found}
+    assert PROFILE.is_valid(document) is accepted(OverrideProfile, document)
+
+
+@given(policies)
+def test_the_schema_of_policies(found: Any) -> None:
+    assert POLICY.is_valid(found) is accepted(Policy, found)

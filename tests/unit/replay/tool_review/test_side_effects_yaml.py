@@ -1,0 +1,76 @@
+"""Kurral's side_effects.yaml, in and out."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay.core.errors import InvalidReplay
+from replay.tool_review import side_effects_yaml
+from replay.tool_review.side_effects_yaml import ToolFile
+
+BOMB = "a: &a [0,0,0,0,0,0,0,0]\n" + "".join(
+    f"{b}: &{b} [{f'*{a},' * 8}]\n" for a, b in itertools.pairwise("abcdefghi")
+)
+KURRAL = b"""
+tools:
+  send_email: false    # false = side effect (blocked), true = safe (allowed)
+  tavily_search: true
+done: false            # Must be set to true manually after review
+"""
+
+
+def test_a_file_of_kurral_is_read() -> None:
+    assert side_effects_yaml.read(KURRAL) == ToolFile(tools={"send_email": False, "tavily_search": True}, done=False)
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=40).filter(lambda text: text.isprintable()), st.booleans()))
+def test_what_was_written_is_read_again(tools: dict[str, bool]) -> None:
+    assert side_effects_yaml.read(side_effects_yaml.write(tools, done=True).encode()) == ToolFile(
+        tools=tools, done=True
+    )
+    why = dict.fromkeys(tools, "says send")
+    assert side_effects_yaml.read(side_effects_yaml.write(tools, done=False, suggested=why).encode()).tools == tools
+
+
+def test_a_file_says_why_it_suggests_and_no_name_leaves_its_line() -> None:
+    tools = {"send_email": False, "x\ndone: true\u2028done: true": False}
+    text = side_effects_yaml.write(tools, done=False, suggested=dict.fromkeys(tools, "says send"))
+    assert "#   'send_email' says send\n" in text
+    assert side_effects_yaml.read(text.encode()) == ToolFile(tools=tools, done=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "says"),
+    [
+        ('tools: {send_email: "false"}\ndone: true', "/tools/send_email", "without quotes"),
+        ("tools: {a: true}\ndone: 'true'", "/done", "without quotes"),
+        ("tools: {a/b: 1}\ndone: true", "/tools/a~1b", "is 1"),
+        ("tools: {a: null}\ndone: true", "/tools/a", "is None"),
+        ("tools: {on: true}\ndone: true", "/tools/True", "in quotes"),
+        ("tools: {a: true}", "/done", "missing"),
+        ("tools: {a: true, a: false}\ndone: true", "", "stands twice"),
+        ("tools: {a: true}\ndone: true\nextra: 1", "/extra", "not known"),
+        ("tools: [a]\ndone: true", "/tools", "no `tools:`"),
+        ("", "/tools", "no `tools:`"),
+        ("a: [", "", "not YAML"),
+        ("!!python/object/apply:os.system [id]", "", "not YAML"),
+        ("[" * 5000, "", "not YAML"),
+        ("tools: &a {b: *a}\ndone: true", "", "aliases are not allowed"),
+        ("a: &a {b: true}\ntools: {<<: *a}\ndone: true", "", "aliases are not allowed"),
+        ("tools: {<<: {b: true}}\ndone: true", "", "merge keys are not allowed"),
+        (BOMB, "", "aliases are not allowed"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(text: str, where: str, says: str) -> None:
+    with pytest.raises(InvalidReplay) as refused:
+        side_effects_yaml.read(text.encode())
+    assert refused.value.where == where
+    assert says in str(refused.value)
+
+
+def test_a_file_that_is_no_text_or_too_large_is_refused() -> None:
+    for data in (b"\xff\xfe", b"#" * 2_000_000):
+        with pytest.raises(InvalidReplay):
+            side_effects_yaml.read(data)

@@ -1,0 +1,91 @@
+"""What is wrong with a document, and where: pointers into what was written, not into the models."""
+
+from typing import Annotated, Any, Literal
+
+import pydantic
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay.experiments.core.schemas import ExperimentRequest
+from replay.sessions.schemas import ReplayRequest
+from traces.core.schema import Schema
+from traces.http.json_pointers import first_problem, too_deep
+
+
+class _Cat(Schema):
+    kind: Literal["cat"]
+    lives: int
+
+
+class _Dog(Schema):
+    kind: Literal["dog"]
+
+
+class _Home(Schema):
+    step: str | int
+    pets: list[Annotated[_Cat | _Dog, pydantic.Field(discriminator="kind")]] = []
+
+
+def problem(model: type[Schema], document: Any) -> tuple[str, str]:
+    with pytest.raises(pydantic.ValidationError) as caught:
+        model.model_validate(document)
+    return first_problem(caught.value, document)
+
+
+@pytest.mark.parametrize(
+    ("document", "where", "said"),
+    [
+        ({"step": 1.5}, "/step", "a valid string, or a valid integer"),
+        ({"step": 1, "pets": [{"kind": "cat", "lives": "x"}]}, "/pets/0/lives", "integer"),
+        ({"step": 1, "pets": [{"kind": "cat"}]}, "/pets/0/lives", "required"),
+        ({"step": 1, "pets": [{"kind": "dog", "a/b~": 1}]}, "/pets/0/a~1b~0", "not permitted"),
+        ({"step": 1, "pets": [{"kind": "dog"}, {}]}, "/pets/1", "kind"),
+        ({"step": 1, "pets": [{"kind": "fish"}]}, "/pets/0", "fish"),
+        ({}, "/step", "required"),
+        ([], "", "dictionary"),
+    ],
+)
+def test_a_place_is_one_in_the_document(document: Any, where: str, said: str) -> None:
+    detail, found = problem(_Home, document)
+    assert found == where
+    assert said in detail
+
+
+def test_what_else_is_wrong_is_counted_by_place() -> None:
+    detail, _ = problem(_Home, {"step": None, "pets": 5})
+    assert detail.endswith("(and 1 more)")
+
+
+def test_our_own_words_stand_alone() -> None:
+    detail, where = problem(ReplayRequest, {"run": "a", "overrides": {"overrides": [{"match": {}, "output": 1}]}})
+    assert (detail, where) == ("a match needs `step` or `type`", "/overrides/overrides/0/match")
+
+
+def test_a_check_is_found_by_its_number() -> None:
+    said: dict[str, Any] = {"run": "a", "checks": [{"kind": "contains", "text": ""}]}
+    assert problem(ExperimentRequest, said)[1] == "/checks/0/text"
+
+
+NESTED = st.recursive(st.none() | st.text(), lambda inside: st.lists(inside) | st.dictionaries(st.text(), inside))
+
+
+@given(NESTED, st.integers(1, 6))
+def test_depth_is_measured_and_its_place_named(value: Any, limit: int) -> None:
+    where = too_deep(value, limit)
+    assert (where is not None) == (_depth(value) > limit)
+    if where is not None:
+        assert where.count("/") == limit
+
+
+def _depth(value: Any) -> int:
+    if not isinstance(value, dict | list):
+        return 0
+    return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)
+
+
+def test_depth_beyond_pythons_own_is_found_too() -> None:
+    value: Any = 1
+    for _ in range(100_000):
+        value = [value]
+    assert too_deep(value, 200) == "/0" * 200

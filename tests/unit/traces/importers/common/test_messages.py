@@ -1,0 +1,221 @@
+"""One normal form for messages, whatever client wrote them."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.canonical import digest
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
+from traces.importers.common.messages import messages_of, tools_of
+from traces.importers.common.model_calls import answer_of, parameters_of, provider_of, request_of, usage_of
+from traces.importers.common.model_names import model_in
+from traces.importers.files.errors import BadFile
+
+CONVERSATION = [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
+WHOLE_CONVERSATIONS = [
+    "langsmith_batch.json", "langsmith_multipart.body", "openai_messages.json", "otlp_genai.json",
+    "otlp_langfuse.json", "otlp_openinference.json", "otlp_traceloop.json", "otlp_vercel.json",
+    "langfuse_blob.jsonl", "langfuse_table.csv", "langfuse_trace.json",
+    "otel_console.log", "phoenix_spans.jsonl", "phoenix_table.json",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE_CONVERSATIONS)
+def test_every_client_gives_the_same_messages(name: str) -> None:
+    first, second = fixtures.steps(fixtures.run(name), StepType.MODEL)
+    assert isinstance(first.input, dict)
+    assert isinstance(second.input, dict)
+    assert isinstance(first.output, dict)
+    assert isinstance(second.output, dict)
+    assert first.input["messages"] == CONVERSATION[:2]
+    assert second.input["messages"] == CONVERSATION
+    assert second.output["message"] == fixtures.ANSWER
+    assert digest(first.output["message"]) == digest(second.input["messages"][2])
+
+
+@pytest.mark.parametrize("name", WHOLE_CONVERSATIONS)
+def test_every_client_gives_the_same_tools_and_parameters(name: str) -> None:
+    given_to_model: Any = fixtures.steps(fixtures.run(name), StepType.MODEL)[0].input
+    (tool,) = given_to_model["tools"]
+    assert tool["name"] == "find_book"
+    assert tool["parameters"]["required"] == ["title"]
+    assert given_to_model["parameters"] == {"temperature": 0.2}
+
+
+ONE_CALL: list[tuple[str, JSONValue]] = [
+    ("openai", {"role": "assistant", "content": "", "tool_calls": [
+        {"id": "call_1", "type": "function", "function": {"name": "find_book", "arguments": '{"title":"Dune"}'}}]}),
+    ("anthropic", {"role": "assistant", "content": [
+        {"type": "tool_use", "id": "call_1", "name": "find_book", "input": {"title": "Dune"}}]}),
+    ("genai", {"role": "assistant", "parts": [
+        {"type": "tool_call", "id": "call_1", "name": "find_book", "arguments": {"title": "Dune"}}]}),
+    ("gemini", {"role": "model", "parts": [
+        {"functionCall": {"id": "call_1", "name": "find_book", "args": {"title": "Dune"}}}]}),
+    ("langchain", {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "AIMessage"], "kwargs": {
+        "content": "", "tool_calls": [{"id": "call_1", "name": "find_book", "args": {"title": "Dune"}}]}}),
+    ("responses", {
+        "type": "function_call", "call_id": "call_1", "name": "find_book", "arguments": '{"title": "Dune"}'}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("client", "message"), ONE_CALL)
+def test_a_tool_call_is_the_same_from_every_client(client: str, message: JSONValue) -> None:
+    (found,) = messages_of(message)
+    calls: Any = found["tool_calls"]
+    assert found["role"] == "assistant"
+    assert found["content"] is None
+    assert (calls[0]["name"], calls[0]["arguments"]) == ("find_book", {"title": "Dune"})
+
+
+def test_tool_results_in_one_turn_become_messages_of_their_own() -> None:
+    blocks: JSONValue = [
+        {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "one"}]},
+        {"type": "tool_result", "tool_use_id": "b", "content": "two"},
+        {"type": "text", "text": "and now?"},
+    ]
+    assert messages_of([{"role": "user", "content": blocks}]) == [
+        {"role": "tool", "content": "one", "tool_call_id": "a"},
+        {"role": "tool", "content": "two", "tool_call_id": "b"},
+        {"role": "user", "content": "and now?"},
+    ]
+
+
+@pytest.mark.parametrize("said", ['{"answer": 1,  "b": 2}', "[1, 2]", '"quoted"', "plain", "{not json"])
+def test_a_text_that_looks_like_json_stays_the_text_that_was_said(said: str) -> None:
+    answer = answer_of(said).output
+    assert answer is not None
+    assert answer["message"] == {"role": "assistant", "content": said}
+    assert messages_of(said) == [{"role": "user", "content": said}]
+
+
+def test_images_and_unknown_blocks_are_kept() -> None:
+    image: JSONObject = {"type": "image_url", "image_url": {"url": "data:image/png;base64,xx"}}
+    (found,) = messages_of({"role": "user", "content": [{"type": "text", "text": "look"}, image]})
+    assert found["content"] == [{"type": "text", "text": "look"}, image]
+
+
+def test_system_instructions_come_first() -> None:
+    body: JSONObject = {"system": "Be brief.", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 5}
+    assert request_of(body) == {
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}],
+        "parameters": {"max_tokens": 5},
+    }
+
+
+def test_tools_of_gemini_and_anthropic_look_like_those_of_openai() -> None:
+    schema: JSONObject = {"type": "object", "properties": {}}
+    expected = [{"name": "f", "description": "does f", "parameters": schema}]
+    assert tools_of([{"name": "f", "description": "does f", "input_schema": schema}]) == expected
+    assert (
+        tools_of([{"functionDeclarations": [{"name": "f", "description": "does f", "parameters": schema}]}]) == expected
+    )
+
+
+def test_an_infinite_limit_is_no_limit_and_numbers_are_numbers() -> None:
+    given_parameters: JSONObject = {"temperature": "0.2", "max_tokens": "inf", "topP": 1, "seed": "7", "stop": ["x"]}
+    assert parameters_of(given_parameters) == {"temperature": 0.2, "top_p": 1, "seed": 7, "stop": ["x"]}
+
+
+def test_cached_tokens_are_part_of_the_input_for_every_provider() -> None:
+    anthropic = usage_of(
+        {"input_tokens": 5, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 7}, "/usage"
+    )
+    openai = usage_of({"prompt_tokens": 112, "prompt_tokens_details": {"cached_tokens": 100}}, "/usage")
+    assert (anthropic.tokens_in, anthropic.tokens_cached) == (openai.tokens_in, openai.tokens_cached) == (112, 100)
+
+
+def test_a_cost_of_zero_is_unknown() -> None:
+    assert usage_of({"input_tokens": 3, "cost": 0.0}, "").cost_usd is None
+
+
+@pytest.mark.parametrize("count", [-1, 2**40, "many"])
+def test_an_impossible_token_count_is_refused_by_name(count: JSONValue) -> None:
+    with pytest.raises(BadFile, match="token count") as refusal:
+        usage_of({"input_tokens": count}, "/usage")
+    assert refusal.value.where == "/usage"
+
+
+@pytest.mark.parametrize(
+    ("said", "model", "provider"),
+    [("openai.chat", "", "openai"), ("gcp.vertex_ai", "", "google"), ("", "claude-sonnet-4-5", "anthropic"),
+     ("", "my-model", ""), ("Groq", "llama", "groq"), ("unknown", "gpt-4", "")],
+)  # fmt: skip
+def test_providers_have_one_name(said: str, model: str, provider: str) -> None:
+    assert provider_of(said, model) == provider
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("2026-02-21T00_37_20_shop_llm_agent_gpt-4.1-mini_user_simulator_gpt-5-mini", "gpt-4.1-mini"),
+     ("[Shop][Base][Gpt-4.1-mini][2026]", "gpt-4.1-mini"), ("_gemini-3-flash__base__all_", "gemini-3-flash"),
+     ("gpt-4o against claude-opus-4", ""), ("shop", ""), ("video1 of 3", "")],
+)  # fmt: skip
+def test_a_model_is_read_from_a_name_only_when_it_is_the_only_one(name: str, model: str) -> None:
+    assert model_in(name) == model
+
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20)
+    | st.sampled_from(["user", "assistant", "tool", "text", "tool_use", "tool_result", "function_call"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "role",
+                    "content",
+                    "type",
+                    "text",
+                    "parts",
+                    "tool_calls",
+                    "function",
+                    "name",
+                    "id",
+                    "arguments",
+                    "input",
+                    "kwargs",
+                    "lc",
+                    "choices",
+                    "message",
+                    "generations",
+                    "functionCall",
+                    "usage",
+                ]
+            )
+            | st.text(max_size=5),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+def test_any_json_becomes_messages_in_the_normal_form(value: JSONValue) -> None:
+    for message in messages_of(value):
+        assert message["role"] in {"system", "user", "assistant", "tool"}
+        assert message.keys() <= {"role", "content", "tool_calls", "tool_call_id", "name"}
+        assert digest(message)
+
+
+@given(json_values)
+def test_normal_messages_stay_as_they_are(value: JSONValue) -> None:
+    once = messages_of(value)
+    assert messages_of([dict(each) for each in once]) == once
+
+
+@given(json_values)
+def test_any_json_can_be_an_answer(value: JSONValue) -> None:
+    with suppress(BadFile):  # for a `usage` that cannot be one
+        answer = answer_of(value)
+        assert answer.output is None or isinstance(answer.output["message"], dict)

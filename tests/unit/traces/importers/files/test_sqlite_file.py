@@ -1,0 +1,63 @@
+"""Databases that describe more than they hold."""
+
+import sqlite3
+import tracemalloc
+from collections.abc import Sequence
+
+import pytest
+
+from traces.importers.files.errors import BadFile
+from traces.importers.files.source import Source
+from traces.importers.formats.frameworks import krabs_db
+
+SESSIONS = "CREATE TABLE sessions (id TEXT, model TEXT, created_at INTEGER)"
+MESSAGES = "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT)"
+ONE = ("INSERT INTO sessions VALUES ('s', 'm', 0)", "INSERT INTO messages VALUES (1, 's', 'user', 'Hi')")
+COMPUTED = (
+    "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT,"
+    " content TEXT GENERATED ALWAYS AS (hex(zeroblob(100000000))))"
+)
+# Rows that were there before a column was added have its default, which the file holds once.
+REPEATED = (
+    SESSIONS, "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT)", ONE[0],
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000)"
+    " INSERT INTO messages SELECT i, 's', 'user' FROM n",
+    f"ALTER TABLE messages ADD COLUMN content TEXT DEFAULT '{'x' * 200_000}'",
+)  # fmt: skip
+
+
+def database(*statements: str) -> bytes:
+    with sqlite3.connect(":memory:") as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        return bytes(connection.serialize())
+
+
+@pytest.mark.parametrize(
+    ("statements", "problem"),
+    [
+        (
+            (SESSIONS, COMPUTED, ONE[0], "INSERT INTO messages(id, session_id, role) VALUES (1, 's', 'user')"),
+            "generated",
+        ),
+        (REPEATED, "more than its bytes"),
+        ((SESSIONS, "CREATE VIRTUAL TABLE messages USING fts5(session_id, role, content)", ONE[0]), "virtual table"),
+        ((SESSIONS, "CREATE VIEW messages AS SELECT 1"), "not one of Krabs"),
+    ],
+)
+def test_computed_contents_are_refused(statements: Sequence[str], problem: str) -> None:
+    data = database(*statements)
+    assert len(data) < 2_000_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadFile, match=problem):
+            list(krabs_db.parse(Source(name="krabs.db", data=data)))
+        assert tracemalloc.get_traced_memory()[1] < 64 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_plain_databases_are_read() -> None:
+    [run] = krabs_db.parse(Source(name="krabs.db", data=database(SESSIONS, MESSAGES, *ONE)))
+    assert (run.external_id, len(run.steps) > 0) == ("s", True)

@@ -1,0 +1,263 @@
+"""Chats as the programs of people keep them: Gemini CLI, the Vercel AI SDK, ChatGPT, ShareGPT."""
+
+import io
+import zipfile
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.errors import BadFile
+from traces.importers.files.source import Source
+
+
+def read(format: str, content: Any) -> list[RecordedRun]:
+    source = Source(name="renamed", data=content if isinstance(content, bytes) else orjson.dumps(content))
+    assert registry.detect(fixtures.sample(source.name, source.data)).name == format
+    return list(registry.named(format).runs([source]))
+
+
+def said(step: RecordedStep) -> Any:
+    assert isinstance(step.output, dict)
+    return step.output["message"]
+
+
+def models(run: RecordedRun) -> list[RecordedStep]:
+    return fixtures.steps(run, StepType.MODEL)
+
+
+def tools(run: RecordedRun) -> list[RecordedStep]:
+    return fixtures.steps(run, StepType.TOOL)
+
+
+# Gemini CLI
+
+
+def test_gemini_results_stand_inside_their_calls() -> None:
+    run = fixtures.run("gemini_cli.json")
+    first, second = models(run)
+    assert (first.tokens_in, first.tokens_out, first.tokens_cached) == (100, 15, 40), "thoughts are output"
+    assert said(first)["content"][0] == {"type": "thinking", "thinking": "Finding: The shelf list knows."}
+    assert [(step.status, step.error) for step in tools(run)] == [
+        (StepStatus.OK, ""),
+        (StepStatus.ERROR, "no such file"),
+        (StepStatus.DENIED, "[Operation Cancelled] Reason: User denied execution."),
+    ]
+    assert second.model == "gemini-2.5-flash"
+    assert isinstance(run.metadata["notices"], list)
+
+
+def test_gemini_lines_amend_each_other() -> None:
+    run = fixtures.run("gemini_cli.jsonl")
+    assert [said(step)["content"] for step in models(run)] == [None, "Yes, three copies."]
+    assert (tools(run)[0].output, models(run)[0].tokens_in, run.metadata["summary"]) == ("3 copies", 50, "Stock check")
+
+
+def test_gemini_messages_can_be_set_anew() -> None:
+    line = {"timestamp": "2026-03-01T10:00:01.000Z", "content": "x"}
+    lines = [
+        {"sessionId": "s", "projectHash": "h"},
+        {"id": "a", "type": "user", **line},
+        {"$set": {"messages": [{"id": "b", "type": "user", **line}, {"id": "c", "type": "error", **line}]}},
+    ]
+    (run,) = read("gemini-cli", b"\n".join(orjson.dumps(each) for each in lines))
+    assert (len(fixtures.steps(run, StepType.TURN)), run.status) == (1, RunStatus.FAILED)
+
+
+def test_gemini_prompt_log_has_a_run_for_each_session() -> None:
+    prompt = {"messageId": 0, "timestamp": "2026-03-01T10:00:01.000Z", "type": "user"}
+    runs = read("gemini-cli", [{**prompt, "sessionId": name, "message": f"ask {name}"} for name in ("s1", "s2", "s1")])
+    assert [(run.external_id, len(run.steps)) for run in runs] == [("s1/prompts", 3), ("s2/prompts", 2)]
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_gemini_checkpoint_has_calls_without_ids(wrapped: bool) -> None:
+    contents = [
+        {"role": "user", "parts": [{"text": "Is Dune in stock?"}]},
+        {
+            "role": "model",
+            "parts": [
+                {"text": "hm", "thought": True},
+                {"functionCall": {"name": "find_book", "args": {"title": "Dune"}}},
+            ],
+        },
+        {"role": "user", "parts": [{"functionResponse": {"name": "find_book", "response": {"error": "closed"}}}]},
+        {"role": "model", "parts": [{"text": "I cannot say."}]},
+    ]
+    (run,) = read("gemini-cli", {"history": contents, "authType": "oauth"} if wrapped else contents)
+    (tool,) = tools(run)
+    assert (tool.tool_name, tool.input, tool.error) == ("find_book", {"title": "Dune"}, "closed")
+    assert said(models(run)[0])["content"] == [{"type": "thinking", "thinking": "hm"}]
+
+
+# Vercel AI SDK
+
+
+def test_ui_message_spans_several_model_calls() -> None:
+    run = fixtures.run("vercel_ui.json")
+    first, last = models(run)
+    assert [call["name"] for call in said(first)["tool_calls"]] == ["findBook", "order", "deleteBook", "waiting"]
+    assert [(step.status, step.output) for step in tools(run)] == [
+        (StepStatus.OK, '{"copies":3}'),
+        (StepStatus.ERROR, "the shop is closed"),
+        (StepStatus.DENIED, "not this one"),
+        (StepStatus.PARTIAL, None),
+    ]
+    assert said(last)["content"] == "Yes, three copies."
+    assert (first.tokens_in, last.tokens_in) == (None, None), "the usage is the sum of both calls"
+
+
+def test_fourth_version_lists_tools_apart() -> None:
+    run = fixtures.run("vercel_ui_v4.json")
+    assert [step.type.value for step in run.steps[2:]] == ["model", "tool", "model", "tool", "model", "output"]
+    assert [step.call_id for step in tools(run)] == ["c1", "c2"]
+
+
+def test_words_after_a_result_are_another_call() -> None:
+    part = {
+        "type": "tool-invocation",
+        "toolInvocation": {
+            "state": "result",
+            "toolCallId": "c1",
+            "toolName": "findBook",
+            "args": {"title": "Dune"},
+            "result": "3",
+        },
+    }
+    usage = {"inputTokens": 5, "outputTokens": 2}
+    (run,) = read(
+        "vercel-ui",
+        {
+            "id": "x",
+            "messages": [
+                {"role": "user", "content": "Is Dune in stock?"},
+                {"role": "assistant", "content": "", "parts": [part, {"type": "text", "text": "Yes."}]},
+                {
+                    "role": "assistant",
+                    "parts": [{"type": "text", "text": "Bye."}],
+                    "metadata": {"usage": usage, "model": "m"},
+                },
+            ],
+        },
+    )
+    assert [said(step)["content"] for step in models(run)] == [None, "Yes.", "Bye."]
+    assert (models(run)[2].tokens_in, models(run)[2].model) == (5, "m")
+
+
+def test_stored_rows_are_grouped_by_chat() -> None:
+    words = {"type": "text", "text": "Hi"}
+    rows = [
+        {
+            "id": f"{chat}{at}",
+            "chatId": chat,
+            "role": role,
+            "parts": [{"type": "step-start"}, words],
+            "createdAt": "2026-03-01T10:00:00.000Z",
+        }
+        for chat in ("c1", "c2")
+        for at, role in enumerate(("user", "assistant"))
+    ]
+    assert [run.external_id for run in read("vercel-ui", rows)] == ["c1", "c2"]
+
+
+# ChatGPT
+
+
+def test_export_has_a_run_for_each_branch() -> None:
+    run, left = fixtures.runs("chatgpt.json")
+    assert [said(step)["content"] for step in models(left)] == ["No idea."]
+    assert (left.external_id, left.metadata["left_branch_of"], left.metadata["shared_messages"]) == (
+        "cg-1/b1",
+        "cg-1",
+        3,
+    )
+    call, answer = models(run)
+    assert said(call)["content"] == [{"type": "thinking", "thinking": "The table knows."}]
+    assert (call.model, tools(run)[0].tool_name, tools(run)[0].output) == ("gpt-5-thinking", "python", "3")
+    assert said(answer)["content"] == "Yes, three copies."
+    assert run.metadata["other_branches"] == 1
+
+
+def test_zip_of_an_export_is_read() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("export/user.json", "{}")
+        archive.writestr("export/conversations-000.json", fixtures.source("chatgpt.json").data)
+        archive.writestr("export/conversations-001.json", "[1]")
+    source = Source(name="export.zip", data=packed.getvalue())
+    assert registry.detect(fixtures.sample(source.name, source.data)).name == "chatgpt"
+    assert list(registry.named("chatgpt").runs([source])) == fixtures.runs("chatgpt.json")
+    assert [problem.where for problem in source.skipped] == ["export/conversations-001.json, /0"]
+
+
+def test_damaged_conversation_leaves_the_others() -> None:
+    value: Any = fixtures.source("chatgpt.json").value
+    damaged = {
+        **value[0],
+        "mapping": {
+            "a": {
+                "parent": "b",
+                "children": ["b"],
+                "message": {"author": {"role": "user"}, "create_time": "soon", "content": {"parts": ["x"]}},
+            }
+        },
+    }
+    source = Source(name="x", data=orjson.dumps([damaged, value[0]]))
+    assert len(list(registry.named("chatgpt").runs([source]))) == 2
+    assert [problem.where for problem in source.skipped] == ["/0/mapping/a/message"]
+
+
+def test_deep_conversation_is_read_in_linear_time() -> None:
+    count = 8_000
+    mapping = {
+        str(at): {
+            "parent": str(at - 1) if at else None,
+            "children": [str(at + 1)],
+            "message": {"author": {"role": "assistant" if at % 2 else "user"}, "content": {"parts": [f"{at}"]}},
+        }
+        for at in range(count)
+    }
+    (run,) = read("chatgpt", {"id": "deep", "mapping": mapping, "current_node": str(count - 1)})
+    assert len(models(run)) == count // 2
+
+
+# ShareGPT
+
+
+def test_conversations_have_calls_and_results() -> None:
+    run, tagged = fixtures.runs("sharegpt.jsonl")
+    (tool,) = tools(run)
+    assert (tool.input, tool.output, run.external_id) == ({"title": "Dune"}, "3 copies", "sg-1")
+    assert run.judgements[0].value == 1.0
+    (inside,) = tools(tagged)
+    assert (inside.tool_name, inside.input, inside.links) == ("find_book", {"title": "Emma"}, (models(tagged)[0].key,))
+    assert "<tool_call>" in said(models(tagged)[0])["content"], "the answer stays as it was"
+
+
+def test_several_results_answer_several_calls() -> None:
+    calls = '[{"name": "a", "arguments": {"x": 1}}, {"name": "b", "arguments": {}}]'
+    (run,) = read(
+        "sharegpt",
+        [
+            {
+                "conversations": [
+                    {"from": "human", "value": "Do both."},
+                    {"from": "function_call", "value": calls},
+                    {"from": "observation", "value": "one"},
+                    {"from": "observation", "value": "two"},
+                ]
+            }
+        ],
+    )
+    assert [(step.tool_name, step.output) for step in tools(run)] == [("a", "one"), ("b", "two")]
+
+
+def test_unknown_speaker_is_refused_with_its_place() -> None:
+    turns = [{"from": "human", "value": "Hi"}, {"from": "parrot", "value": "Hi"}]
+    with pytest.raises(BadFile, match="'parrot' is no speaker") as refusal:
+        read("sharegpt", {"conversations": turns})
+    assert refusal.value.where == "/conversations/1/from"

@@ -1,0 +1,270 @@
+"""Recordings of OpenAI's own tools: Agents SDK traces, responses, batches."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.errors import BadFile
+from traces.importers.files.source import Source
+from traces.importers.formats.chats.openai_items import messages_of_items
+
+
+def imported(*values: Any) -> tuple[list[RecordedRun], list[str]]:
+    """The runs in these values, each line of one file."""
+    source = Source(name="lines", data=b"\n".join(orjson.dumps(value) for value in values))
+    runs = list(registry.detect(fixtures.sample("lines", source.data)).runs([source]))
+    return runs, [str(problem) for problem in source.skipped]
+
+
+def test_agents_trace_keeps_its_tree() -> None:
+    run = fixtures.run("openai_agents.jsonl")
+    assert (run.external_id, run.app, run.metadata["session_id"]) == ("trace_1", "Bookshop", "chat-7")
+    assert [(step.type.value, step.name, step.parent) for step in run.steps] == [
+        ("agent", "clerk", None),
+        ("tool", "tools/list", "span_a"),
+        ("safety", "no spoilers", "span_a"),
+        ("agent", "turn 1", "span_a"),
+        ("model", "gpt-4o-mini", "span_turn"),
+        ("tool", "find_book", "span_turn"),
+        ("planner", "handoff to cashier", "span_a"),
+        ("agent", "cashier", None),
+        ("model", "gpt-4o-mini-2024", "span_b"),
+        ("model", "response", "span_b"),
+        ("tool", "open_till", "span_b"),
+    ]
+
+
+def test_agents_models_keep_requests_and_answers() -> None:
+    first, second, unknown = fixtures.steps(fixtures.run("openai_agents.jsonl"), StepType.MODEL)
+    assert first.input == {
+        "messages": [fixtures.SYSTEM, fixtures.REQUEST],
+        "parameters": {"temperature": 0.2},
+    }
+    assert first.output == {"message": fixtures.CALL}
+    assert (first.tokens_in, first.tokens_out) == (42, 9)
+    assert first.attributes == {"base_url": "https://api.example.org/v1/"}
+    given: Any = second.input
+    assert given["messages"] == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
+    assert given["tools"][0]["name"] == "find_book"
+    assert second.output == {
+        "message": {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Three on the shelf."},
+                {"type": "text", "text": "Yes, three copies."},
+            ],
+        },
+        "finish_reason": "stop",
+    }
+    assert (second.tokens_in, second.tokens_cached, second.provider) == (60, 16, "openai")
+    assert (unknown.input, unknown.output, unknown.attributes["response_id"]) == (None, None, "resp_2")
+
+
+def test_generation_with_response_items_keeps_all_calls() -> None:
+    rows: Any = [record.value for record in fixtures.source("openai_agents.jsonl").records()]
+    calls = [
+        {"type": "function_call", "call_id": f"call_{at}", "name": "find_book", "arguments": "{}"} for at in (1, 2)
+    ]
+    generation = {**rows[3], "span_data": {**rows[3]["span_data"], "output": calls}}
+    (run,), _ = imported(rows[0], generation)
+    output: Any = run.steps[0].output
+    assert [call["id"] for call in output["message"]["tool_calls"]] == ["call_1", "call_2"]
+
+
+def test_agents_tool_error_is_kept() -> None:
+    found, stuck = fixtures.steps(fixtures.run("openai_agents.jsonl"), StepType.TOOL)[1:]
+    assert (found.input, found.output, found.call_id) == ({"title": "Dune"}, "3 copies", "call_1")
+    assert (stuck.status, stuck.error) == (StepStatus.ERROR, "Error running tool (non-fatal)")
+    assert stuck.attributes["error_data"] == {"tool_name": "open_till", "error": "the till is stuck"}
+
+
+def test_one_document_holds_the_same_trace() -> None:
+    rows = [record.value for record in fixtures.source("openai_agents.jsonl").records()]
+    trace: Any = rows[0]
+    for document in (rows, {"data": rows}, {**trace, "spans": rows[1:]}):
+        (run,), problems = imported(document)
+        assert (run.steps, problems) == (fixtures.run("openai_agents.jsonl").steps, [])
+
+
+def test_trace_without_spans_is_refused() -> None:
+    runs, problems = imported({"object": "trace", "id": "trace_9", "workflow_name": "Bookshop", "group_id": None})
+    assert (runs, problems) == ([], ["no span of this trace is recorded (trace trace_9)"])
+
+
+def test_items_of_one_answer_are_one_message() -> None:
+    call = {"type": "function_call", "call_id": "call_1", "name": "find_book", "arguments": '{"title": "Dune"}'}
+    spoken = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "3 copies"}
+    items: Any = [{"role": "user", "content": "Is Dune in stock?"}, spoken, call, output]
+    assert messages_of_items(items) == [fixtures.REQUEST, {**fixtures.CALL, "content": "I look."}, fixtures.RESULT]
+
+
+RESPONSE: dict[str, Any] = {
+    "id": "resp_1",
+    "object": "response",
+    "created_at": 1790000000,
+    "status": "completed",
+    "model": "gpt-4o-mini",
+    "instructions": "You keep a bookshop.",
+    "temperature": 0.2,
+    "tools": [],
+    "text": {"format": {"type": "text"}},
+    "output": [
+        {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "call_1",
+            "name": "find_book",
+            "arguments": '{"title":"Dune"}',
+        }
+    ],
+    "usage": {"input_tokens": 42, "output_tokens": 9},
+}
+FINAL: dict[str, Any] = {
+    **RESPONSE,
+    "id": "resp_2",
+    "created_at": 1790000002,
+    "previous_response_id": "resp_1",
+    "output": [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes, three copies."}]}
+    ],
+}
+FIRST_REQUEST = {"model": "gpt-4o-mini", "input": "Is Dune in stock?", "instructions": "You keep a bookshop."}
+RESULT_ITEM = {"type": "function_call_output", "call_id": "call_1", "output": "3 copies"}
+
+
+def test_lone_response_has_no_invented_input() -> None:
+    (run,), problems = imported(RESPONSE)
+    (step,) = run.steps
+    assert (run.external_id, step.input, problems) == ("resp_1", None, [])
+    assert step.attributes["instructions"] == "You keep a bookshop."
+    assert step.output == {"message": fixtures.CALL, "finish_reason": "tool_calls"}
+    assert (step.tokens_in, step.model, step.provider) == (42, "gpt-4o-mini", "openai")
+
+
+def test_chained_responses_are_one_run() -> None:
+    (run,), problems = imported(
+        {"request": {"model": "gpt-4o-mini", "input": [RESULT_ITEM]}, "response": FINAL},
+        {"request": FIRST_REQUEST, "response": RESPONSE},
+    )
+    assert ([step.type.value for step in run.steps], problems) == (
+        ["agent", "turn", "model", "tool", "model", "output"],
+        [],
+    )
+    last: Any = fixtures.steps(run, StepType.MODEL)[1].input
+    assert last["messages"] == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.input, tool.output, tool.call_id) == ({"title": "Dune"}, "3 copies", "call_1")
+
+
+@pytest.mark.parametrize(
+    "others", [[], [{"id": "resp_3", "object": "response", "output": [], "previous_response_id": "resp_2"}]]
+)
+def test_circle_of_responses_is_refused(others: list[Any]) -> None:
+    with pytest.raises(BadFile, match=r"response resp_\d follows itself"):
+        imported({**RESPONSE, "previous_response_id": "resp_2"}, FINAL, *others)
+
+
+def test_provider_tools_are_steps() -> None:
+    calls = [
+        {
+            "type": "mcp_call",
+            "id": "mcp_1",
+            "name": "find_book",
+            "arguments": '{"title": "Dune"}',
+            "output": "3 copies",
+        },
+        {"type": "mcp_call", "id": "mcp_2", "name": "open_till", "arguments": "{}", "error": "the till is stuck"},
+        {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "Dune"}},
+    ]
+    (run,), _ = imported({**FINAL, "output": [*calls, *FINAL["output"]]})
+    tools = fixtures.steps(run, StepType.TOOL)
+    assert [(step.name, step.status, step.error) for step in tools] == [
+        ("find_book", StepStatus.OK, ""),
+        ("open_till", StepStatus.ERROR, "the till is stuck"),
+        ("web_search", StepStatus.OK, ""),
+    ]
+    assert (tools[0].input, tools[0].output) == ({"title": "Dune"}, "3 copies")
+
+
+def test_failed_response_fails_its_run() -> None:
+    (run,), _ = imported(
+        {**RESPONSE, "status": "failed", "output": [], "error": {"code": "server_error", "message": "try again"}}
+    )
+    assert (run.status, run.steps[0].error, run.steps[0].output) == (RunStatus.FAILED, "try again", None)
+
+
+def batch_line(custom_id: str, **answer: Any) -> dict[str, Any]:
+    return {"id": f"batch_req_{custom_id}", "custom_id": custom_id, "response": None, "error": None, **answer}
+
+
+REQUESTS = [
+    {
+        "custom_id": "q1",
+        "method": "POST",
+        "url": "/v1/chat/completions",
+        "body": {
+            "model": "gpt-4o-mini",
+            "temperature": 0.2,
+            "messages": [{"role": "user", "content": "Is Dune in stock?"}],
+        },
+    },
+    {"custom_id": "q2", "method": "POST", "url": "/v1/responses", "body": FIRST_REQUEST},
+]
+COMPLETION = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "created": 1790000000,
+    "model": "gpt-4o-mini-2024",
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "Yes, three copies."}, "finish_reason": "stop"}
+    ],
+    "usage": {"prompt_tokens": 11, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}},
+}
+ANSWERS = [
+    batch_line("q2", response={"status_code": 200, "request_id": "r2", "body": RESPONSE}),
+    batch_line("q1", response={"status_code": 200, "request_id": "r1", "body": COMPLETION}),
+    batch_line("q3", error={"code": "batch_expired", "message": "This request expired."}),
+    batch_line("q4", response={"status_code": 429, "request_id": "r4", "body": {"error": {"message": "slow down"}}}),
+]
+
+
+def test_batch_answers_find_their_requests() -> None:
+    runs, problems = imported(*REQUESTS, *ANSWERS)
+    assert problems == []
+    assert [(run.external_id, run.status, run.metadata["custom_id"]) for run in runs] == [
+        ("batch_req_q2", RunStatus.COMPLETED, "q2"),
+        ("batch_req_q1", RunStatus.COMPLETED, "q1"),
+        ("batch_req_q3", RunStatus.FAILED, "q3"),
+        ("batch_req_q4", RunStatus.FAILED, "q4"),
+    ]
+    (step,) = runs[1].steps
+    assert step.input == {"messages": [fixtures.REQUEST], "parameters": {"temperature": 0.2}}
+    assert step.output == {"message": fixtures.ANSWER, "finish_reason": "stop"}
+    assert (step.tokens_in, step.tokens_cached, step.tokens_out) == (11, 4, 5)
+    assert runs[0].steps[0].input == {"messages": [fixtures.SYSTEM, fixtures.REQUEST]}
+    assert [run.steps[0].error for run in runs[2:]] == ["This request expired.", "slow down"]
+
+
+def test_batch_without_answers_is_refused() -> None:
+    with pytest.raises(BadFile, match="a batch of 2 requests without answers"):
+        imported(*REQUESTS)
+
+
+def test_equal_answers_of_two_requests_stay_two_runs() -> None:
+    lines = [{"custom_id": key, "response": {"body": {**COMPLETION, "id": None}}} for key in ("q1", "q2")]
+    runs, _ = imported(*lines)
+    assert len({run.external_id for run in runs}) == 2
+
+
+def test_saved_completions_are_read() -> None:
+    (run,), _ = imported({"object": "list", "data": [COMPLETION], "has_more": False})
+    assert (run.external_id, run.steps[0].output) == (
+        "chatcmpl-1",
+        {"message": fixtures.ANSWER, "finish_reason": "stop"},
+    )

@@ -1,0 +1,143 @@
+"""Sessions of OpenHands: actions and observations of the server, typed events of the SDK."""
+
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
+from traces.importers.formats.coding_agents import openhands
+from traces.payloads.messages import messages_of
+
+EVENTS: Any = fixtures.source("openhands_events.json").value
+
+
+def read(*files: tuple[str, Any]) -> list[RecordedRun]:
+    sources = [Source(name=name, data=orjson.dumps(content)) for name, content in files]
+    for source in sources:
+        assert registry.detect(fixtures.sample(source.name, source.data)).name == "openhands"
+    return list(registry.named("openhands").runs(sources))
+
+
+def shown(step: RecordedStep) -> list[Any]:
+    return [message["content"] for message in messages_of(step.input) if isinstance(message, dict)]
+
+
+def test_actions_of_one_response_are_one_answer() -> None:
+    run = fixtures.run("openhands_events.json")
+    first, last = fixtures.steps(run, StepType.MODEL)
+    tools = fixtures.steps(run, StepType.TOOL)
+    assert [(step.call_id, step.status, step.output) for step in tools] == [
+        ("call_1", StepStatus.ERROR, "no shelf"),
+        ("call_2", StepStatus.OK, "three books"),
+        ("call_3", StepStatus.PARTIAL, None),
+    ]
+    assert (first.tokens_in, first.cost_usd, last.cost_usd) == (80, Decimal("0.01"), Decimal("0.005"))
+    assert (run.steps[-1].output, run.metadata["agent_state"]) == ({"text": "Three books."}, "finished")
+    assert first.provider == "anthropic"
+
+
+def test_events_in_files_are_one_run() -> None:
+    files = [(f"sessions/s1/events/{each['id']}.json", each) for each in reversed(EVENTS)]
+    (run,) = read(*files)
+    whole = fixtures.run("openhands_events.json")
+    assert [(step.key, step.output) for step in run.steps] == [(step.key, step.output) for step in whole.steps]
+    assert run.external_id == whole.external_id
+
+
+def test_folders_of_events_are_runs() -> None:
+    other = [{**each, "timestamp": f"2026-03-02T10:00:{each['id']:02}"} for each in EVENTS]
+    files = [(f"{name}/{each['id']}.json", each) for name, events in (("a", EVENTS), ("b", other)) for each in events]
+    assert len({run.external_id for run in read(*files)}) == 2
+
+
+def test_only_files_of_one_event_belong_together() -> None:
+    event, whole = (orjson.dumps(each) for each in (EVENTS[1], EVENTS))
+    named = [Source(name=name, data=data) for name, data in (("a/1.json", event), ("a/2.json", event), ("a/x", whole))]
+    assert [openhands.keys(source) for source in named] == [{"folder a"}, {"folder a"}, {"file a/x"}]
+
+
+def test_evaluation_rows_have_verdict_and_cost() -> None:
+    run = fixtures.run("openhands_output.jsonl")
+    (refused, _) = fixtures.steps(run, StepType.TOOL)
+    assert (refused.tool_name, refused.status, refused.input) == ("run", StepStatus.DENIED, {"command": "rm shelf"})
+    assert (run.judgements[0].name, run.judgements[0].kind) == ("resolved", JudgementKind.FAIL)
+    assert (run.steps[0].cost_usd, fixtures.steps(run, StepType.MODEL)[0].model) == (Decimal("0.02"), "openai/gpt-4o")
+
+
+def test_typed_events_show_what_was_condensed() -> None:
+    run = fixtures.run("openhands_sdk.jsonl")
+    first, last = fixtures.steps(run, StepType.MODEL)
+    assert shown(last) == ["You have a shell.", "Count the books.", "Three books were seen."]
+    assert (first.model, first.provider, run.metadata["condensations"]) == (
+        "anthropic/claude-sonnet-4",
+        "anthropic",
+        1,
+    )
+    seen, kept, _ = fixtures.steps(run, StepType.TOOL)
+    assert (seen.output, kept.status, kept.output) == ("three books", StepStatus.DENIED, "keep it")
+    assert run.steps[-1].output == {"text": "Three books."}
+
+
+def test_server_condensation_forgets_a_range() -> None:
+    condensed = {
+        "id": 7,
+        "source": "agent",
+        "timestamp": "2026-03-01T10:00:07",
+        "action": "condensation",
+        "args": {
+            "forgotten_events_start_id": 3,
+            "forgotten_events_end_id": 6,
+            "summary": "In short.",
+            "summary_offset": 2,
+        },
+    }
+    answer = {
+        "id": 8,
+        "source": "agent",
+        "timestamp": "2026-03-01T10:00:08",
+        "action": "message",
+        "args": {"content": "Three."},
+    }
+    (run,) = read(("x", [*EVENTS[:7], condensed, answer]))
+    assert shown(fixtures.steps(run, StepType.MODEL)[-1]) == ["You have a shell.", "Count the books.", "In short."]
+
+
+def test_session_that_broke_down_has_failed() -> None:
+    state = {
+        "id": 9,
+        "source": "environment",
+        "observation": "agent_state_changed",
+        "content": "",
+        "extras": {"agent_state": "error", "reason": "no budget"},
+    }
+    (run,) = read(("x", [*EVENTS[:4], state]))
+    assert (run.status, run.metadata["reason"]) == (RunStatus.FAILED, "no budget")
+
+
+def test_error_event_ends_its_call() -> None:
+    call = {
+        "kind": "ActionEvent",
+        "id": "a",
+        "source": "agent",
+        "tool_name": "terminal",
+        "tool_call_id": "c",
+        "action": {"kind": "TerminalAction", "command": "ls"},
+        "thought": [],
+        "llm_response_id": "r",
+    }
+    error = {"kind": "AgentErrorEvent", "id": "b", "source": "agent", "tool_call_id": "c", "error": "no such tool"}
+    (run,) = read(("x", {"trajectory": [call, error]}))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.input, tool.error) == ({"command": "ls"}, "no such tool")
+
+
+def test_bad_file_leaves_its_neighbours() -> None:
+    bad = Source(name="bad.json", data=orjson.dumps({"events": "none"}))
+    good = Source(name="good.json", data=orjson.dumps(EVENTS))
+    assert len(list(registry.named("openhands").runs([bad, good]))) == 1
+    assert [problem.problem for problem in bad.skipped] == ["an event or a list of events was expected"]

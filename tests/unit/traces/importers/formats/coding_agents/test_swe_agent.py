@@ -1,0 +1,196 @@
+"""Trajectories of SWE-agent and mini-swe-agent, old versions and new ones."""
+
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
+
+
+def read(format: str, content: Any) -> list[RecordedRun]:
+    source = Source(name="renamed.json", data=orjson.dumps(content))
+    assert registry.detect(fixtures.sample(source.name, source.data)).name == format
+    return list(registry.named(format).runs([source]))
+
+
+def kinds(run: RecordedRun) -> list[str]:
+    return [step.type.value for step in run.steps]
+
+
+def body(value: Any) -> Any:
+    return value
+
+
+def test_text_commands_become_tool_steps() -> None:
+    run = fixtures.run("swe_agent.traj")
+    assert kinds(run) == ["agent", "turn", *["model", "tool"] * 3, "output"]
+    find, edit, _ = fixtures.steps(run, StepType.TOOL)
+    assert (find.tool_name, find.input, find.output) == (
+        "find_file",
+        {"command": 'find_file "stock.py"'},
+        "Found 1 matches: /shop/stock.py\n",
+    )
+    models = fixtures.steps(run, StepType.MODEL)
+    assert edit.links == (models[1].key,)
+    assert [message["role"] for message in body(models[1].input)["messages"]] == [
+        "system",
+        "user",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert run.steps[-1].output == {"text": "\ndiff --git a/stock.py b/stock.py\n"}
+    assert (run.steps[0].tokens_in, run.steps[0].cost_usd) == (900, Decimal("0.25"))
+    assert (run.status, run.tags) == (RunStatus.COMPLETED, ("exit:submitted",))
+
+
+def test_recorded_requests_are_the_inputs() -> None:
+    run = fixtures.run("swe_agent_calls.traj")
+    first, refused = fixtures.steps(run, StepType.MODEL)
+    assert len(body(first.input)["messages"]) == 2
+    assert body(refused.input)["messages"] == [{"role": "system", "content": "You work in a shell."}]
+    assert body(first.output)["message"]["content"][0]["thinking"] == "Where is it?"
+    called, removed = fixtures.steps(run, StepType.TOOL)
+    assert (called.call_id, called.input, called.tool_name) == ("call_7", {"path": "stock.py"}, "open")
+    assert removed.tool_name == "rm"
+    assert (run.status, first.model) == (RunStatus.FAILED, "claude-sonnet-4")
+    assert body(run.metadata)["exit_reason"] == "Exit due to cost limit"
+    assert run.external_id.startswith("shop__shop-12-")
+
+
+def test_demonstration_has_only_a_history() -> None:
+    (run,) = read(
+        "swe-agent",
+        {
+            "history": [
+                {"role": "user", "content": "The count is wrong.", "agent": "main"},
+                {
+                    "role": "assistant",
+                    "content": "Look.",
+                    "thought": "Look.",
+                    "action": "open stock.py",
+                    "agent": "main",
+                },
+                {"role": "user", "content": "1: count = shelf", "agent": "main"},
+            ]
+        },
+    )
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.tool_name, tool.output) == ("open", "1: count = shelf")
+
+
+def test_trajectory_without_history_keeps_every_step() -> None:
+    step = {"action": "ls", "observation": "stock.py", "response": "Look.\n```\nls\n```", "thought": "Look."}
+    (run,) = read("swe-agent", {"trajectory": [step, step], "replay_config": {"problem_statement": {"text": "Count."}}})
+    assert kinds(run) == ["agent", "turn", "model", "tool", "model", "tool", "output"]
+    second = fixtures.steps(run, StepType.MODEL)[1]
+    assert body(second.input)["messages"][-1] == {"role": "user", "content": "stock.py"}
+    assert run.name == "Count."
+
+
+def test_every_attempt_is_a_run() -> None:
+    step = {"action": "ls", "observation": "stock.py", "response": "Look.", "thought": "Look.", "query": [{}]}
+    attempt = {"trajectory": [step], "history": [], "info": {"exit_status": "submitted (exit_cost)"}}
+    first, second = read("swe-agent", {"attempts": [attempt, attempt], "environment": "main"})
+    assert (first.external_id[-9:], second.external_id[-9:]) == ("attempt-1", "attempt-2")
+    assert first.status is RunStatus.COMPLETED
+
+
+def test_data_set_rows_are_runs() -> None:
+    row = {
+        "instance_id": "shop-12",
+        "model_name": "swe-agent-llama-70b",
+        "target": False,
+        "exit_status": "exit_cost",
+        "trajectory": [
+            {"role": "system", "system_prompt": "You work in a shell.", "text": None},
+            {"role": "user", "text": "The count is wrong."},
+            {"role": "ai", "text": "Look.\n```\nls\n```"},
+            {"role": "user", "text": "stock.py"},
+        ],
+    }
+    (run,) = read("swe-agent", [row])
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert [message["role"] for message in body(model.input)["messages"]] == ["system", "user"]
+    assert (model.model, run.status, run.metadata["target"]) == ("swe-agent-llama-70b", RunStatus.FAILED, False)
+
+
+def test_mini_steps_have_times_costs_and_errors() -> None:
+    run = fixtures.run("mini_swe_agent.traj.json")
+    first, second = fixtures.steps(run, StepType.MODEL)
+    called, typed = fixtures.steps(run, StepType.TOOL)
+    assert (first.tokens_in, first.tokens_cached, first.cost_usd) == (40, 12, Decimal("0.01"))
+    assert (called.status, called.error, called.call_id) == (StepStatus.ERROR, "exit code 2", "call_1")
+    assert (typed.status, typed.output, typed.input) == (StepStatus.OK, "three books", {"command": "ls"})
+    assert typed.ended_at is not None
+    assert typed.started_at == second.ended_at
+    assert (run.steps[-1].output, run.steps[0].cost_usd) == ({"text": "3"}, None)
+
+
+def test_first_mini_version_runs_code_blocks() -> None:
+    (run,) = read(
+        "mini-swe-agent",
+        {
+            "info": {"exit_status": "LimitsExceeded", "submission": "", "mini_version": "1.0.0"},
+            "messages": [
+                {"role": "system", "content": "You have a shell."},
+                {"role": "user", "content": "Count the books."},
+                {"role": "assistant", "content": "THOUGHT: look.\n\n```bash\nls shelf\n```"},
+                {"role": "user", "content": "<returncode>2</returncode>\n<output>no shelf</output>"},
+                {"role": "assistant", "content": "```bash\nls\n```\nor\n```bash\nls -a\n```"},
+                {"role": "user", "content": "Please provide EXACTLY ONE action."},
+            ],
+        },
+    )
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.input, tool.error) == ({"command": "ls shelf"}, "exit code 2")
+    assert len(fixtures.steps(run, StepType.TURN)) == 1
+    assert run.status is RunStatus.FAILED
+
+
+def test_mini_answers_of_the_responses_api() -> None:
+    (run,) = read(
+        "mini-swe-agent",
+        {
+            "trajectory_format": "mini-swe-agent-1.1",
+            "info": {},
+            "messages": [
+                {"role": "user", "content": "Count the books."},
+                {
+                    "object": "response",
+                    "model": "gpt-5-mini",
+                    "usage": {"input_tokens": 9, "output_tokens": 4},
+                    "output": [
+                        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Look first."}]},
+                        {
+                            "type": "message",
+                            "role": "assistant",
+                            "content": [{"type": "output_text", "text": "I look."}],
+                        },
+                        {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": '{"command": "ls"}'},
+                    ],
+                    "extra": {"actions": [{"command": "ls", "tool_call_id": "c1"}]},
+                },
+                {"type": "function_call_output", "call_id": "c1", "output": "three books", "extra": {"returncode": 0}},
+            ],
+        },
+    )
+    (model,), (tool,) = fixtures.steps(run, StepType.MODEL), fixtures.steps(run, StepType.TOOL)
+    assert (model.model, model.tokens_in, tool.call_id, tool.output) == ("gpt-5-mini", 9, "c1", "three books")
+    assert body(model.output)["message"]["content"][0] == {"type": "thinking", "thinking": "Look first."}
+
+
+def test_long_trajectory_is_matched_in_linear_time() -> None:
+    count = 3_000
+    answers = [
+        {"role": "assistant", "content": "other words", "thought": "x", "action": "never", "agent": "main"}
+        for _ in range(count)
+    ]
+    steps = [{"action": f"ls {at}", "observation": "", "response": f"{at}", "thought": ""} for at in range(count)]
+    (run,) = read("swe-agent", {"history": answers, "trajectory": steps})
+    assert len(fixtures.steps(run, StepType.TOOL)) == 2 * count

@@ -1,0 +1,132 @@
+"""Results of evaluations: promptfoo, tau-bench, tau2-bench."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
+
+OUTPUT: Any = fixtures.source("promptfoo.json").value
+TRIALS: Any = fixtures.source("tau_bench.json").value
+SIMULATIONS: Any = fixtures.source("tau2_bench.json").value
+
+
+def imported(value: Any, format: str) -> tuple[list[RecordedRun], list[str]]:
+    source = Source(name="results", data=orjson.dumps(value))
+    importer = registry.detect(fixtures.sample("results", source.data))
+    assert importer.name == format
+    return list(importer.runs([source])), [str(problem) for problem in source.skipped]
+
+
+def test_promptfoo_rows_are_runs() -> None:
+    runs = fixtures.runs("promptfoo.json")
+    assert [(run.external_id, run.status, run.app) for run in runs] == [
+        ("row-1", RunStatus.COMPLETED, "Bookshop"),
+        ("eval-7/0/1", RunStatus.COMPLETED, "Bookshop"),
+        ("row-3", RunStatus.FAILED, "Bookshop"),
+        ("row-4", RunStatus.COMPLETED, "Bookshop"),
+    ]
+    assert [[step.type.value for step in run.steps] for run in runs] == [
+        ["agent", "prompt", "model", "validator"],
+        ["agent", "prompt", "model", "validator", "validator"],
+        ["agent", "model"],
+        ["agent", "model"],
+    ]
+
+
+def test_promptfoo_answers_keep_model_and_usage() -> None:
+    chat, script, failed, calls = (fixtures.steps(run, StepType.MODEL)[0] for run in fixtures.runs("promptfoo.json"))
+    assert chat.input == {"messages": [fixtures.SYSTEM, fixtures.REQUEST], "parameters": {"temperature": 0.2}}
+    assert chat.output == {"message": fixtures.ANSWER, "finish_reason": "stop"}
+    assert (chat.model, chat.provider, chat.tokens_in, chat.tokens_out) == ("gpt-4o-mini", "openai", 11, 6)
+    assert (script.model, script.provider, script.tokens_in, script.attributes["cached_tokens"]) == ("", "", None, 9)
+    assert (failed.status, failed.error, failed.output) == (StepStatus.ERROR, "API error: 529 overloaded", None)
+    assert calls.output == {"message": fixtures.CALL}
+
+
+def test_promptfoo_assertions_are_validators() -> None:
+    run = fixtures.runs("promptfoo.json")[1]
+    assert [step.output for step in fixtures.steps(run, StepType.VALIDATOR)] == [
+        {"passed": True, "score": 1, "reason": "Assertion passed"},
+        {"passed": False, "score": 0, "reason": "too long"},
+    ]
+    assert [(each.name, each.kind, each.value) for each in run.judgements] == [
+        ("success", JudgementKind.FAIL, None),
+        ("score", JudgementKind.SCORE, 0.5),
+        ("brief", JudgementKind.SCORE, 0.0),
+    ]
+    (prompt,) = fixtures.steps(run, StepType.PROMPT)
+    assert prompt.input == {
+        "template": "You keep a bookshop. {{question}}",
+        "variables": {"question": "Is Dune in stock?"},
+    }
+
+
+def test_promptfoo_rows_are_read_without_their_file() -> None:
+    rows = OUTPUT["results"]["results"]
+    expected = [run.steps for run in fixtures.runs("promptfoo.json")][2:]
+    for value in (rows[2:], {"version": 3, "results": rows[2:], "prompts": []}):
+        runs, problems = imported(value, "promptfoo")
+        assert ([run.steps for run in runs], problems) == (expected, [])
+    source = Source(name="rows.jsonl", data=b"\n".join(orjson.dumps(row) for row in rows))
+    assert len(list(registry.detect(fixtures.sample("rows.jsonl", source.data)).runs([source]))) == 4
+
+
+def test_promptfoo_bad_row_leaves_its_neighbours() -> None:
+    rows = OUTPUT["results"]["results"]
+    bad = {**rows[0], "response": {"output": "x", "tokenUsage": {"prompt": -1}}}
+    runs, problems = imported([bad, rows[2]], "promptfoo")
+    assert ([run.external_id for run in runs], problems) == (["row-3"], ["-1 is not a token count (/0/tokenUsage)"])
+
+
+def test_tau_trials_of_one_task_are_runs() -> None:
+    runs = fixtures.runs("tau_bench.json")
+    assert [run.external_id.split("-")[0] for run in runs] == ["3/0", "3/1", "4/0"]
+    assert [[(each.name, each.value) for each in run.judgements] for run in runs] == [
+        [("reward", 1.0)],
+        [("reward", 0.0)],
+        [("reward", 0.0)],
+    ]
+    assert runs[0].steps == runs[1].steps
+    (tool,) = fixtures.steps(runs[0], StepType.TOOL)
+    assert (tool.input, tool.output, tool.call_id) == ({"title": "Dune"}, "3 copies", "call_1")
+    ended = runs[2]
+    assert (ended.status, ended.steps[0].error) == (RunStatus.FAILED, "the shop burnt down")
+
+
+def test_tau2_simulations_keep_setting_and_rewards() -> None:
+    first, second = fixtures.runs("tau2_bench.json")
+    assert [(each.name, each.kind, each.value, each.text) for each in first.judgements] == [
+        ("reward", JudgementKind.SCORE, 0.0, ""),
+        ("reward.DB", JudgementKind.SCORE, 0.0, ""),
+        ("reward.COMMUNICATE", JudgementKind.SCORE, 1.0, ""),
+        ("termination_reason", JudgementKind.NOTE, None, "user_stop"),
+    ]
+    assert [(each.name, each.kind) for each in second.judgements] == [("termination_reason", JudgementKind.FAIL)]
+    model = fixtures.steps(first, StepType.MODEL)[0]
+    given: Any = model.input
+    assert (model.model, model.provider, model.tokens_in) == ("gpt-4o-mini", "openai", 42)
+    assert given["parameters"] == {"temperature": 0.2}
+    found, stuck = fixtures.steps(first, StepType.TOOL)
+    assert (found.output, stuck.status, stuck.error) == ("3 copies", StepStatus.ERROR, "stuck")
+    assert (first.app, str(first.ended_at)[17:19]) == ("bookshop", "05")
+
+
+@pytest.mark.parametrize("traj", [None, {"role": "user"}])
+def test_bad_trial_leaves_its_neighbours(traj: Any) -> None:
+    runs, problems = imported([TRIALS[1], {**TRIALS[0], "traj": traj}], "tau-bench")
+    assert [run.metadata["trial"] for run in runs] == [1]
+    assert len(problems) == 1
+    assert "a list was expected" in problems[0]
+    assert "/1/traj" in problems[0]
+
+
+def test_empty_chat_prompt_is_read() -> None:
+    row = {**OUTPUT["results"]["results"][0], "prompt": {"raw": "[]"}}
+    (run,), problems = imported([row], "promptfoo")
+    assert (run.steps[2].input, problems) == (None, [])

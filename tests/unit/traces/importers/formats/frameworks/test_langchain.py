@@ -1,0 +1,184 @@
+"""Messages of LangChain, states and checkpoints of LangGraph."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.errors import BadFile
+from traces.importers.files.source import Source
+
+HISTORY: Any = fixtures.source("langgraph_history.json").value
+MESSAGES: Any = fixtures.source("langchain_messages.json").value
+
+
+def imported(value: Any, format: str) -> tuple[list[RecordedRun], list[str]]:
+    source = Source(name="export", data=orjson.dumps(value))
+    importer = registry.detect(fixtures.sample("export", source.data))
+    assert importer.name == format
+    return list(importer.runs([source])), [str(problem) for problem in source.skipped]
+
+
+def messages_of_last_call(run: RecordedRun) -> Any:
+    given: Any = fixtures.steps(run, StepType.MODEL)[-1].input
+    return given["messages"]
+
+
+def test_every_serialisation_gives_the_same_steps() -> None:
+    plain, dumped = fixtures.run("langchain_messages.json"), fixtures.runs("langchain_dumps.jsonl")[0]
+    assert plain.steps == dumped.steps
+    assert messages_of_last_call(plain) == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
+    model = fixtures.steps(plain, StepType.MODEL)[0]
+    assert (model.model, model.provider, model.tokens_in, model.tokens_cached) == ("gpt-4o-mini-2024", "openai", 42, 16)
+    lines = [each["data"] for each in MESSAGES]
+    source = Source(name="log.jsonl", data=b"\n".join(orjson.dumps(each) for each in lines))
+    (logged,) = registry.detect(fixtures.sample("log.jsonl", source.data)).runs([source])
+    assert [step.output for step in logged.steps] == [step.output for step in plain.steps]
+
+
+def test_failed_tool_message_is_an_error() -> None:
+    run = fixtures.runs("langchain_dumps.jsonl")[1]
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (run.external_id, tool.status, tool.error) == ("lc-2", StepStatus.ERROR, "Error: the shelf is locked")
+
+
+def test_calls_in_additional_fields_are_read() -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "find_book", "arguments": '{"title": "Dune"}'}}
+    old = {"type": "ai", "data": {"content": "", "additional_kwargs": {"tool_calls": [call]}}}
+    (run,), _ = imported([MESSAGES[1], old, MESSAGES[3]], "langchain")
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.input, tool.output) == ({"title": "Dune"}, "3 copies")
+
+
+def test_nodes_contain_what_they_added() -> None:
+    run = fixtures.run("langgraph_history.json")
+    names = {step.key: step.name for step in run.steps}
+    assert [(step.type.value, step.name, names.get(step.parent or "")) for step in run.steps] == [
+        ("agent", "graph", None),
+        ("turn", "Is Dune in stock?", "graph"),
+        ("agent", "agent", "Is Dune in stock?"),
+        ("model", "gpt-4o-mini-2024", "agent"),
+        ("agent", "tools", "Is Dune in stock?"),
+        ("tool", "find_book", "tools"),
+        ("agent", "agent", "Is Dune in stock?"),
+        ("model", "gpt-4o-mini-2024", "agent"),
+        ("agent", "count", "Is Dune in stock?"),
+        ("agent", "till", "Is Dune in stock?"),
+        ("output", "output", "graph"),
+    ]
+    count, till = (step for step in run.steps if step.name in ("count", "till"))
+    assert (count.input, count.output) == ({"visits": 1}, {"visits": 2})
+    assert (till.status, till.error) == (StepStatus.ERROR, "RuntimeError('the till is stuck')")
+    assert till.attributes["interrupts"] == [{"value": "open it?", "id": "i1"}]
+    assert (run.external_id, run.status) == ("lg-1", RunStatus.FAILED)
+    tool = fixtures.steps(run, StepType.TOOL)[0]
+    assert [str(time)[17:19] for time in (tool.started_at, tool.ended_at)] == ["02", "03"]
+
+
+def test_call_id_used_twice_keeps_its_nodes() -> None:
+    config = HISTORY[0]["config"]["configurable"]
+    first = list(reversed(HISTORY))[:5]
+    messages = first[-1]["values"]["messages"]
+    again = [{**each, "id": f"{each['id']}-2"} for each in messages]
+    snapshots = [*first]
+    for at, nodes in enumerate([["agent"], ["tools"], ["agent"], []]):
+        own = {"configurable": {**config, "checkpoint_id": f"1f0-{5 + at}"}}
+        before = snapshots[-1]["config"]
+        tasks = [{"id": f"again-{at}", "name": name} for name in nodes]
+        snapshots.append(
+            {
+                "values": {"messages": [*messages, *again[: at + 1]]},
+                "next": nodes,
+                "config": own,
+                "metadata": {"source": "loop", "step": 5 + at},
+                "created_at": f"2026-10-01T10:00:1{at}Z",
+                "parent_config": before,
+                "tasks": tasks,
+            }
+        )
+    (run,), _ = imported(snapshots, "langgraph")
+    assert [step.parent for step in fixtures.steps(run, StepType.TOOL)] == ["task-2", "again-1"]
+    assert [step.key for step in run.steps if "." not in step.key] == [
+        *["agent", "msg-1", "task-1", "msg-2", "task-2", "task-3", "msg-4"],
+        *["msg-5", "task-4", "again-0", "msg-6", "again-1", "again-2", "msg-8", "output"],
+    ]
+
+
+def test_snapshots_as_lists_are_read() -> None:
+    names = ("values", "next", "config", "metadata", "created_at", "parent_config", "tasks", "interrupts")
+    tasks = ("id", "name", "path", "error", "interrupts", "state", "result")
+    rows = [
+        [
+            [[task[name] for name in tasks] for task in each["tasks"]] if name == "tasks" else each[name]
+            for name in names
+        ]
+        for each in HISTORY
+    ]
+    assert imported(rows, "langgraph")[0] == fixtures.runs("langgraph_history.json")
+
+
+def test_fork_of_a_thread_is_a_run() -> None:
+    config = {"configurable": {"thread_id": "lg-1", "checkpoint_ns": "", "checkpoint_id": "2f0-4"}}
+    reply = {**MESSAGES[4]["data"], "id": "run--a3", "content": "No, sold out."}
+    values = {"messages": [*HISTORY[2]["values"]["messages"], reply]}
+    fork = {
+        **HISTORY[1],
+        "config": config,
+        "values": values,
+        "created_at": "2026-10-01T09:00:00Z",
+        "tasks": [],
+        "next": [],
+    }
+    first, second = imported([*HISTORY, fork], "langgraph")[0]
+    assert (first.external_id, second.external_id) == ("lg-1", "lg-1/2f0-4")
+    assert fixtures.steps(second, StepType.OUTPUT)[0].output == {"text": "No, sold out."}
+    assert [step.key for step in second.steps if step.name == "tools"] == ["task-2"]
+
+
+def test_state_without_history_is_a_transcript() -> None:
+    run = fixtures.run("langgraph_state.json")
+    assert (run.external_id, run.app, run.started_at) == ("lg-2", "shop", None)
+    assert messages_of_last_call(run) == [fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
+
+
+def test_checkpoints_and_threads_are_read() -> None:
+    values = HISTORY[0]["values"]
+    checkpoint = {"v": 4, "id": "1f0-9", "ts": "2026-10-01T10:00:04Z", "channel_values": values}
+    config = {"configurable": {"thread_id": "lg-3", "checkpoint_ns": ""}}
+    saved = {
+        "config": config,
+        "checkpoint": checkpoint,
+        "metadata": {"source": "loop", "step": 3},
+        "pending_writes": [],
+    }
+    thread = {"thread_id": "lg-3", "status": "idle", "metadata": {}, "values": values}
+    for value in (saved, thread):
+        (run,), _ = imported(value, "langgraph")
+        assert (run.external_id, len(fixtures.steps(run, StepType.MODEL))) == ("lg-3", 2)
+
+
+def test_state_without_messages_shows_its_nodes() -> None:
+    rows = [{**each, "values": {"visits": at}} for at, each in enumerate(reversed(HISTORY))]
+    rows = [{**each, "tasks": [{**task, "result": None} for task in each["tasks"]]} for each in rows]
+    (run,), _ = imported(rows, "langgraph")
+    assert [step.name for step in run.steps] == ["graph", "agent", "tools", "agent", "count", "till"]
+    assert (run.steps[1].input, run.steps[1].output) == ({"visits": 1}, {"visits": 2})
+    assert (run.steps[0].input, run.steps[0].output) == ({"visits": 0}, {"visits": 5})
+
+
+def test_circle_of_checkpoints_is_refused() -> None:
+    config = {"configurable": {"thread_id": "lg-1", "checkpoint_id": "1f0-1"}}
+    circle = {**HISTORY[0], "config": config, "parent_config": config}
+    for snapshots in ([circle], [circle, HISTORY[3]]):
+        with pytest.raises(BadFile, match="thread lg-1 form a circle"):
+            imported(snapshots, "langgraph")
+
+
+def test_thread_without_state_is_refused() -> None:
+    runs, problems = imported({"thread_id": "lg-4", "status": "idle", "values": None}, "langgraph")
+    assert runs == []
+    assert problems == ["no step was found in this recording (LangGraph state and checkpoints) (run lg-4)"]

@@ -1,0 +1,241 @@
+"""Conversations among several agents: Who&When, AG2 and AutoGen, MetaGPT."""
+
+from decimal import Decimal
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import JudgementKind, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.common.speakers import Team, Utterance, Voice, steps_of, voice_of
+from traces.importers.files.source import Source
+from traces.payloads.conversation import Messages
+from traces.payloads.messages import messages_of
+
+
+def read(format: str, content: Any) -> list[RecordedRun]:
+    source = Source(name="renamed", data=content if isinstance(content, bytes) else orjson.dumps(content))
+    assert registry.detect(fixtures.sample(source.name, source.data)).name == format
+    return list(registry.named(format).runs([source]))
+
+
+def shown(step: RecordedStep) -> list[Any]:
+    return list(messages_of(step.input))
+
+
+def speakers(run: RecordedRun) -> list[str]:
+    return [step.name for step in fixtures.steps(run, StepType.AGENT)[1:]]
+
+
+@pytest.mark.parametrize(
+    ("speaker", "content", "voice"),
+    [
+        ("human", "Hi", Voice.USER),
+        ("user_proxy", "Hi", Voice.USER),
+        ("UserProxyAgent", "Hi", Voice.USER),
+        ("mathproxyagent", "Continue.", Voice.USER),
+        ("User Researcher", "Hi", Voice.AGENT),
+        ("assistant", "Hi", Voice.AGENT),
+        ("user_proxy", "exitcode: 0 (execution succeeded)\nCode output: 3", Voice.MACHINE),
+        ("Computer_terminal", "There is no code to execute.", Voice.MACHINE),
+        ("ComputerTerminal", "", Voice.MACHINE),
+    ],
+)
+def test_speakers_are_told_apart_by_name(speaker: str, content: str, voice: Voice) -> None:
+    assert voice_of(speaker, content) is voice
+
+
+# Who&When
+
+
+def test_mistake_is_a_judgement_of_its_step() -> None:
+    run = fixtures.run("who_and_when.json")
+    verdict, mistake = run.judgements
+    assert (verdict.name, verdict.kind) == ("is_correct", JudgementKind.FAIL)
+    assert (mistake.step, mistake.text) == ("msg-4", "Python_Expert: It made the number up.")
+    (wrong,) = [step for step in run.steps if step.key == mistake.step]
+    assert wrong.attributes["agent"] == "Python_Expert"
+    assert run.external_id.startswith("q-7-")
+
+
+def test_agents_see_each_other_as_users() -> None:
+    run = fixtures.run("who_and_when.json")
+    assert speakers(run) == ["Inventory_Expert", "Python_Expert", "Python_Expert", "Inventory_Expert"]
+    coder = fixtures.steps(run, StepType.MODEL)[2]
+    assert [(message["role"], message.get("name")) for message in shown(coder)] == [
+        ("system", None),
+        ("user", None),
+        ("user", "Inventory_Expert"),
+        ("assistant", None),
+        ("user", "Computer_terminal"),
+    ]
+    (terminal,) = fixtures.steps(run, StepType.TOOL)
+    assert (terminal.input, terminal.status, terminal.links) == (
+        {"code": ["print(len(shelf))\n"]},
+        StepStatus.ERROR,
+        ("msg-2",),
+    )
+
+
+def test_roles_with_remarks_are_one_speaker() -> None:
+    run = fixtures.run("who_and_when_roles.json")
+    assert speakers(run) == ["Orchestrator", "WebSurfer", "Orchestrator"]
+    assert [step.attributes.get("remark") for step in fixtures.steps(run, StepType.MODEL)] == [
+        "thought",
+        "-> WebSurfer",
+        None,
+        "termination condition",
+    ]
+    assert fixtures.steps(run, StepType.TURN)[0].name == "How many copies of Dune are there?"
+    assert run.judgements[1].step == "msg-4"
+
+
+def test_mistake_outside_the_history_is_a_note() -> None:
+    (run,) = read(
+        "who-and-when", {"history": [{"role": "A", "content": "x"}], "mistake_agent": "A", "mistake_step": "9"}
+    )
+    assert [(each.kind, each.step) for each in run.judgements] == [(JudgementKind.NOTE, None)]
+
+
+# AG2 and AutoGen
+
+
+def test_roles_of_a_dump_name_no_speaker() -> None:
+    run = fixtures.run("autogen_chat.json")
+    assert [step.type.value for step in run.steps] == [
+        "agent",
+        "turn",
+        "agent",
+        "model",
+        "tool",
+        "model",
+        "agent",
+        "model",
+        "output",
+    ]
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.input, tool.output, tool.call_id) == ({"title": "Dune"}, "3 copies", "call_1")
+    shopkeeper, critic = fixtures.steps(run, StepType.MODEL)[1:]
+    assert [message["role"] for message in shown(shopkeeper)] == ["user", "assistant", "tool"]
+    assert [message["role"] for message in shown(critic)] == ["user", "user", "user"], "the call was the shopkeeper's"
+    assert (critic.model, run.steps[0].cost_usd, run.steps[0].tokens_in) == ("gpt-4o", Decimal("0.01"), 100)
+
+
+def test_peers_of_one_dump_are_runs() -> None:
+    message = {"role": "user", "content": "Hi", "name": "critic"}
+    runs = read("autogen", {"critic": [message, {**message, "name": "coder"}], "coder": [message]})
+    assert [run.steps[0].name for run in runs] == ["critic", "coder"]
+    assert len({run.external_id for run in runs}) == 2
+
+
+def test_trajectory_of_lines_has_a_task() -> None:
+    trace = {
+        "problem_statement": ["Count the books."],
+        "other_data": {"correct": False},
+        "instance_id": 5,
+        "trajectory": [
+            {"content": ["Two lines", "of text"], "role": "user", "name": "solver"},
+            {"content": ["exitcode: 0", "3"], "role": "assistant", "name": "executor"},
+        ],
+    }
+    (run,) = read("autogen", trace)
+    assert (run.name, run.judgements[0].kind) == ("Count the books.", JudgementKind.FAIL)
+    assert fixtures.steps(run, StepType.TOOL)[0].output == "exitcode: 0\n3"
+
+
+def test_agents_have_their_own_models() -> None:
+    agents = [
+        {"name": "coder", "llm_config": {"config_list": [{"model": "gpt-4o"}]}, "system_message": "You code."},
+        {"name": "critic", "llm_config": {"model": "claude-sonnet-4"}},
+    ]
+    said = [{"role": "user", "content": "x", "name": name} for name in ("coder", "critic")]
+    (run,) = read("autogen", {"agents": agents, "messages": said})
+    coder, critic = fixtures.steps(run, StepType.MODEL)
+    assert (coder.model, critic.model, critic.provider) == ("gpt-4o", "claude-sonnet-4", "anthropic")
+    assert shown(coder) == [{"role": "system", "content": "You code."}]
+
+
+def test_team_events_have_times_and_usage() -> None:
+    run = fixtures.run("autogen_team.json")
+    call, critic = fixtures.steps(run, StepType.MODEL)
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (call.tokens_in, tool.status, tool.error) == (50, StepStatus.ERROR, "the shelf is locked")
+    assert critic.ended_at is not None
+    assert run.metadata["stop_reason"] == "Text 'TERMINATE' mentioned"
+
+
+def test_saved_team_keeps_its_thread() -> None:
+    thread = [
+        {"source": "user", "content": "Hi", "type": "TextMessage"},
+        {"source": "coder", "content": "Hello", "type": "TextMessage"},
+    ]
+    manager = {"type": "RoundRobinManagerState", "message_thread": thread}
+    context = [
+        {"type": "UserMessage", "source": "user", "content": "Hi"},
+        {"type": "AssistantMessage", "source": "coder", "content": "Hello", "thought": "A greeting."},
+    ]
+    coder = {"agent_state": {"type": "AssistantAgentState", "llm_context": {"messages": context}}}
+    (whole,) = read("autogen", {"type": "TeamState", "agent_states": {"manager": manager, "coder": coder}})
+    (alone,) = read("autogen", {"type": "TeamState", "agent_states": {"coder": coder}})
+    assert len(fixtures.steps(whole, StepType.MODEL)) == len(fixtures.steps(alone, StepType.MODEL)) == 1
+    assert "A greeting." in str(fixtures.steps(alone, StepType.MODEL)[0].output)
+
+
+def test_named_messages_of_one_speaker_are_a_chat() -> None:
+    messages = [{"role": "user", "content": "Hi", "name": "ann"}, {"role": "assistant", "content": "Hello"}]
+    assert read("chat", {"messages": messages})
+
+
+# MetaGPT
+
+
+def test_memories_of_roles_are_one_conversation() -> None:
+    run = fixtures.run("metagpt_team.json")
+    assert speakers(run) == ["Product Manager", "Engineer"]
+    manager, engineer = fixtures.steps(run, StepType.MODEL)
+    assert (manager.attributes["action"], engineer.attributes["action"]) == ("WritePRD", "WriteCode")
+    assert len(shown(engineer)) == 2
+    assert (run.steps[0].tokens_in, run.steps[0].cost_usd) == (400, Decimal("0.02"))
+
+
+def test_messages_reach_only_their_audience() -> None:
+    storage = [
+        {
+            "id": "1",
+            "content": "Plan",
+            "role": "Planner",
+            "cause_by": "a.Plan",
+            "sent_from": "r.Planner",
+            "send_to": ["Coder"],
+        },
+        {
+            "id": "2",
+            "content": "Test",
+            "role": "Tester",
+            "cause_by": "a.Test",
+            "sent_from": "r.Tester",
+            "send_to": ["<all>"],
+        },
+        {
+            "id": "3",
+            "content": "Code",
+            "role": "Coder",
+            "cause_by": "a.Code",
+            "sent_from": "r.Coder",
+            "send_to": ["<all>"],
+        },
+    ]
+    (run,) = read("metagpt", {"storage": storage, "index": {}})
+    _, tester, coder = fixtures.steps(run, StepType.MODEL)
+    assert (len(shown(tester)), len(shown(coder))) == (0, 2)
+
+
+def test_requests_share_their_history() -> None:
+    utterances = [Utterance(speaker="Ann", content=str(number), where=f"/{number}") for number in range(3)]
+    steps = steps_of(utterances, Team(name="team"))
+    requests = [messages_of(step.input) for step in steps if step.type is StepType.MODEL]
+    assert len({id(each.conversation) for each in requests if isinstance(each, Messages)}) == 1
+    assert [len(each) for each in requests] == [0, 1, 2]

@@ -1,0 +1,88 @@
+"""Exports of Langfuse: traces of its interface, pages, tables."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
+
+EXPORT: Any = fixtures.source("langfuse_trace.json").value
+
+
+def imported(*values: Any) -> tuple[list[RecordedRun], list[str]]:
+    sources = [Source(name="export", data=orjson.dumps(value)) for value in values]
+    assert all(registry.detect(fixtures.sample("export", source.data)).name == "langfuse" for source in sources)
+    runs = list(registry.named("langfuse").runs(sources))
+    return runs, [problem.problem for source in sources for problem in source.skipped]
+
+
+def test_trace_keeps_its_tree_and_scores() -> None:
+    run = fixtures.run("langfuse_trace.json")
+    assert [(step.key, step.parent, step.status) for step in run.steps] == [
+        ("lf-export", None, StepStatus.OK),
+        ("a1", "lf-export", StepStatus.OK),
+        ("e1", "a1", StepStatus.OK),
+        ("g1", "a1", StepStatus.OK),
+        ("t1", "a1", StepStatus.OK),
+        ("g2", "a1", StepStatus.OK),
+        ("t2", "lf-export", StepStatus.ERROR),
+    ]
+    assert [(score.name, score.value, score.text) for score in run.judgements] == [
+        ("helpful", 1, "kind"),
+        ("tone", None, "friendly"),
+    ]
+    assert (run.metadata["sessionId"], run.metadata["userId"]) == ("s-1", "u-1")
+
+
+def test_usage_adds_cached_tokens() -> None:
+    model = fixtures.steps(fixtures.run("langfuse_trace.json"), StepType.MODEL)[1]
+    assert (model.tokens_in, model.tokens_cached, model.tokens_out) == (60, 16, 6)
+    tool = fixtures.steps(fixtures.run("langfuse_trace.json"), StepType.TOOL)[0]
+    assert tool.tokens_in is None, "zero is what Langfuse writes where nothing was counted"
+
+
+@pytest.mark.parametrize("name", ["langfuse_table.csv", "langfuse_blob.jsonl"])
+def test_tables_have_the_same_steps(name: str) -> None:
+    steps = {step.key: step for step in fixtures.run("langfuse_trace.json").steps}
+    rows = [step for step in fixtures.run(name).steps if step.key != "lf-export"]
+    assert sorted(step.key for step in rows) == ["a1", "g1", "g2", "t1"]
+    for step in rows:
+        same = steps[step.key]
+        assert (step.type, step.input, step.output, step.model) == (same.type, same.input, same.output, same.model)
+        assert (step.tokens_in, step.started_at, step.call_id) == (same.tokens_in, same.started_at, same.call_id)
+
+
+def test_all_pages_make_one_run() -> None:
+    trace = {key: value for key, value in EXPORT.items() if key not in {"observations", "scores"}}
+    pages = [
+        {"data": [{**trace, "observations": [each["id"] for each in EXPORT["observations"]], "scores": ["sc1"]}]},
+        {"data": EXPORT["observations"][:3], "meta": {"page": 1}},
+        {"data": EXPORT["observations"][3:], "meta": {"page": 2}},
+        {"data": EXPORT["scores"], "meta": {"page": 1}},
+    ]
+    (run,), problems = imported(*pages)
+    assert (run.steps, problems) == (fixtures.run("langfuse_trace.json").steps, [])
+    (download,), _ = imported({"trace": trace, "observations": EXPORT["observations"]})
+    assert download.steps == run.steps
+
+
+def test_trace_without_its_observations_is_refused() -> None:
+    runs, problems = imported({"data": [{**EXPORT, "observations": ["g1", "t1"], "scores": []}]})
+    assert runs == []
+    assert problems == [
+        "only the ids of the observations of 1 traces, lf-export the first: export each trace with its observations"
+    ]
+
+
+def test_score_columns_become_scores() -> None:
+    rows = [{**each, "scores": {"helpful": [1, 0.5]}} for each in EXPORT["observations"][:1]]
+    (run,), _ = imported(rows)
+    assert [(score.name, score.value, score.step) for score in run.judgements] == [
+        ("helpful", 1, "g2"),
+        ("helpful", 0.5, "g2"),
+    ]

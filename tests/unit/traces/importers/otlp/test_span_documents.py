@@ -1,0 +1,77 @@
+"""Spans as documents: console output of OpenTelemetry, exports of Phoenix."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
+
+SPAN: dict[str, Any] = {
+    "name": "shelve",
+    "context": {"trace_id": "0xab", "span_id": "0x01"},
+    "kind": "SpanKind.INTERNAL",
+    "parent_id": None,
+    "start_time": "2026-10-01T10:00:00.000000Z",
+    "end_time": "2026-10-01T10:00:01.000000Z",
+    "status": {"status_code": "ERROR", "description": "the shelf is full"},
+    "attributes": {"openinference.span.kind": "TOOL", "input.value": '{"shelf": 7}'},
+}
+
+
+def imported(data: bytes) -> tuple[list[RecordedRun], list[str]]:
+    source = Source(name="spans", data=data)
+    runs = list(registry.detect(fixtures.sample("spans", data)).runs([source]))
+    return runs, [str(problem) for problem in source.skipped]
+
+
+@pytest.mark.parametrize("name", ["otel_console.log", "phoenix_spans.jsonl", "phoenix_table.json"])
+def test_documents_equal_their_otlp(name: str) -> None:
+    documents, otlp = fixtures.run(name), fixtures.run("otlp_openinference.json")
+    assert (documents.external_id, documents.name) == (otlp.external_id, otlp.name)
+    assert [(step.type, step.key, step.parent, step.input, step.output, step.model) for step in documents.steps] == [
+        (step.type, step.key, step.parent, step.input, step.output, step.model) for step in otlp.steps
+    ]
+    assert [step.tokens_cached for step in documents.steps] == [step.tokens_cached for step in otlp.steps]
+    assert [step.started_at for step in documents.steps] == [step.started_at for step in otlp.steps]
+
+
+def test_failed_span_keeps_its_error() -> None:
+    (run,), _ = imported(orjson.dumps(SPAN))
+    (step,) = run.steps
+    assert (step.status, step.error, step.input) == (StepStatus.ERROR, "the shelf is full", {"shelf": 7})
+    assert (run.status, run.external_id) == (RunStatus.FAILED, "ab")
+
+
+def test_broken_console_span_is_reported() -> None:
+    indented = orjson.dumps(SPAN, option=orjson.OPT_INDENT_2)
+    lines = indented.split(b"\n")
+    cut_off = b"\n".join(lines[:8])
+    no_time = orjson.dumps({**SPAN, "start_time": "noon"}, option=orjson.OPT_INDENT_2)
+    runs, problems = imported(b"\n".join([cut_off, indented, b"[WARN] {", no_time, cut_off]))
+    assert len(runs) == 1
+    places = [f"document at line {number}," for number in (1, 2 * len(lines) + 10)]
+    assert [place in problem for place, problem in zip(places, problems[:2], strict=True)] == [True, True]
+    assert problems[2] == f"'noon' is not a time (line {len(lines) + 10})"
+
+
+@pytest.mark.parametrize("holder", ["data", "spans"])
+def test_pages_of_spans_are_read(holder: str) -> None:
+    (run,), problems = imported(orjson.dumps({holder: [SPAN], "next_cursor": None}))
+    assert ([step.type for step in run.steps], problems) == ([StepType.TOOL], [])
+
+
+def test_json_values_stay_whole() -> None:
+    attributes = {
+        "tool": {"name": "shelve", "parameters": {"shelf": {"number": 7}}},
+        "metadata": {"shop": {"floor": 2}},
+        "session": {"id": "s-1"},
+    }
+    (run,), _ = imported(orjson.dumps({**SPAN, "span_kind": "TOOL", "attributes": attributes}))
+    assert run.steps[0].input == {"shelf": {"number": 7}}
+    assert run.metadata["metadata"] == {"shop": {"floor": 2}}
+    assert run.metadata["session.id"] == "s-1"

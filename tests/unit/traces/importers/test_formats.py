@@ -1,0 +1,353 @@
+"""What each format's recordings become."""
+
+import sqlite3
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import Label, RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.errors import BadFile
+from traces.importers.files.source import Source
+
+OTLP_DIALECTS = [name for name in fixtures.FORMATS if name.startswith("otlp_") and "events" not in name]
+
+
+def shape(run: RecordedRun) -> list[tuple[str, str, str | None]]:
+    """Type, name and parent's name of every step."""
+    names = {step.key: step.name for step in run.steps}
+    return [(step.type.value, step.name, names.get(step.parent or "")) for step in run.steps]
+
+
+def only(run: RecordedRun, type: StepType) -> RecordedStep:
+    (step,) = fixtures.steps(run, type)
+    return step
+
+
+def body(value: Any) -> Any:
+    """A payload, for looking into it."""
+    return value
+
+
+@pytest.mark.parametrize("names", fixtures.examples(), ids=" ".join)
+def test_everything_that_an_example_says_is_read_as_before(names: tuple[str, ...]) -> None:
+    assert fixtures.told(names).splitlines() == fixtures.expected(names).read_bytes().splitlines()
+
+
+@pytest.mark.parametrize(("name", "format"), sorted(fixtures.FORMATS.items()))
+def test_every_format_is_detected_by_its_content(name: str, format: str) -> None:
+    assert registry.detect(fixtures.sample("upload", (fixtures.FOLDER / name).read_bytes())).name == format
+
+
+@pytest.mark.parametrize(
+    ("content", "reason", "where"),
+    [
+        ((fixtures.FOLDER / "index.json").read_bytes(), "Kurral's index of artifacts", "/"),
+        (b"tools:\n  find_book: true\ndone: true\n", "side-effect review", "line 1"),
+        (b"proxy:\n  port: 3100\nservers:\n  shelf: x\n", "MCP proxy", "line 1"),
+        (b'{"Host": "x", "User-Agent": "y", "Content-Type": "z"}', "headers of an HTTP request", "/"),
+        (b'{"$defs": {}, "type": "array"}', "JSON Schema", "/"),
+        (b'{"ok": {"status": 200}}', "answers of an HTTP service", "/"),
+        (b"CREATE TABLE sessions (id TEXT);", "SQL statements", "line 1"),
+        (b'{"colour": "blue", "age": 3}', "keys age, colour", "/"),
+        (b"[1, 2]", "a list of numbers", "/"),
+        (b"\x00\x01\x02\x03 binary", "binary data", "byte 0"),
+        (b"Dear diary, ...", "begins with 'Dear diary, ...'", "line 1"),
+        (b"  \n ", "empty", "byte 0"),
+        (b'{"kurral_id": "x", "inputs": {"a": }}', "not JSON", "line 1 column 36"),
+    ],
+)
+def test_what_is_no_recording_is_refused_by_what_it_is(content: bytes, reason: str, where: str) -> None:
+    with pytest.raises(BadFile, match=reason) as refusal:
+        registry.detect(fixtures.sample("upload", content))
+    assert refusal.value.where == where
+
+
+def test_a_format_that_is_none_is_refused_with_the_ones_there_are() -> None:
+    with pytest.raises(BadFile, match="kurral, prela, otlp"):
+        registry.named("morse")
+
+
+# Kurral
+
+
+def test_a_kurral_session_becomes_turns_with_their_tools() -> None:
+    run = fixtures.run("session.kurral")
+    assert (run.external_id, run.app, run.name) == (
+        "11111111-2222-4333-8444-555555555555", "bookshop", "Is Dune in stock?",
+    )  # fmt: skip
+    assert [row[0] for row in shape(run)] == ["agent", "prompt", "turn", "tool", "model"]
+    tool, model = only(run, StepType.TOOL), only(run, StepType.MODEL)
+    assert tool.started_at == datetime(2025, 10, 9, 8, 53, 25, tzinfo=UTC)
+    assert body(model.input)["messages"][-1] == {
+        "role": "tool", "content": '{"output":"3 copies · shelf 7"}', "tool_call_id": tool.call_id,
+    }  # fmt: skip
+    assert model.links == (tool.key,)
+    assert model.tokens_in is None
+
+
+def test_a_kurral_file_in_windows_1252_reads_as_what_was_written() -> None:
+    tool = only(fixtures.run("western.kurral"), StepType.TOOL)
+    assert tool.output == {"output": "3 copies · shelf 7"}
+
+
+def test_a_kurral_replay_names_the_model_that_really_answered_and_keeps_its_scores() -> None:
+    run = fixtures.run("replay.kurral")
+    model, tool = only(run, StepType.MODEL), only(run, StepType.TOOL)
+    assert (model.model, model.provider) == ("gemini-flash", "google")
+    assert body(run.metadata)["imported_scores"]["ars"]["ars_score"] == 0.41
+    assert body(run.metadata)["imported_scores"]["determinism_score"] == 0.375
+    assert body(run.metadata)["replay_of"]["kurral_id"] == "11111111-2222-4333-8444-555555555555"
+    assert tool.label is Label.CACHED, "the call is older than the replay"
+    assert tool.started_at is None
+
+
+def test_mcp_calls_are_read_without_an_artifact_around_them() -> None:
+    run = fixtures.run("mcp_capture.json")
+    tool = only(run, StepType.TOOL)
+    assert (run.external_id, tool.status, tool.error) == ("mcp-7", StepStatus.ERROR, "the shelf is locked")
+    assert body(tool.attributes)["events"][0]["event_type"] == "start"
+
+
+# Prela
+
+
+def test_prela_spans_in_completion_order_become_a_tree_in_causal_order() -> None:
+    assert shape(fixtures.run("prela_spans.jsonl")) == [
+        ("agent", "bookshop_agent", None), ("planner", "plan the answer", "bookshop_agent"),
+        ("model", "llm.call", "plan the answer"), ("retrieval", "shelf_search", "bookshop_agent"),
+        ("tool", "count_copies", "bookshop_agent"), ("agent", "mystery", "bookshop_agent"),
+    ]  # fmt: skip
+
+
+def test_a_prela_trace_is_one_run_in_whatever_files_its_spans_are() -> None:
+    alone = fixtures.run("prela_spans.jsonl")
+    assert fixtures.run("prela_trace.json") == alone
+    assert fixtures.run("prela_spans.jsonl", "prela_http.json", "prela_trace.json") == alone
+    assert fixtures.run("prela_http.json", "prela_trace.json") == alone
+
+
+def test_prela_snapshots_fill_the_payloads() -> None:
+    run = fixtures.run("prela_spans.jsonl")
+    model, retrieval, tool = (only(run, kind) for kind in (StepType.MODEL, StepType.RETRIEVAL, StepType.TOOL))
+    assert body(model.input)["parameters"] == {"temperature": 0.5, "max_tokens": 64}
+    assert (model.tokens_in, model.tokens_out, model.model) == (12, 3, "gpt-4")
+    assert retrieval.input == {"query": "Dune", "top_k": 2}
+    assert body(retrieval.output)["documents"][0] == {
+        "id": "d1", "content": "Dune, shelf 7", "score": 0.9, "metadata": {"shelf": 7},
+    }  # fmt: skip
+    assert (tool.status, tool.error, tool.input) == (StepStatus.TIMEOUT, "timed out after 5s", {"title": "Dune"})
+
+
+def test_an_unknown_span_type_is_kept() -> None:
+    mystery = fixtures.run("prela_spans.jsonl").steps[-1]
+    assert mystery.attributes["span_type"] == "chain"
+
+
+def test_a_bad_line_among_spans_is_reported_and_the_rest_imported() -> None:
+    data = (fixtures.FOLDER / "prela_spans.jsonl").read_bytes() + b'not json\n{"x": 1}\n'
+    source = Source(name="spans.jsonl", data=data)
+    (run,) = registry.named("prela").runs([source])
+    assert len(run.steps) == 6
+    assert [problem.where for problem in source.skipped] == ["line 7, line 1 column 1", "line 8"]
+
+
+# OTLP
+
+
+@pytest.mark.parametrize("name", OTLP_DIALECTS)
+def test_every_dialect_gives_the_same_run(name: str) -> None:
+    run = fixtures.run(name)
+    first, second = fixtures.steps(run, StepType.MODEL)
+    tool = only(run, StepType.TOOL)
+    assert [step.type.value for step in run.steps] == ["agent", "model", "tool", "model"]
+    assert all(step.parent == run.steps[0].key for step in run.steps[1:])
+    assert run.name == "Is Dune in stock?"
+    assert (first.model, first.provider, second.provider) == ("gpt-4o-mini", "openai", "openai")
+    assert (first.tokens_in, first.tokens_out, first.tokens_cached) == (42, 9, 16)
+    assert (tool.tool_name, tool.call_id, tool.input, tool.output) == (
+        "find_book", "call_1", {"title": "Dune"}, "3 copies",
+    )  # fmt: skip
+    assert run.steps[0].attributes["custom.note"] == "kept"
+
+
+def test_messages_in_log_records_join_the_spans_of_another_file() -> None:
+    run = fixtures.run("otlp_events_traces.json", "otlp_events_logs.json")
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert body(second.input)["messages"] == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
+    assert body(first.output) == {"message": fixtures.CALL, "finish_reason": "tool_calls"}
+
+
+def test_spans_whose_content_was_not_captured_have_no_payloads() -> None:
+    for model in fixtures.steps(fixtures.run("otlp_events_traces.json"), StepType.MODEL):
+        assert (model.input, model.output) == (None, None)
+
+
+def test_log_records_alone_still_give_the_model_calls() -> None:
+    run = fixtures.run("otlp_events_logs.json")
+    assert [body(step.output)["message"] for step in run.steps] == [fixtures.CALL, fixtures.ANSWER]
+
+
+def test_a_bad_span_is_refused_by_its_pointer() -> None:
+    value: Any = fixtures.source("otlp_genai.json").value
+    value["resourceSpans"][0]["scopeSpans"][0]["spans"][2]["traceId"] = "0" * 32
+    source = Source(name="bad.json", data=orjson.dumps(value))
+    assert list(registry.named("otlp").runs([source])) == []
+    assert [problem.where for problem in source.skipped] == ["/resourceSpans/0/scopeSpans/0/spans/2/traceId"]
+
+
+# Langfuse, LangSmith
+
+
+def test_langfuse_events_in_any_order_are_merged() -> None:
+    run = fixtures.run("langfuse_batches.jsonl")
+    agent, model, tool = run.steps
+    assert (run.external_id, run.app, run.tags) == ("lf-1", "shop", ("demo",))
+    assert (agent.input, agent.output) == ({"task": "Is Dune in stock?"}, {"text": "Sorry, I cannot find it."})
+    assert (model.tokens_in, model.tokens_cached) == (42, 16)
+    assert body(model.input)["parameters"] == {"temperature": 0.2}
+    assert (tool.type, tool.call_id, tool.status, tool.error) == (
+        StepType.TOOL, "call_1", StepStatus.ERROR, "no such shelf",
+    )  # fmt: skip
+    assert [(score.name, score.value, score.step) for score in run.judgements] == [("helpful", 0.5, None)]
+
+
+def test_scores_without_their_trace_are_refused() -> None:
+    data = orjson.dumps([{"id": "s", "traceId": "t-9", "name": "ok", "value": 1.0}])
+    source = Source(name="scores.json", data=data)
+    assert list(registry.named("langfuse").runs([source])) == []
+    assert "only scores, of trace t-9: import them together with the Langfuse batches" in str(source.skipped[0])
+
+
+def test_langsmith_batch_and_multipart_give_the_same_run() -> None:
+    run = fixtures.run("langsmith_batch.json")
+    assert fixtures.run("langsmith_multipart.body") == run
+    assert [step.type.value for step in run.steps] == ["agent", "model", "tool", "model"]
+    assert (run.app, run.steps[0].output) == ("bookshop", {"text": "Yes, three copies."})
+    assert only(run, StepType.TOOL).call_id == "call_1"
+
+
+# Krabs
+
+
+def test_krabs_telemetry_in_any_order_is_paired() -> None:
+    run = fixtures.run("krabs_telemetry.jsonl")
+    assert shape(run) == [
+        ("agent", "agent", None), ("turn", "turn 0", "agent"), ("tool", "find_book", "turn 0"),
+        ("turn", "turn 1", "agent"), ("tool", "reserve", "turn 1"),
+    ]  # fmt: skip
+    assert [step.status for step in fixtures.steps(run, StepType.TOOL)] == [StepStatus.OK, StepStatus.ERROR]
+    assert run.status is RunStatus.COMPLETED
+
+
+def test_krabs_telemetry_that_breaks_off_is_a_failed_run() -> None:
+    lines = (fixtures.FOLDER / "krabs_telemetry.jsonl").read_bytes().splitlines()
+    kept = b"\n".join(line for line in lines if b"agent_stop" not in line)
+    (run,) = registry.named("krabs").runs([Source(name="x", data=kept)])
+    assert run.status is RunStatus.FAILED
+    assert run.steps[0].status is StepStatus.PARTIAL
+
+
+def krabs_database(*, old: bool) -> bytes:
+    connection = sqlite3.connect(":memory:")
+    attempt, values = ("", "") if old else (", attempt INTEGER", ", 0")
+    connection.executescript(f"""
+        CREATE TABLE sessions (id TEXT, agent_id TEXT, model TEXT, provider TEXT, created_at INTEGER, metadata TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, agent_id TEXT, turn INTEGER, role TEXT,
+            content TEXT, tool_call_id TEXT, tool_name TEXT, tool_args TEXT, created_at INTEGER);
+        CREATE TABLE token_usage (id INTEGER PRIMARY KEY, session_id TEXT, agent_id TEXT, turn INTEGER,
+            input_tokens INTEGER, output_tokens INTEGER, created_at INTEGER);
+        CREATE TABLE errors (id INTEGER PRIMARY KEY, session_id TEXT, agent_id TEXT, turn INTEGER, context TEXT,
+            message TEXT{attempt}, created_at INTEGER);
+        INSERT INTO sessions VALUES ('k-1', 'a-1', 'claude-x', 'anthropic', 1760000000, NULL);
+        INSERT INTO messages VALUES
+            (1, 'k-1', 'a-1', 0, 'user', 'Is Dune in stock?', NULL, NULL, NULL, 1760000000),
+            (2, 'k-1', 'a-1', 0, 'assistant', '', NULL, NULL,
+             '[{{"id": "c1", "name": "find_book", "args": {{"title": "Dune"}}}}]', 1760000001),
+            (3, 'k-1', 'a-1', 0, 'tool', 'HTTP 503', 'c1', 'find_book', NULL, 1760000002),
+            (4, 'k-1', 'a-1', 1, 'assistant', 'I cannot tell.', NULL, NULL, NULL, 1760000003),
+            (5, 'k-1', 'a-1', 0, 'user', 'And Emma?', NULL, NULL, NULL, 1760000004);
+        INSERT INTO token_usage VALUES (1, 'k-1', 'a-1', 0, 42, 9, 1760000001), (2, 'k-1', 'a-1', 1, 60, 5, 1760000003);
+        INSERT INTO errors VALUES (1, 'k-1', 'a-1', 0, 'find_book', 'HTTP 503'{values}, 1760000002),
+            (2, 'k-1', 'a-1', 0, 'find_book', 'HTTP 503'{values}, 1760000002);
+    """)
+    connection.commit()
+    return connection.serialize()
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_a_krabs_database_of_any_version_becomes_a_run_for_each_session(old: bool) -> None:
+    data = krabs_database(old=old)
+    assert registry.detect(fixtures.sample("krabs.db", data)).name == "krabs"
+    (run,) = registry.named("krabs").runs([Source(name="krabs.db", data=data)])
+    first, second = fixtures.steps(run, StepType.MODEL)
+    tool = only(run, StepType.TOOL)
+    assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "tool", "model", "turn", "output"]
+    assert (first.tokens_in, second.tokens_in, first.provider) == (42, 60, "anthropic")
+    assert (tool.status, tool.error, tool.retries) == (StepStatus.ERROR, "HTTP 503", 1)
+    assert body(first.output)["message"]["content"] is None
+
+
+# Chat
+
+
+def test_a_transcript_becomes_turns_of_calls() -> None:
+    run = fixtures.runs("transcripts.jsonl")[0]
+    assert [(step.type.value, step.parent, step.key) for step in run.steps] == [
+        ("agent", None, "agent"), ("turn", "agent", "msg-2"), ("model", "msg-2", "msg-3"),
+        ("tool", "msg-2", "msg-3.3"), ("model", "msg-2", "msg-5"), ("tool", "agent", "msg-6.5"),
+        ("turn", "agent", "msg-8"), ("output", "agent", "output"),
+    ]  # fmt: skip
+
+
+def test_a_greeting_is_context_and_no_call_and_a_simulated_users_tools_are_not_the_agents() -> None:
+    run = fixtures.runs("transcripts.jsonl")[0]
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert [message["role"] for message in body(first.input)["messages"]] == ["assistant", "user"]
+    assert [message["role"] for message in body(second.input)["messages"]] == ["assistant", "user", "assistant", "tool"]
+    own, simulated = fixtures.steps(run, StepType.TOOL)
+    assert (own.status, own.error) == (StepStatus.ERROR, "no such book")
+    assert simulated.attributes["requestor"] == "user"
+
+
+def test_a_transcripts_outcome_and_costs_are_kept_and_its_model_found() -> None:
+    good, bad = fixtures.runs("transcripts.jsonl")
+    assert "outcome:success" in good.tags
+    assert {"outcome:failed", "annotated", "task:1"} <= set(bad.tags)
+    assert bad.status is RunStatus.COMPLETED, "the run went to its end; that its outcome was bad is another matter"
+    assert body(bad.metadata)["annotation"] == {"root_step": 4}
+    first = fixtures.steps(good, StepType.MODEL)[0]
+    assert (first.model, first.provider, first.cost_usd) == ("gpt-4.1-mini", "openai", Decimal("0.0005"))
+    assert (good.app, good.external_id, good.name) == ("shop_bench", "gpt-4.1-mini/0", "Is Dune in stock?")
+
+
+def test_the_history_of_a_transcript_is_shared_and_not_copied() -> None:
+    first, second = fixtures.steps(fixtures.run("openai_messages.json"), StepType.MODEL)
+    assert body(first.input)["messages"][1] is body(second.input)["messages"][1]
+
+
+def test_anthropic_messages_read_as_a_transcript() -> None:
+    run = fixtures.run("anthropic_messages.json")
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert (first.model, first.provider) == ("claude-sonnet-4-5", "anthropic")
+    assert body(first.output)["message"]["content"] == "Let me look."
+    assert body(second.input)["messages"][0] == fixtures.SYSTEM
+    assert body(second.input)["messages"][-1] == fixtures.RESULT
+    assert only(run, StepType.TOOL).output == "3 copies"
+
+
+def test_one_message_on_each_line_is_one_transcript() -> None:
+    assert [step.type.value for step in fixtures.run("messages.jsonl").steps] == ["agent", "turn", "model", "output"]
+
+
+def test_a_call_without_a_result_is_partial() -> None:
+    earlier = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Good morning."}]
+    value = {"messages": [*earlier, {"role": "user", "content": "go"}, dict(fixtures.CALL)]}
+    (run,) = registry.named("chat").runs([Source(name="x", data=orjson.dumps(value))])
+    assert only(run, StepType.TOOL).status is StepStatus.PARTIAL
+    assert fixtures.steps(run, StepType.OUTPUT) == [], "what was said before is not the answer to this"

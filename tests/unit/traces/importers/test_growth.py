@@ -1,0 +1,88 @@
+"""What importers hold of a conversation grows with its messages, however many calls were shown them."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun
+from traces.importers.files.source import Source
+from traces.importers.formats.evaluations import inspect_log, tau
+from traces.importers.formats.frameworks import langchain, langgraph
+from traces.payloads.conversation import Messages
+
+
+def _held(run: RecordedRun) -> int:
+    """How many entries the lists of messages have, those of a shared conversation once."""
+    lists: dict[int, int] = {}
+    for step in run.steps:
+        messages = step.input.get("messages") if isinstance(step.input, dict) else None
+        if isinstance(messages, Messages):
+            lists[id(messages.conversation)] = len(messages.conversation)
+        elif isinstance(messages, list):
+            lists[id(messages)] = len(messages)
+    return sum(lists.values())
+
+
+def _shown(run: RecordedRun) -> list[int]:
+    """How many messages each model call was shown."""
+    inputs = (step.input for step in run.steps if step.type == "model")
+    return [len(each["messages"]) for each in inputs if isinstance(each, dict)]  # type: ignore[arg-type]
+
+
+def _talk(turns: int) -> list[JSONValue]:
+    said: list[JSONValue] = []
+    for turn in range(turns):
+        said += [{"role": "user", "content": f"question {turn}"}, {"role": "assistant", "content": f"answer {turn}"}]
+    return said
+
+
+def _langchain(turns: int) -> JSONValue:
+    kinds = {"user": "human", "assistant": "ai"}
+    return {"messages": [{"type": kinds[one["role"]], "content": one["content"]} for one in _talk(turns)]}  # type: ignore[index,call-overload]
+
+
+def _langgraph(turns: int) -> JSONValue:
+    config: JSONObject = {"configurable": {"thread_id": "t", "checkpoint_id": "c"}}
+    return {"values": _langchain(turns), "next": [], "config": config, "metadata": {"step": 1}}
+
+
+def _tau(turns: int) -> JSONValue:
+    return [{"task_id": 1, "trial": 0, "reward": 1.0, "info": {}, "traj": _talk(turns)}]
+
+
+def _inspect(turns: int) -> JSONValue:
+    """Two agents in turn; the second one does not see the beginning of the pool."""
+    events: list[JSONValue] = []
+    for turn in range(turns):
+        ranges: JSONValue = [[0, 2 * turn + 1]] if turn % 2 == 0 else [[0, 1], [2, 2 * turn + 1]]
+        answer: JSONValue = {"choices": [{"message": {"role": "assistant", "content": f"answer {turn}"}}]}
+        events.append({"event": "model", "model": "m", "uuid": f"e{turn}", "input_refs": ranges, "output": answer})
+    sample: JSONObject = {"id": 1, "epoch": 1, "events": events, "events_data": {"messages": _talk(turns)}}
+    return {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": [sample]}
+
+
+def _parsed(parse: Callable[[Any], Iterator[RecordedRun]], value: JSONValue) -> RecordedRun:
+    source = Source(name="file.json", data=json.dumps(value).encode())
+    (run,) = parse([source] if parse is langgraph.parse else source)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("parse", "document"),
+    [(inspect_log.parse, _inspect), (langchain.parse, _langchain), (langgraph.parse, _langgraph), (tau.parse, _tau)],
+    ids=["inspect", "langchain", "langgraph", "tau"],
+)
+def test_twice_the_turns_hold_twice_the_messages(
+    parse: Callable[[Any], Iterator[RecordedRun]], document: Callable[[int], JSONValue]
+) -> None:
+    short, long = (_parsed(parse, document(turns)) for turns in (40, 80))
+    assert _held(long) <= 2.2 * _held(short)
+    assert _held(long) <= 4 * 160
+    assert len(_shown(long)) == 80
+
+
+def test_calls_are_shown_what_their_ranges_name() -> None:
+    assert _shown(_parsed(inspect_log.parse, _inspect(6))) == [1, 2, 5, 6, 9, 10]

@@ -1,0 +1,146 @@
+"""Payloads in parts: nothing is lost, equal is equal, and a growing conversation costs little."""
+
+import copy
+from collections.abc import Iterable
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from traces.core.canonical import MAX_DEPTH, NotCanonical, canonical_bytes, digest_bytes
+from traces.core.json_types import JSONValue
+from traces.payloads.digest_packing import pack, unpack
+from traces.payloads.parts import BLOCK, LONG_TEXT, MissingPart, entries, fetch_closure, join, join_many, references
+from traces.payloads.splitter import Splitter, split
+
+_KEYS = st.sampled_from(
+    ["messages", "tools", "documents", "message", "content", "$part", "$blocks", "$literal", "é", ""]
+)
+# Beyond 2^53 a float is written with the shortest digits that round to it, and read as the integer of those digits.
+_SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**63), 2**64 - 1), st.floats(-(2.0**53), 2.0**53),
+    st.text(max_size=8), st.just("long " * LONG_TEXT),
+)  # fmt: skip
+VALUES: st.SearchStrategy[JSONValue] = st.recursive(
+    _SCALARS, lambda inner: st.lists(inner, max_size=40) | st.dictionaries(_KEYS, inner, max_size=5), max_leaves=60
+)
+
+
+def _join(digest: str, parts: dict[str, bytes]) -> JSONValue:
+    return join(digest, _loader(parts))
+
+
+def _loader(parts: dict[str, bytes]):  # type: ignore[no-untyped-def]  # a closure for tests
+    def load(digests: Iterable[str]) -> dict[str, JSONValue]:
+        return {digest: orjson.loads(parts[digest]) for digest in digests if digest in parts}
+
+    return load
+
+
+@given(VALUES)
+def test_a_value_comes_back_from_its_parts_and_every_part_hashes_to_its_name(value: JSONValue) -> None:
+    payload = split(value)
+    assert _join(payload.digest, payload.parts) == value
+    assert all(digest_bytes(data) == name for name, data in payload.parts.items())
+
+
+@given(VALUES)
+def test_every_part_comes_back_from_what_is_stored_of_it(value: JSONValue) -> None:
+    assert all(unpack(pack(data)) == data for data in split(value).parts.values())
+
+
+def test_references_are_stored_as_bytes_and_texts_that_look_like_them_as_they_are() -> None:
+    name = "0a" * 32
+    message = canonical_bytes({"role": "user", "content": f'{{"$part":"{name}"}} \x00'})
+    refers = canonical_bytes({"messages": [{"$part": name}, {"$part": name}]})
+    assert pack(message) == unpack(message) == message
+    assert len(pack(refers)) == len(refers) - 2 * (len(f'{{"$part":"{name}"}}') - 33)
+    assert unpack(pack(refers)) == refers
+
+
+@given(VALUES)
+def test_equal_values_have_equal_digests_whatever_the_splitter_saw_before(value: JSONValue) -> None:
+    splitter = Splitter()
+    first = splitter.split(value)
+    assert splitter.split(copy.deepcopy(value)) == splitter.split(value) == first == split(value).digest
+    assert splitter.digest(value) == first
+
+
+@given(st.lists(VALUES, max_size=12))
+def test_many_values_joined_at_once_are_the_values_joined_one_by_one(values: list[JSONValue]) -> None:
+    splitter = Splitter()
+    digests = [splitter.split(value) for value in values]
+    joined = join_many(digests, _loader(splitter.parts))
+    assert [joined[digest] for digest in digests] == values
+
+
+@given(st.lists(st.text(max_size=3), max_size=300))
+def test_the_entries_of_a_list_of_any_length_are_its_items_in_order(texts: list[str]) -> None:
+    splitter = Splitter()
+    items: list[JSONValue] = [{"role": "user", "content": text} for text in texts]
+    stored = fetch_closure([splitter.split({"messages": items})], _loader(splitter.parts))
+    root = next(value for value in stored.values() if isinstance(value, dict) and "messages" in value)
+    assert isinstance(root, dict)
+    assert entries(root["messages"], stored) == [{"$part": digest} for digest in splitter.part_digests(items)]
+
+
+def test_a_text_that_looks_like_a_reference_stays_what_it_is() -> None:
+    value: JSONValue = {"$part": "0" * 64, "messages": [{"$blocks": [1]}]}
+    payload = split(value)
+    assert _join(payload.digest, payload.parts) == value
+
+
+def test_true_and_one_are_different_messages() -> None:
+    splitter = Splitter()
+    digests = [splitter.part_digest({"content": value}) for value in (True, 1, "1", None)]
+    assert len(set(digests)) == 4
+
+
+def test_not_a_number_is_refused_even_after_the_same_message_with_null() -> None:
+    splitter = Splitter()
+    splitter.split({"messages": [{"content": None}]})
+    with pytest.raises(NotCanonical):
+        splitter.split({"messages": [{"content": float("nan")}]})
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ({"messages": [{"content": "a"}, {"content": [1.5, float("nan")]}]}, "/messages/1/content/1"),
+        ({"message": {"content": "\ud800"}}, "/message/content"),
+        ({"a": {"b": [2**70]}}, "/a/b/0"),
+    ],
+)
+def test_what_is_not_json_is_named_by_its_place(value: JSONValue, where: str) -> None:
+    with pytest.raises(NotCanonical) as refused:
+        split(value)
+    assert refused.value.where == where
+
+
+def test_a_value_nested_too_deep_is_refused() -> None:
+    value: JSONValue = "x"
+    for _ in range(MAX_DEPTH + 50):
+        value = [value]
+    with pytest.raises(NotCanonical, match="nested deeper"):
+        split(value)
+
+
+def test_a_part_that_is_not_there_is_named() -> None:
+    payload = split({"messages": [{"content": "hello"}]})
+    lost = next(references(orjson.loads(payload.parts[payload.digest])))
+    parts = {name: data for name, data in payload.parts.items() if name != lost}
+    with pytest.raises(MissingPart, match=lost):
+        _join(payload.digest, parts)
+
+
+def test_one_more_message_adds_one_message_and_few_references() -> None:
+    history: list[JSONValue] = [{"role": "user", "content": f"message {number}"} for number in range(5_000)]
+    splitter = Splitter()
+    splitter.split({"messages": list(history)})
+    before = set(splitter.parts)
+    history.append({"role": "user", "content": "one more"})
+    splitter.split({"messages": list(history)})
+    added = [splitter.parts[name] for name in set(splitter.parts) - before]
+    assert len(added) <= 2 + 5  # the message, the payload, and at most a block on every level
+    assert sum(map(len, added)) < 5 * BLOCK * 80 + 2_000

@@ -1,0 +1,49 @@
+"""One line for every step, whatever it holds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.recordings import asks, order_run, says, user
+from tests.unit.traces.payloads.test_parts import VALUES
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
+from traces.payloads.step_summaries import MAX_SEARCH, MAX_SUMMARY, search_text, summarize
+
+
+def _line(type: StepType, input: JSONValue, output: JSONValue, tool_name: str = "") -> str:
+    return summarize(type=type, name="name", tool_name=tool_name, input=input, output=output)
+
+
+@pytest.mark.parametrize(
+    ("type", "input", "output", "line"),
+    [
+        (StepType.TOOL, {"order_id": "A-1042"}, None, "name(A-1042)"),
+        (StepType.TOOL, {"a": 1, "b": [True, None]}, None, "name(1, [true, null])"),
+        (StepType.TOOL, None, None, "name()"),
+        (StepType.MODEL, {}, {"message": asks("c", "A-1")}, "asks get_order"),
+        (StepType.MODEL, {}, {"message": says("Good\n\n  morning")}, "Good morning"),
+        (StepType.MODEL, {}, {"message": {"content": [{"type": "text", "text": "in a block"}]}}, "in a block"),
+        (StepType.RETRIEVAL, {"query": "refunds"}, {"documents": [{"id": 1}]}, "1 document for refunds"),
+        (StepType.RETRIEVAL, {"query": "refunds"}, {"documents": []}, "0 documents for refunds"),
+        (StepType.TURN, {"messages": [user("one"), user("two")]}, {"message": says("no")}, "two"),
+        (StepType.OUTPUT, None, {"text": "the end"}, "the end"),
+        (StepType.VALIDATOR, {"x": 1}, None, ""),
+    ],
+)
+def test_a_step_is_told_in_one_line(type: StepType, input: JSONValue, output: JSONValue, line: str) -> None:
+    assert _line(type, input, output) == line
+
+
+@given(st.sampled_from(list(StepType)), VALUES, VALUES)
+def test_any_step_has_a_line_that_fits_its_column(type: StepType, input: JSONValue, output: JSONValue) -> None:
+    line = _line(type, input, output)
+    assert len(line) <= MAX_SUMMARY
+    assert not {"\n", "\x00"} & set(line)
+
+
+def test_a_run_is_found_by_its_names_models_tags_and_what_was_asked() -> None:
+    text = search_text(order_run())
+    for word in ("order-1", "desk", "gpt-4o", "first line", "where is my order a-1042?"):
+        assert word in text
+    assert len(text) <= MAX_SEARCH

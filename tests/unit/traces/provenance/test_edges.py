@@ -1,0 +1,210 @@
+"""Provenance: what consumed what, found once and in time that grows with the recording."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.recordings import SYSTEM, answers, asks, conversation, order_run, says, user
+from tests.unit.traces.payloads.test_parts import VALUES
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.splitter import Splitter
+from traces.provenance.edges import EdgeFact, find_provenance
+from traces.provenance.step_outputs import StepFacts
+
+
+def _facts(run: RecordedRun) -> list[StepFacts]:
+    splitter = Splitter()
+    return [
+        StepFacts(
+            no=number, type=step.type, input=step.input, output=step.output, call_id=step.call_id,
+            input_ref=splitter.split(step.input) if step.input is not None else "",
+            output_ref=splitter.split(step.output) if step.output is not None else "",
+        )
+        for number, step in enumerate(run.steps, 1)
+    ]  # fmt: skip
+
+
+def _edges(*steps: StepFacts) -> list[EdgeFact]:
+    return find_provenance(steps, Splitter()).edges
+
+
+def _model(no: int, messages: list[JSONValue], message: JSONObject) -> StepFacts:
+    return StepFacts(no=no, type=StepType.MODEL, input={"messages": messages}, output={"message": message})
+
+
+def _ends(edges: list[EdgeFact]) -> set[tuple[int, int, str, str, str]]:
+    return {(edge.producer, edge.consumer, str(edge.kind), edge.consumer_path, edge.producer_path) for edge in edges}
+
+
+def test_the_order_desk_run_has_the_edges_that_a_person_would_draw() -> None:
+    assert _ends(find_provenance(_facts(order_run()), Splitter()).edges) == {
+        (2, 3, "tool_call_id", "", "/message/tool_calls/0/arguments"),
+        (2, 4, "history", "/messages/2", "/message"),
+        (3, 4, "tool_call_id", "/messages/3/content", ""),
+        (4, 5, "text", "/text", "/message/content"),
+    }
+
+
+def test_the_edges_of_a_conversation_grow_with_its_length() -> None:
+    counts = [len(find_provenance(_facts(conversation(turns)), Splitter()).edges) for turns in (10, 20, 40)]
+    assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
+
+
+def test_every_request_of_a_conversation_continues_the_one_before() -> None:
+    facts = _facts(conversation(30))
+    models = [step.no for step in facts if step.type is StepType.MODEL]
+    found = {
+        edge.consumer: edge.producer
+        for edge in find_provenance(facts, Splitter()).edges
+        if edge.kind is EdgeKind.HISTORY
+    }
+    assert found == dict(zip(models[1:], models, strict=False))
+
+
+def test_two_agents_that_take_turns_each_continue_their_own_history() -> None:
+    one: list[JSONValue] = [SYSTEM, user("first")]
+    two: list[JSONValue] = [{"role": "system", "content": "Another agent"}, user("second")]
+    steps = [_model(1, one, says("a")), _model(2, two, says("b"))]
+    steps += [
+        _model(3, [*one, says("a"), user("go on")], says("c")),
+        _model(4, [*two, says("b"), user("on")], says("d")),
+    ]
+    history = {(edge.producer, edge.consumer) for edge in _edges(*steps) if edge.kind is EdgeKind.HISTORY}
+    assert history == {(1, 3), (2, 4)}
+
+
+def test_an_answer_repeated_without_some_of_its_fields_is_still_the_answer() -> None:
+    first = _model(1, [user("hello")], {**says("Good morning"), "refusal": None})
+    second = _model(2, [user("hello"), says("Good morning"), user("bye")], says("Good bye"))
+    assert _ends(_edges(first, second)) == {(1, 2, "history", "/messages/1", "/message")}
+
+
+def test_a_history_without_the_answer_says_how_far_it_goes() -> None:
+    first = _model(1, [user("hello"), user("there")], says("Good morning"))
+    second = _model(2, [user("hello"), user("there"), user("again")], says("Hm"))
+    assert _ends(_edges(first, second)) == {(1, 2, "history", "/messages/1", "")}
+
+
+def test_a_repeated_call_id_means_the_latest_call() -> None:
+    calls = [_model(1, [user("a")], asks("call-0", "A-1"))]
+    calls += [StepFacts(no=2, type=StepType.TOOL, input={"order_id": "A-1"}, output="first", call_id="call-0")]
+    calls += [_model(3, [user("b")], asks("call-0", "A-2"))]
+    calls += [StepFacts(no=4, type=StepType.TOOL, input={"order_id": "A-2"}, output="second", call_id="call-0")]
+    calls += [_model(5, [user("b"), asks("call-0", "A-2"), answers("call-0", "second")], says("done"))]
+    ends = {(edge.producer, edge.consumer) for edge in _edges(*calls)}
+    assert {(1, 2), (3, 4), (4, 5), (3, 5)} <= ends
+    assert not {(1, 4), (2, 5)} & ends
+
+
+def test_a_retrieved_document_inside_a_prompt_is_found_by_its_words() -> None:
+    text = "Refunds are possible within thirty days after the goods have arrived at the customer."
+    found: JSONObject = {"documents": [{"id": "policy-7", "content": text}]}
+    steps = [StepFacts(no=1, type=StepType.RETRIEVAL, input={"query": "refund"}, output=found)]
+    steps.append(_model(2, [user(f"Answer from this:\n{text}\nCan I return it?")], says("Yes")))
+    (edge,) = _edges(*steps)
+    assert (edge.producer, edge.consumer, edge.kind) == (1, 2, EdgeKind.TEXT)
+    assert edge.producer_path == "/documents/0/content"
+    assert "thirty days" in edge.evidence
+
+
+def test_an_equal_value_links_steps_without_call_ids_and_common_words_do_not() -> None:
+    found: JSONObject = {"order_id": "A-1042", "ok": "true", "n": 1}
+    steps = [StepFacts(no=1, type=StepType.TOOL, input={}, output=found)]
+    steps.append(StepFacts(no=2, type=StepType.TOOL, input={"id": "A-1042", "flag": "true", "n": 1}, output=None))
+    assert _ends(_edges(*steps)) == {(1, 2, "text", "/id", "/order_id")}
+
+
+@pytest.mark.parametrize(("said", "linked"), [("Yes.", True), (" Yes. ", True), ("No.", False), ("", False)])
+def test_a_short_answer_is_what_the_run_says_in_the_end_where_it_is_all_of_it(said: JSONValue, linked: bool) -> None:
+    """Else a replay would keep the old answer of the run although the model now says something else."""
+    model = _model(1, [user("Is it late?")], says("Yes."))
+    edges = _edges(model, StepFacts(no=2, type=StepType.OUTPUT, input=None, output={"text": said}))
+    assert _ends(edges) == ({(1, 2, "text", "/text", "/message/content")} if linked else set())
+
+
+def test_a_short_answer_after_thoughts_is_found_in_its_block() -> None:
+    blocks: list[JSONValue] = [{"type": "thinking", "thinking": "Two days over."}, {"type": "text", "text": "Yes."}]
+    model = _model(1, [user("Is it late?")], {"role": "assistant", "content": blocks})
+    edges = _edges(model, StepFacts(no=2, type=StepType.OUTPUT, input=None, output={"text": "Yes."}))
+    assert _ends(edges) == {(1, 2, "text", "/text", "/message/content/1/text")}
+
+
+def test_an_explicit_producer_makes_the_search_for_texts_needless() -> None:
+    steps = [StepFacts(no=1, type=StepType.TOOL, input={}, output={"order_id": "A-1042"})]
+    steps.append(_model(2, [user("look")], asks("call-9", "A-1042")))
+    steps.append(StepFacts(no=3, type=StepType.TOOL, input={"order_id": "A-1042"}, output="x", call_id="call-9"))
+    assert {(edge.producer, edge.kind) for edge in _edges(*steps) if edge.consumer == 3} == {(2, EdgeKind.TOOL_CALL_ID)}
+
+
+def test_links_of_the_recording_are_kept() -> None:
+    steps = [StepFacts(no=1, type=StepType.PLANNER, input=None, output="a plan")]
+    steps.append(StepFacts(no=2, type=StepType.VALIDATOR, input={"x": 1}, output=None, links=(1,)))
+    assert [(edge.producer, edge.consumer, edge.kind) for edge in _edges(*steps)] == [(1, 2, EdgeKind.LINK)]
+
+
+def test_a_path_that_no_column_can_hold_becomes_that_of_the_value_around_it() -> None:
+    key = "k" * 250
+    steps = [StepFacts(no=1, type=StepType.TOOL, input={}, output={"found": {key: "A-1042"}})]
+    steps.append(StepFacts(no=2, type=StepType.TOOL, input={"a": {"b\x00c": "A-1042"}}, output=None))
+    assert _ends(_edges(*steps)) == {(1, 2, "text", "/a", "/found")}
+
+
+def test_containers_neither_produce_nor_consume() -> None:
+    text = "a text that is long enough to be found again anywhere else"
+    steps = [StepFacts(no=1, type=StepType.TURN, input={"task": text}, output={"text": text})]
+    steps.append(_model(2, [user(text)], says("yes")))
+    assert _edges(*steps) == []
+
+
+_TYPES = st.sampled_from(list(StepType))
+
+
+@given(st.lists(st.tuples(_TYPES, VALUES, VALUES, st.sampled_from(["", "c1", "c2"])), max_size=8))
+def test_any_recording_gives_edges_forward_and_each_only_once(
+    steps: list[tuple[StepType, JSONValue, JSONValue, str]],
+) -> None:
+    facts = [
+        StepFacts(no=no, type=type, input=input, output=output, call_id=call)
+        for no, (type, input, output, call) in enumerate(steps, 1)
+    ]
+    edges = find_provenance(facts, Splitter()).edges
+    assert all(1 <= edge.producer < edge.consumer <= len(facts) for edge in edges)
+    identities = Counter((edge.producer, edge.consumer, edge.kind, edge.consumer_path) for edge in edges)
+    assert not identities or max(identities.values()) == 1
+
+
+@pytest.mark.parametrize("turns", [1, 2, 7])
+def test_an_input_can_be_rebuilt_along_its_edges(turns: int) -> None:
+    """What the edges say came from a producer is what that producer made."""
+    facts = {step.no: step for step in _facts(conversation(turns))}
+    for edge in find_provenance(list(facts.values()), Splitter()).edges:
+        if edge.kind is not EdgeKind.HISTORY:
+            continue
+        given_input, made = facts[edge.consumer].input, facts[edge.producer]
+        assert isinstance(given_input, dict)
+        assert isinstance(made.input, dict)
+        assert isinstance(made.output, dict)
+        last = int(edge.consumer_path.rpartition("/")[2])
+        messages = given_input["messages"]
+        assert isinstance(messages, list)
+        assert messages[:last] == made.input["messages"]
+        assert messages[last] == made.output["message"]
+
+
+def test_what_code_looked_up_is_found_in_the_text_that_it_was_written_into() -> None:
+    price: JSONObject = {"product": "lamp", "price": 44, "stock": 3}
+    asked: list[JSONValue] = [user('Write an offer. Price list: {"product":"lamp","price":44,"stock":3}')]
+    looked_up = StepFacts(no=1, type=StepType.TOOL, input={"product": "lamp"}, output=price)
+    edges = _edges(looked_up, _model(2, asked, says("Get the lamp.")))
+    assert _ends(edges) == {(1, 2, "text", "/messages/0/content", "")}
+
+
+def test_a_text_that_repeats_what_several_said_alike_comes_from_all_of_them() -> None:
+    verdict = says("I have read the draft and nothing is wrong with it.")
+    reviews = [_model(no, [user(f"Review part {no} of it.")], verdict) for no in (1, 2, 3)]
+    both: list[JSONValue] = [user(f"{verdict['content']}\n{verdict['content']}")]
+    assert {edge.producer for edge in _edges(*reviews, _model(4, both, says("Fine.")))} == {2, 3}

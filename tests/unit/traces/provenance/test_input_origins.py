@@ -1,0 +1,98 @@
+"""What of a step's input is of known origin."""
+
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
+from traces.payloads.splitter import Splitter
+from traces.provenance.edges import find_provenance
+from traces.provenance.input_origins import MAX_ITEMS, Unexplained, from_json, newest
+from traces.provenance.step_outputs import StepFacts
+
+
+def _model(no: int, *messages: tuple[str, str], says: str = "Done.", **request: JSONValue) -> StepFacts:
+    said: list[JSONValue] = [{"role": role, "content": text} for role, text in messages]
+    return StepFacts(
+        no=no, type=StepType.MODEL, input={"messages": said, **request},
+        output={"message": {"role": "assistant", "content": says}},
+    )  # fmt: skip
+
+
+def _unexplained(*steps: StepFacts) -> dict[int, dict[str, int]]:
+    """By step and path: since when."""
+    rest = find_provenance(steps, Splitter()).unexplained
+    return {no: {item.path: item.since for item in items} for no, items in rest.items()}
+
+
+def test_first_inputs_appear_in_the_first_step() -> None:
+    assert _unexplained(_model(1, ("system", "Be brief."), ("user", "Hello"))) == {
+        1: {"/messages/0/content": 1, "/messages/1/content": 1}
+    }
+
+
+def test_repeated_prompt_keeps_its_first_step() -> None:
+    prompt = ("system", "You sort tickets into queues.")
+    rest = _unexplained(_model(1, prompt, ("user", "one thing")), _model(2, prompt, ("user", "other thing")))
+    assert rest[2] == {"/messages/0/content": 1, "/messages/1/content": 2}
+
+
+def test_value_in_a_template_leaves_the_template() -> None:
+    steps = [_model(1, ("user", "Hello"), says="billing"), _model(2, ("user", "Answer briefly as the billing desk."))]
+    (item,) = find_provenance(steps, Splitter()).unexplained[2]
+    assert item.snippet == "Answer briefly as the…desk."
+
+
+def test_template_is_known_with_another_value() -> None:
+    steps = [
+        _model(1, ("user", "Hello"), says="billing"), _model(2, ("user", "Answer briefly as the billing desk.")),
+        _model(3, ("user", "Hello"), says="shipping"), _model(4, ("user", "Answer briefly as the shipping desk.")),
+    ]  # fmt: skip
+    assert _unexplained(*steps)[4] == {"/messages/0/content": 2}
+
+
+def test_frame_around_a_value_is_no_content() -> None:
+    steps = [_model(1, ("user", "Hello"), says="billing"), _model(2, ("user", "Queue: billing"))]
+    assert _unexplained(*steps)[2] == {}
+
+
+def test_history_and_its_answer_are_explained() -> None:
+    first = _model(1, ("user", "Hello there"), says="Good morning")
+    second = _model(2, ("user", "Hello there"), ("assistant", "Good morning"), ("user", "And now?"))
+    assert _unexplained(first, second)[2] == {"/messages/2/content": 2}
+
+
+def test_parameters_are_content() -> None:
+    steps = [_model(no, ("user", "Hi you"), parameters={"temperature": heat}) for no, heat in ((1, 0), (2, 1), (3, 0))]
+    assert [rest["/parameters"] for rest in _unexplained(*steps).values()] == [1, 2, 1]
+
+
+def test_arguments_of_a_call_are_explained() -> None:
+    call: JSONValue = {"id": "c1", "name": "look", "arguments": {"id": "A-1"}}
+    model = StepFacts(no=1, type=StepType.MODEL, input={"messages": []}, output={"message": {"tool_calls": [call]}})
+    tool = StepFacts(no=2, type=StepType.TOOL, input={"id": "A-1", "tenant": "north"}, output="x", call_id="c1")
+    assert _unexplained(model, tool)[2] == {"/tenant": 2}
+
+
+def test_input_that_was_not_recorded() -> None:
+    steps = [StepFacts(no=1, type=StepType.PLANNER, input=None, output="x")]
+    (item,) = find_provenance(steps, Splitter()).unexplained[1]
+    assert item == Unexplained(path="", since=1, snippet="its input was not recorded", digest=item.digest)
+
+
+def test_seen_content_of_steps_that_are_not_loaded() -> None:
+    prompt = ("system", "Answer in verse.")
+    whole = [_model(1, ("user", "Hello you")), _model(2, prompt, ("user", "One")), _model(3, prompt, ("user", "Two"))]
+    known = find_provenance(whole, Splitter()).unexplained
+    steps = [StepFacts(no=step.no, type=step.type, input=None, output=step.output) for step in whole[:2]]
+    found = find_provenance([*steps, whole[2]], Splitter(), wanted=lambda no: no == 3, learned=known)
+    assert found.unexplained == {3: known[3]}
+    assert [item.since for item in known[3]] == [2, 3]
+
+
+def test_items_survive_storage() -> None:
+    items = find_provenance([_model(1, ("user", "Hello you"))], Splitter()).unexplained[1]
+    assert from_json([item.as_json() for item in items]) == items
+
+
+def test_the_newest_items_are_kept() -> None:
+    items = [Unexplained(path=f"/{at}", since=at % 50, snippet="", digest="") for at in range(100)]
+    assert len(newest(items)) == MAX_ITEMS
+    assert min(item.since for item in newest(items)) == 34

@@ -1,0 +1,133 @@
+"""Outputs that stand whole in a conversation leave no other traces in it."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from replay.core.applied_profile import AppliedProfile, apply_profile
+from replay.core.plan import Plan
+from replay.overrides.policy import Policy
+from replay.overrides.profile import OverrideProfile
+from replay.planning.plan_environment import Sources
+from replay.planning.planner import plan
+from tests.support.replay_runs import graph_of
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.splitter import Splitter
+from traces.provenance.edges import EdgeFact, find_provenance
+from traces.provenance.step_outputs import StepFacts
+
+SHIPPED = "Your order 4711 is on its way. Is there anything else that I can do for you today?"
+REPEATED = (SHIPPED, "Order 4711 is on its way.", f"As I wrote: {SHIPPED}")
+
+
+def _said(role: str, text: str) -> JSONObject:
+    return {"role": role, "content": text}
+
+
+def _model(key: str, messages: Sequence[JSONValue], answer: str) -> RecordedStep:
+    return RecordedStep(
+        key=key, type=StepType.MODEL, name="desk", provider="p", model="m", input={"messages": [*messages]},
+        output={"message": _said("assistant", answer)},
+    )  # fmt: skip
+
+
+def _nine_turns(*recorded: int) -> RecordedRun:
+    """A conversation of nine turns, of which only some model calls were recorded."""
+    messages: list[JSONValue] = [_said("system", "You are the order desk of a shop.")]
+    steps: list[RecordedStep] = []
+    for turn in range(1, 10):
+        messages.append(_said("user", "Where is order 4711?" if turn == 1 else f"And what about it, attempt {turn}?"))
+        answer = REPEATED[(turn - 1) % len(REPEATED)]
+        if turn in recorded:
+            steps.append(_model(f"turn{turn}", messages, answer))
+        messages.append(_said("assistant", answer))
+    return RecordedRun(external_id="r", name="r", app="a", format="test", steps=tuple(steps))
+
+
+def _edges(run: RecordedRun) -> list[EdgeFact]:
+    facts = [
+        StepFacts(no=no, type=step.type, input=step.input, output=step.output, call_id=step.call_id)
+        for no, step in enumerate(run.steps, 1)
+    ]
+    return find_provenance(facts, Splitter()).edges
+
+
+def _plan(run: RecordedRun, answer: str) -> Plan:
+    loaded, payloads = graph_of(run)
+    entry: JSONObject = {"match": {"step": 1}, "output": answer}
+    profile: AppliedProfile = apply_profile(OverrideProfile.model_validate({"overrides": [entry]}), loaded)
+    sources = Sources(
+        payload=payloads.__getitem__, cached=lambda *_: None, provider=lambda *_: None, price=lambda *_: None
+    )
+    return plan(loaded, profile, Policy(), sources)
+
+
+@pytest.mark.parametrize("recorded", [(1, 9), (1, 4, 9), tuple(range(1, 10))])
+def test_repeated_phrases_of_an_assistant_are_no_edges(recorded: tuple[int, ...]) -> None:
+    edges = _edges(_nine_turns(*recorded))
+    assert {edge.kind for edge in edges} == {EdgeKind.HISTORY}
+
+
+def test_fork_with_unrecorded_answers_has_a_known_input() -> None:
+    last = _plan(_nine_turns(1, 9), "I cannot find that.").steps[-1]
+    assert last.differs == ["messages"]
+    assert last.because == [1]
+    assert "is not known" not in last.note
+
+
+def _desk_call(id: str, result: JSONValue) -> RecordedStep:
+    return RecordedStep(key=f"{id}{result}", type=StepType.TOOL, name="get_order", call_id=id, input={}, output=result)
+
+
+def _asks(id: str) -> JSONObject:
+    call: JSONValue = {"id": id, "name": "get_order", "arguments": {}}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def _answers(id: str, text: str) -> JSONObject:
+    return {"role": "tool", "tool_call_id": id, "content": text}
+
+
+def test_what_stands_before_a_result_did_not_use_it() -> None:
+    messages = [
+        _said("system", "Orders are available for 100 days. Today is 2031-04-02."),
+        _said("user", "Is W-2201 available?"), _asks("c1"), _answers("c1", '{"id": "W-2201"}'),
+        _said("assistant", "W-2201 is there."), _said("user", "And the price of W-2201?"),
+    ]  # fmt: skip
+    result: JSONValue = {"id": "W-2201", "state": "available", "days": 100, "on": "2031-04-02"}
+    run = RecordedRun(
+        external_id="r", name="r", app="a", format="test",
+        steps=(_desk_call("c1", result), _model("last", messages, "12 dollars")),
+    )  # fmt: skip
+    assert {edge.consumer_path for edge in _edges(run)} == {"/messages/3/content", "/messages/5/content"}
+
+
+def test_rendered_system_message_keeps_its_ids() -> None:
+    messages = [_said("system", "The customer is CUST-20931."), _asks("c1"), _answers("c1", "{}")]
+    run = RecordedRun(
+        external_id="r", name="r", app="a", format="test",
+        steps=(_desk_call("c1", {"id": "CUST-20931"}), _model("last", messages, "Hello")),
+    )  # fmt: skip
+    assert "/messages/0/content" in {edge.consumer_path for edge in _edges(run)}
+
+
+def test_repeated_call_ids_are_taken_in_order() -> None:
+    messages = [_asks("c1"), _answers("c1", "one"), _asks("c1"), _answers("c1", "two")]
+    run = RecordedRun(
+        external_id="r", name="r", app="a", format="test",
+        steps=(_desk_call("c1", "one"), _desk_call("c1", "two"), _model("last", messages, "Hello")),
+    )  # fmt: skip
+    places = {(edge.producer, edge.consumer_path) for edge in _edges(run)}
+    assert places == {(1, "/messages/1/content"), (2, "/messages/3/content")}
+
+
+def test_prefilled_answer_of_another_agent_is_consumed() -> None:
+    other = "The parcel was lost by northern parcels last week, and the customer wants a refund."
+    messages = [_said("user", "Write to them."), _said("assistant", f"Planner: {other}")]
+    run = RecordedRun(
+        external_id="r", name="r", app="a", format="test",
+        steps=(_model("plan", [_said("user", "What happened?")], other), _model("write", messages, "Dear all")),
+    )  # fmt: skip
+    assert {(edge.producer, edge.consumer_path) for edge in _edges(run)} == {(1, "/messages/1/content")}

@@ -1,0 +1,33 @@
+"""Files with very many bad parts: the first are reported, the rest counted, and far too many end the reading."""
+
+import io
+
+from traces.importers.files.errors import KEPT, MOST
+from traces.reading import file_reader
+from traces.reading.progress import NamedFile, PartSkipped
+
+GOOD = b'{"messages": [{"role": "user", "content": "Is Dune in stock?"}, {"role": "assistant", "content": "Yes."}]}\n'
+
+
+def refusals(data: bytes) -> list[PartSkipped]:
+    events = file_reader.read_files([NamedFile(name="a.jsonl", file=io.BytesIO(data))])
+    return [event for event in events if isinstance(event, PartSkipped)]
+
+
+def test_bad_lines_beyond_the_first_are_counted() -> None:
+    parts = refusals(GOOD + b"{}\n" * (KEPT + 500))
+    assert len(parts) == KEPT + 1
+    assert parts[-1].reason == "500 more parts of this file cannot be read"
+    assert parts[-1].where.startswith(f"after line {KEPT + 1}")
+
+
+def test_far_too_many_bad_lines_end_the_reading() -> None:
+    parts = refusals(GOOD + b"{}\n" * (MOST + 10) + b"{broken\n")
+    assert parts[-1].reason.startswith(f"more than {MOST} parts of this file cannot be read")
+    assert parts[-1].where.startswith(f"line {MOST + 2}")
+
+
+def test_bad_lines_of_one_document_are_bounded() -> None:
+    event = b'{"event_type": "run.started", "run_id": "r", "sequence_no": 0}\n'
+    parts = refusals(event + b"[]\n" * (MOST + 10))
+    assert len(parts) <= KEPT + 1

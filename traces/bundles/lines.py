@@ -1,0 +1,148 @@
+"""The lines of a bundle's tables, checked as they are read."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated, Final, TypeVar
+
+import pydantic
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+
+from traces.bundles.archive import BadBundle
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import (
+    EdgeKind,
+    JudgementKind,
+    JudgementSource,
+    Label,
+    Reason,
+    RunStatus,
+    StepStatus,
+    StepType,
+)
+
+_DIGEST: Final = r"^([0-9a-f]{64})?$"
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Ref = Annotated[str, Field(pattern=_DIGEST)]
+# Times that every zone has a name for.
+Time = Annotated[AwareDatetime, Field(ge=datetime(1, 1, 2, tzinfo=UTC), le=datetime(9999, 12, 30, tzinfo=UTC))]
+Cost = Annotated[Decimal, Field(ge=0, lt=1_000_000, decimal_places=8)]
+
+_NO_NUL: Final = r"^[^\x00]*$"
+Text40 = Annotated[str, StringConstraints(max_length=40, pattern=_NO_NUL)]
+Text80 = Annotated[str, StringConstraints(max_length=80, pattern=_NO_NUL)]
+Text120 = Annotated[str, StringConstraints(max_length=120, pattern=_NO_NUL)]
+Text200 = Annotated[str, StringConstraints(max_length=200, pattern=_NO_NUL)]
+Text300 = Annotated[str, StringConstraints(max_length=300, pattern=_NO_NUL)]
+Text1000 = Annotated[str, StringConstraints(max_length=1000, pattern=_NO_NUL)]
+
+
+class Line(BaseModel):
+    """Base of the lines: nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Origin(Line):
+    """The run that a run was derived from, by what any store can find it by."""
+
+    app: str
+    external_id: str
+    content_digest: str
+
+
+class RunLine(Line):
+    """The columns of a run."""
+
+    external_id: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
+    name: Text300
+    app: Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^\x00]*$")]
+    environment: Annotated[str, StringConstraints(max_length=60, pattern=_NO_NUL)]
+    format: Text40
+    status: RunStatus
+    started_at: Time | None
+    ended_at: Time | None
+    tags: list[str]
+    metadata: JSONObject
+    search: Text1000
+    fork_sequence_no: Number | None
+    derived_from: Origin | None
+
+
+class UnexplainedItem(Line):
+    """Content of unknown origin in a step's input."""
+
+    path: Text200
+    since: Number
+    snippet: Text200
+    digest: Text40
+
+
+class StepLine(Line):
+    """The columns of a step; `source_no` is the number of the step that it replays, in the run derived from."""
+
+    sequence_no: Number
+    parent_no: Number | None
+    external_id: Text200
+    type: StepType
+    name: Text300
+    status: StepStatus
+    started_at: Time | None
+    duration_ms: Annotated[float, Field(ge=0)] | None
+    label: Label
+    reason: Reason | Annotated[str, Field(max_length=0)]
+    input_ref: Ref
+    output_ref: Ref
+    attributes_ref: Ref
+    detail: JSONObject
+    error: str
+    summary: Text200
+    provider: Text80
+    model: Text120
+    tool_name: Text200
+    call_id: Annotated[str, StringConstraints(pattern=_NO_NUL)]
+    tokens_in: Count | None
+    tokens_out: Count | None
+    tokens_cached: Count | None
+    cost_usd: Cost | None
+    retries: Annotated[int, Field(ge=0, le=2**15 - 1)]
+    document_count: Count | None
+    source_no: Number | None
+    unexplained: list[UnexplainedItem] | None = None  # bundles of earlier versions do not have it
+
+
+class EdgeLine(Line):
+    """One provenance edge, by sequence numbers."""
+
+    producer: Number
+    consumer: Number
+    kind: EdgeKind
+    consumer_path: Text200
+    producer_path: Text200
+    evidence: Text200
+
+
+class JudgementLine(Line):
+    """One judgement of the run, or of the step with the number `step_no`."""
+
+    name: Annotated[str, Field(min_length=1, max_length=120, pattern=_NO_NUL)]
+    kind: JudgementKind
+    source: JudgementSource
+    step_no: Number | None
+    value: Annotated[float, Field(allow_inf_nan=False)] | None
+    text: Annotated[str, StringConstraints(pattern=_NO_NUL)]
+    by: Text120
+    at: Time | None
+
+
+AnyLine = TypeVar("AnyLine", bound=Line)
+
+
+def parsed(kind: type[AnyLine], value: JSONValue, where: str) -> AnyLine:
+    """A checked line; raises `BadBundle` naming the place."""
+    try:
+        return kind.model_validate(value)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = "/".join(str(part) for part in first["loc"])
+        raise BadBundle(f"{where}: {place}: {first['msg']}", where=f"{where}#/{place}") from error

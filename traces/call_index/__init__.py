@@ -1,0 +1,1 @@
+"""Recorded calls in the database, under the ignore list of their app."""

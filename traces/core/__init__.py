@@ -1,0 +1,1 @@
+"""Vocabulary of recordings: JSON, canonical form, recorded runs. Pure."""

@@ -1,0 +1,42 @@
+"""Base classes of everything that REST says. Pure."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Schema(BaseModel):
+    """Base of every schema: no unknown fields, all fields present in answers, and no payload in an error's words."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, json_schema_serialization_defaults_required=True,
+        hide_input_in_errors=True,
+    )  # fmt: skip
+
+
+class LabelCounts(Schema):
+    live: int = 0
+    exact: int = 0
+    cached: int = 0
+    simulated: int = 0
+
+
+ErrorCode = Literal[
+    "validation_error", "auth_required", "auth_forbidden", "not_found", "conflict", "rate_limited",
+    "payload_too_large", "dependency_unavailable", "internal_error",
+    "override_before_fork", "override_conflict", "structural_change", "override_matches_nothing",
+    "policy_conflict", "artifact_missing", "privacy_blocked", "source_not_sealed", "tool_review_required",
+]  # fmt: skip
+
+
+class Problem(Schema):
+    """`application/problem+json` (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    code: ErrorCode
+    detail: str
+    where: str = ""  # JSON pointer into the input
+    retryable: bool = False
+    request_id: str

@@ -1,0 +1,14 @@
+"""Text that every database can store. Pure."""
+
+from traces.core.json_types import JSONValue
+
+
+def storable(value: JSONValue) -> JSONValue:
+    """`value` without the NUL characters that PostgreSQL's JSON cannot hold."""
+    if isinstance(value, str):
+        return value.replace("\x00", "\ufffd")
+    if isinstance(value, list):
+        return [storable(item) for item in value]
+    if isinstance(value, dict):
+        return {str(storable(key)): storable(item) for key, item in value.items()}
+    return value

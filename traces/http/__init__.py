@@ -1,0 +1,1 @@
+"""REST plumbing that all apps share."""

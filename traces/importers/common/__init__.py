@@ -1,0 +1,1 @@
+"""What several formats share: messages, model calls, spans, building a run. Pure."""

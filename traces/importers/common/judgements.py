@@ -1,0 +1,52 @@
+"""Scores, rewards and verdicts of other systems as judgements."""
+
+from datetime import datetime
+from math import isfinite
+from typing import Final
+
+from traces.core.json_types import JSONValue
+from traces.core.recorded_run import RecordedJudgement
+from traces.core.vocabulary import JudgementKind
+from traces.importers.common.messages import as_text
+from traces.ingest.outcome_rules import TERMINATION
+
+_LARGEST: Final = 1e300  # any larger integer is no float
+# Booleans that state whether the run did its task; of others (`is_toxic`) it is not known which value is good.
+_VERDICTS: Final = frozenset(
+    {"success", "passed", "pass", "correct", "is_correct", "resolved", "solved", "is_successful", "completed_task"}
+)
+# Reasons with which benchmarks and agents end runs that were cut off.
+_CUT_OFF: Final = frozenset(
+    {
+        "max_steps", "max_turns", "max_iterations", "max_errors", "too_many_errors", "timeout", "timed_out",
+        "agent_error", "user_error", "infrastructure_error", "error", "budget_exceeded", "context_exceeded",
+        "exit_cost", "exit_context", "exit_error", "exit_format", "exit_command_timeout", "limits_exceeded",
+    }
+)  # fmt: skip
+
+
+def judgement(
+    name: str, value: JSONValue, *, text: str = "", by: str = "", at: datetime | None = None, step: str | None = None
+) -> RecordedJudgement:
+    """A named score of any type: a number is a score, a boolean that states success a verdict, all else a note."""
+    kind, number, words = _read(name, value)
+    comment = ": ".join(part for part in (words, text) if part)
+    return RecordedJudgement(name=name, kind=kind, value=number, text=comment, by=by, at=at, step=step)
+
+
+def termination(reason: str) -> RecordedJudgement:
+    """Why the run ended; a run that was cut off failed, unless a score says more."""
+    cut_off = reason.strip().lower().replace("-", "_").replace(" ", "_") in _CUT_OFF
+    kind = JudgementKind.FAIL if cut_off else JudgementKind.NOTE
+    return RecordedJudgement(name=TERMINATION, kind=kind, text=reason)
+
+
+def _read(name: str, value: JSONValue) -> tuple[JudgementKind, float | None, str]:
+    if isinstance(value, bool):
+        if name.lower() in _VERDICTS:
+            return (JudgementKind.PASS if value else JudgementKind.FAIL), None, ""
+        return JudgementKind.SCORE, float(value), ""
+    if isinstance(value, int | float):
+        is_score = abs(value) < _LARGEST and isfinite(value)
+        return (JudgementKind.SCORE, float(value), "") if is_score else (JudgementKind.NOTE, None, str(value))
+    return JudgementKind.NOTE, None, "" if value is None else as_text(value)

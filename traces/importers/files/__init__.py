@@ -1,0 +1,1 @@
+"""Opened files: compression, encodings, JSON, archives, SQLite. Pure."""

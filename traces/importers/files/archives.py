@@ -1,0 +1,69 @@
+"""Zip files of recordings: members in memory, each within limits, also those that zstd compressed."""
+
+import io
+import zipfile
+import zlib
+from functools import cached_property
+from typing import Final
+
+from traces.importers.files import file_opener
+from traces.importers.files.errors import BadFile
+
+MAGIC: Final = b"PK\x03\x04"
+MOST_MEMBERS: Final = 200_000
+MOST_BYTES: Final = 4 * 2**30  # of all members together
+_ZSTD: Final = 93  # the method's number in the zip format; Python's own module reads it from 3.14 on
+_LOCAL_HEADER: Final = 30
+_BROKEN: Final = (zipfile.BadZipFile, EOFError, RuntimeError, ValueError, OSError, zlib.error)
+
+
+class Archive:
+    """A zip file; of members with the same name the last counts."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except _BROKEN as error:
+            raise BadFile(f"a damaged zip file: {error}", "byte 0") from error
+        self._check()
+
+    @cached_property
+    def names(self) -> list[str]:
+        return list(self._members)
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a member; raises `BadFile` when it is damaged, encrypted or too large."""
+        info = self._members[name]
+        if info.flag_bits & 1:
+            raise BadFile("this member of the zip file is encrypted", name)
+        try:
+            if info.compress_type == _ZSTD:
+                return file_opener.whole(file_opener.opened(io.BytesIO(self._packed(info))))
+            with self._zip.open(info) as member:
+                return file_opener.whole(member)
+        except _BROKEN as error:
+            raise BadFile(f"this member of the zip file is damaged: {error}", name) from error
+        except BadFile as problem:
+            raise problem.inside(name) from problem
+
+    @cached_property
+    def _members(self) -> dict[str, zipfile.ZipInfo]:
+        return {info.filename: info for info in self._zip.infolist() if not info.is_dir()}
+
+    def _check(self) -> None:
+        infos = self._zip.infolist()
+        if len(infos) > MOST_MEMBERS:
+            raise BadFile(f"a zip file of more than {MOST_MEMBERS} members", "byte 0")
+        if sum(info.file_size for info in infos) > MOST_BYTES:
+            raise BadFile(f"more than {MOST_BYTES // 2**30} GiB when unpacked", "byte 0")
+        file_opener.check_ratio(sum(info.file_size for info in infos), len(self._data))
+
+    def _packed(self, info: zipfile.ZipInfo) -> bytes:
+        """The compressed bytes of a member, which follow its header, name and extra fields."""
+        header = self._data[info.header_offset : info.header_offset + _LOCAL_HEADER]
+        if len(header) < _LOCAL_HEADER or not header.startswith(MAGIC):
+            raise BadFile("a damaged zip file: a member's header is missing", f"byte {info.header_offset}")
+        start = info.header_offset + _LOCAL_HEADER
+        start += int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+        return self._data[start : start + info.compress_size]

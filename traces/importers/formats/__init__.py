@@ -1,0 +1,1 @@
+"""One module or a few for each format that can be imported. Pure."""

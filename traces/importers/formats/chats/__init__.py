@@ -1,0 +1,1 @@
+"""Chats, and the APIs of model providers. Pure."""

@@ -1,0 +1,128 @@
+"""Items of OpenAI's Responses API as messages, and a whole response as the answer of a model step."""
+
+from typing import Final
+
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.common.messages import messages_of, tools_of
+from traces.importers.common.model_calls import Answer, answer_of, model_input, parameters_of, request_of, usage_of
+from traces.importers.files.json_reader import first, items, obj, text
+
+_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
+_RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
+_SAMPLING: Final = ("temperature", "top_p", "max_output_tokens", "tool_choice", "reasoning", "top_logprobs")
+_NOT_SAMPLING: Final = frozenset(
+    {"input", "text", "previous_response_id", "store", "include", "conversation", "background", "service_tier"}
+    | {"safety_identifier", "prompt_cache_key", "truncation"}
+)
+_CUT_OFF: Final = {"max_output_tokens": "length", "content_filter": "content_filter"}
+
+
+def messages_of_items(value: JSONValue) -> list[JSONObject]:
+    """The messages in `value`: what a model produced between two inputs is one message."""
+    if not isinstance(value, list):
+        return messages_of(value)
+    messages: list[JSONObject] = []
+    produced: list[JSONValue] = []
+    for item in value:
+        if _is_produced(item):
+            produced.append(item)
+            continue
+        messages += _answers(produced)
+        produced = []
+        messages += messages_of({**obj(item), "type": "function_call_output"} if _type(item) in _RESULTS else item)
+    return messages + _answers(produced)
+
+
+def is_response_output(value: JSONValue) -> bool:
+    """Whether `value` is a list of the items that a response has."""
+    kinds = {_type(item) for item in items(value)}
+    return bool(kinds) and kinds <= {*_CALLS, "message", "reasoning"}
+
+
+def answer_of_response(response: JSONObject) -> Answer:
+    """The answer in a response object."""
+    usage = usage_of(obj(response.get("usage")), "/usage")
+    message = next(iter(_answers(items(response.get("output")))), None)
+    if message is None:
+        return Answer(output=None, model=text(response.get("model")), usage=usage)
+    reason = text(obj(response.get("incomplete_details")).get("reason"))
+    finish = _CUT_OFF.get(reason, reason) or ("tool_calls" if message.get("tool_calls") else "stop")
+    return Answer(output={"message": message, "finish_reason": finish}, model=text(response.get("model")), usage=usage)
+
+
+def request_of_response(response: JSONObject, given: JSONValue) -> JSONObject | None:
+    """The request that `response` answers; None when what was said to the model is not recorded."""
+    messages = messages_of_items(given)
+    if not messages:
+        return None
+    instructions = [{**each, "role": "system"} for each in messages_of(response.get("instructions"), "system")]
+    sampling = {name: response[name] for name in _SAMPLING if response.get(name) is not None}
+    schema = obj(response.get("text")).get("format")
+    return model_input(
+        [*instructions, *messages],
+        tools_of(response.get("tools") or []),
+        parameters_of(sampling),
+        schema if obj(schema).get("type") not in (None, "text") else None,
+    )
+
+
+def body_of_request(body: JSONObject) -> JSONObject:
+    """The body of a request to either of OpenAI's interfaces as a model step's input."""
+    schema = obj(body.get("text")).get("format")
+    asked: JSONObject = {key: value for key, value in body.items() if key not in _NOT_SAMPLING and value is not None}
+    if obj(schema).get("type") not in (None, "text"):
+        asked["response_format"] = schema
+    request = request_of(asked)
+    if "input" in body:
+        request["messages"] = [*items(request["messages"]), *messages_of_items(body["input"])]
+    return request
+
+
+def answer_of_body(body: JSONObject) -> Answer:
+    """The answer in a response or in a chat completion."""
+    return answer_of_response(body) if isinstance(body.get("output"), list) else answer_of(body)
+
+
+def failure_of(body: JSONObject) -> str:
+    """The error message of a response that failed."""
+    error = obj(body.get("error"))
+    message = text(first(error, "message", "code")) or (text(body.get("error")) if body.get("error") else "")
+    return message or (text(body.get("status")) if body.get("status") in ("failed", "cancelled") else "")
+
+
+def _answers(produced: list[JSONValue]) -> list[JSONObject]:
+    """The one message in these items, none when there are none."""
+    if not produced:
+        return []
+    blocks: list[JSONValue] = []
+    calls: list[JSONValue] = []
+    for item in produced:
+        given = obj(item)
+        if _type(item) in _CALLS:
+            calls.append(given)
+        elif _type(item) == "reasoning":
+            blocks += [{"type": "thinking", "thinking": words} for words in _reasoning(given)]
+        elif _type(item) in ("message", ""):
+            content = given.get("content")
+            blocks += content if isinstance(content, list) else [{"type": "text", "text": text(content)}]
+            calls += items(given.get("tool_calls"))
+        else:
+            blocks.append(item)
+    return messages_of({"role": "assistant", "content": blocks, "tool_calls": calls})
+
+
+def _reasoning(item: JSONObject) -> list[str]:
+    parts = [*items(item.get("summary")), *items(item.get("content"))]
+    return [words for part in parts if (words := text(obj(part).get("text")))]
+
+
+def _is_produced(item: JSONValue) -> bool:
+    """Whether a model made this item."""
+    given = obj(item)
+    if _type(item) in ("message", ""):
+        return given.get("role") == "assistant"
+    return bool(given) and "role" not in given and _type(item) not in _RESULTS and not _type(item).startswith("input_")
+
+
+def _type(item: JSONValue) -> str:
+    return text(obj(item).get("type"))

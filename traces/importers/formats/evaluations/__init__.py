@@ -1,0 +1,1 @@
+"""Results of evaluations and benchmarks. Pure."""

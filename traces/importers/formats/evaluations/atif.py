@@ -1,0 +1,140 @@
+"""ATIF trajectories (`trajectory.json` of Harbor and Terminal-Bench).
+
+An agent that runs out of context goes on in another file, with `-cont-1` and so on after the session's id: one run.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun
+from traces.importers.common import transcripts
+from traces.importers.common.messages import tools_of
+from traces.importers.common.model_calls import provider_of
+from traces.importers.common.run_builder import RunFacts, finish
+from traces.importers.common.transcripts import Said, Setting
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import first, items, obj, required_list, required_object, text
+from traces.importers.files.source import Source, collected
+
+FORMAT = "atif"
+_CONTINUED: Final = re.compile(r"(.+)-cont-([1-9]\d{0,5})")
+_KEPT: Final = ("schema_version", "final_metrics", "notes", "extra", "continued_trajectory_ref")
+_ROLES = {"user": "user", "agent": "assistant", "system": "system"}
+_MAPPED = frozenset(
+    {
+        "step_id",
+        "source",
+        "message",
+        "reasoning_content",
+        "tool_calls",
+        "observation",
+        "metrics",
+        "timestamp",
+        "model_name",
+        "is_copied_context",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Part:
+    """One trajectory: a whole session, or what an agent did in it until it ran out of context."""
+
+    given: JSONObject
+    session: str
+    number: int  # 0: the beginning
+    said: list[Said]
+
+
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """One run for each session, its continuations in it; the same file twice counts once."""
+    sessions: dict[str, list[dict[int, _Part]]] = {}
+    for part in collected(sources, _part):
+        known = sessions.setdefault(part.session, [])
+        if any(part.number in parts and parts[part.number].given == part.given for parts in known):
+            continue
+        free = next((parts for parts in known if part.number not in parts), None)
+        if free is None:
+            known.append(free := {})
+        free[part.number] = part
+    for known in sessions.values():
+        for parts in known:
+            yield _run([parts[number] for number in sorted(parts)])
+
+
+def keys(source: Source) -> set[str]:
+    """The sessions that have a trajectory in a file."""
+    return {part.session for part in collected([source], _part)}
+
+
+def _part(given: JSONValue, where: str) -> Iterator[_Part]:
+    """A trajectory of which a run can be made."""
+    body = required_object(given, where)
+    named = text(first(body, "session_id", "trajectory_id"))
+    if not named:
+        raise BadFile("an ATIF trajectory without `session_id`", f"{where}/session_id")
+    continued = _CONTINUED.fullmatch(named)
+    steps = required_list(body.get("steps"), f"{where}/steps")
+    said = [each for at, step in enumerate(steps) for each in _messages(step, f"{where}/steps/{at}")]
+    part = _Part(given=body, session=continued[1] if continued else named, number=int(continued[2]) if continued else 0,
+                 said=said)  # fmt: skip
+    _run([part])
+    yield part
+
+
+def _run(parts: Sequence[_Part]) -> RecordedRun:
+    begun, *continued = parts
+    agent = obj(begun.given.get("agent"))
+    model = text(agent.get("model_name"))
+    setting = Setting(model=model, provider=provider_of(None, model), agent=text(agent.get("name")) or "agent",
+                      tools=tools_of(agent.get("tool_definitions") or []))  # fmt: skip
+    said = list(begun.said)
+    for part in continued:
+        said += [replace(each, anew=at == 0) for at, each in enumerate(part.said)]
+    # a continuation of which the beginning is not there stands for itself
+    external_id = begun.session if begun.number == 0 else text(first(begun.given, "session_id", "trajectory_id"))
+    return finish(
+        RunFacts(external_id=external_id, app=text(agent.get("name")) or FORMAT, format=FORMAT,
+                 metadata={"agent": agent, **_kept(begun), "continuations": [_kept(part) for part in continued]}),
+        transcripts.steps_of(said, setting), where=f"session {external_id}",
+    )  # fmt: skip
+
+
+def _kept(part: _Part) -> JSONObject:
+    return {name: part.given[name] for name in _KEPT if name in part.given}
+
+
+def _messages(given: JSONValue, where: str) -> Iterator[Said]:
+    step = required_object(given, where)
+    aside = step.get("is_copied_context") is True  # a continuation begins with what it takes over
+    role = _ROLES.get(text(step.get("source")))
+    if role is None:
+        raise BadFile(f"{text(step.get('source'))[:40]!r} is no source of an ATIF step", f"{where}/source")
+    content: JSONValue = step.get("message")
+    if thought := text(step.get("reasoning_content")):
+        spoken: list[JSONValue] = [{"type": "text", "text": content}] if content else []
+        content = [{"type": "thinking", "thinking": thought}, *spoken]
+    calls: list[JSONValue] = [
+        {
+            "id": first(obj(call), "tool_call_id"),
+            "name": obj(call).get("function_name"),
+            "arguments": obj(call).get("arguments"),
+        }
+        for call in items(step.get("tool_calls"))
+    ]
+    metrics = obj(step.get("metrics"))
+    rest = {key: value for key, value in step.items() if key not in _MAPPED and value is not None}
+    yield Said(where=where, aside=aside, value={
+        "role": role, "content": content, "ts": step.get("timestamp"), **({"tool_calls": calls} if calls else {}),
+        **({"usage": metrics, "cost": metrics.get("cost_usd")} if metrics else {}), **rest,
+        **({"model": step["model_name"]} if step.get("model_name") else {}),
+    })  # fmt: skip
+    for at, result in enumerate(items(obj(step.get("observation")).get("results"))):
+        answer = obj(result)
+        yield Said(where=f"{where}/observation/results/{at}", aside=aside, value={
+            "role": "tool", "tool_call_id": text(answer.get("source_call_id")), "content": answer.get("content"),
+            "ts": step.get("timestamp"),
+        })  # fmt: skip

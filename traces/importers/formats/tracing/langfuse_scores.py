@@ -1,0 +1,49 @@
+"""Scores of Langfuse as judgements: of a trace, or of the step of an observation."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedJudgement
+from traces.importers.common.judgements import judgement
+from traces.importers.common.times import instant
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import first, obj, text
+
+
+def judgements_of(scores: Iterable[JSONValue]) -> list[RecordedJudgement]:
+    """Of scores with one id, which update each other, the last counts."""
+    latest: dict[str, JSONObject] = {}
+    for at, score in enumerate(map(obj, scores)):
+        latest[text(score.get("id")) or f"#{at}"] = score
+    return [_judgement(score) for score in latest.values()]
+
+
+def _judgement(score: JSONObject) -> RecordedJudgement:
+    return judgement(
+        text(score.get("name")) or "score", _value(score), text=text(score.get("comment")),
+        by=text(first(score, "authorUserId", "source")), at=_time(score),
+        step=text(score.get("observationId")) or None,
+    )  # fmt: skip
+
+
+def _value(score: JSONObject) -> JSONValue:
+    """The value with its type: Langfuse stores a boolean as a number, and tables have numbers as texts."""
+    value, kind = score.get("value"), text(score.get("dataType"))
+    if kind == "BOOLEAN":
+        return value in (1, True, "1", "true", "True")
+    if kind == "CATEGORICAL":
+        return first(score, "stringValue") or value
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return first(score, "stringValue") if value is None else value
+
+
+def _time(score: JSONObject) -> datetime | None:
+    try:
+        return instant(first(score, "timestamp", "createdAt"), "/timestamp")
+    except BadFile:  # a score without a readable time is still a score
+        return None

@@ -1,0 +1,255 @@
+"""Model calls in span attributes: the dialects of the tracers, most specific first.
+
+Langfuse and OpenInference keep something close to the whole request; OpenTelemetry GenAI keeps messages in
+attributes, in span events or in log records; OpenLLMetry had indexed attributes before; the Vercel SDK has its own.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.common.messages import messages_of, tools_of
+from traces.importers.common.model_calls import (
+    Answer,
+    Usage,
+    answer_of,
+    cost_of,
+    finish_reason,
+    model_input,
+    parameters_of,
+    request_of,
+    usage_of,
+)
+from traces.importers.files.json_reader import embedded, first, items, obj, text
+from traces.importers.otlp.attributes import Attributes
+from traces.importers.otlp.wire import Happening
+
+_SAMPLING: Final = ("temperature", "top_p", "top_k", "max_tokens", "seed", "stop_sequences", "frequency_penalty",
+                    "presence_penalty")  # fmt: skip
+_AI_SETTINGS: Final = ("temperature", "topP", "topK", "maxTokens", "maxOutputTokens", "seed", "stopSequences",
+                       "frequencyPenalty", "presencePenalty")  # fmt: skip
+_EVENT_ROLES: Final = {"gen_ai.system.message": "system", "gen_ai.user.message": "user",
+                       "gen_ai.assistant.message": "assistant", "gen_ai.tool.message": "tool"}  # fmt: skip
+_CHOICE: Final = "gen_ai.choice"
+_DETAILS: Final = "gen_ai.client.inference.operation.details"
+
+
+def request_in(attributes: Attributes, events: Sequence[Happening]) -> JSONObject | None:
+    """A model step's input, from whichever dialect the span speaks."""
+    parameters = _parameters(attributes)
+    tools = tools_of(_tools(attributes) or [])
+    body = _whole_request(attributes)
+    if body is not None:
+        given = request_of(body)
+        given["parameters"] = {**parameters, **obj(given.get("parameters"))}
+        return model_input([obj(each) for each in items(given["messages"])], items(given.get("tools")) or tools,
+                           obj(given["parameters"]), given.get("response_format"))  # fmt: skip
+    messages = _messages(attributes, events)
+    return model_input(messages, tools, parameters) if messages else None
+
+
+def answer_in(attributes: Attributes, events: Sequence[Happening]) -> Answer:
+    """A model step's output, likewise."""
+    reasons = items(attributes.look("gen_ai.response.finish_reasons"))
+    reason = text(reasons[0]) if reasons else text(attributes.look("llm.finish_reason", "ai.response.finishReason"))
+    for value in (
+        attributes.take("langfuse.observation.output"),
+        _openinference_answer(attributes),
+        attributes.take_json("gen_ai.output.messages"),
+        _indexed(attributes, "gen_ai.completion"),
+        attributes.take_json("gen_ai.completion"),
+        _event_answer(events),
+        _vercel_answer(attributes),
+        attributes.take("traceloop.entity.output"),
+    ):
+        answer = answer_of(value, finish_reason(reason))
+        if answer.output is not None and _says_something(answer.output):
+            return answer
+    return Answer(output=None)
+
+
+def requested_model(attributes: Attributes) -> str:
+    """The model that was asked for, where only the request itself names it."""
+    for name in ("input.value", "llm.invocation_parameters"):
+        if model := text(obj(embedded(attributes.look(name))).get("model")):
+            return model
+    return ""
+
+
+def usage_in(attributes: Attributes, where: str) -> Usage:
+    details = obj(attributes.take_json("langfuse.observation.usage_details"))
+    if not details:
+        details = {
+            "input_tokens": attributes.take(
+                "gen_ai.usage.input_tokens",
+                "gen_ai.usage.prompt_tokens",
+                "llm.token_count.prompt",
+                "ai.usage.inputTokens",
+                "ai.usage.promptTokens",
+                "llm.usage.prompt_tokens",
+            ),
+            "output_tokens": attributes.take(
+                "gen_ai.usage.output_tokens",
+                "gen_ai.usage.completion_tokens",
+                "llm.token_count.completion",
+                "ai.usage.outputTokens",
+                "ai.usage.completionTokens",
+                "llm.usage.completion_tokens",
+            ),
+            "cached_tokens": attributes.take(
+                "gen_ai.usage.cache_read.input_tokens",
+                "ai.usage.cachedInputTokens",
+                "gen_ai.usage.cache_read_input_tokens",
+                "llm.token_count.prompt_details.cache_read",
+            ),
+        }
+    usage = usage_of(details, where)
+    cost = first(obj(attributes.take_json("langfuse.observation.cost_details")), "total")
+    known = cost_of(cost if cost is not None else attributes.take("gen_ai.usage.cost", "llm.cost.total"))
+    return Usage(
+        tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached, cost_usd=known
+    )
+
+
+def _whole_request(attributes: Attributes) -> JSONObject | None:
+    """The request body, where the tracer kept it."""
+    for name in ("langfuse.observation.input", "input.value"):
+        body = embedded(attributes.look(name))
+        if isinstance(body, dict) and isinstance(first(body, "messages", "contents", "input"), list):
+            attributes.take(name)
+            attributes.drop("llm.input_messages.", "llm.tools.", "gen_ai.input.messages", "gen_ai.prompt.")
+            return body
+    return None
+
+
+def _messages(attributes: Attributes, events: Sequence[Happening]) -> list[JSONObject]:
+    for value in (
+        attributes.take("langfuse.observation.input"),
+        _openinference_messages(attributes, "llm.input_messages"),
+        attributes.take_json("gen_ai.input.messages"),
+        _indexed(attributes, "gen_ai.prompt"),
+        attributes.take_json("gen_ai.prompt"),
+        _event_messages(events),
+        attributes.take_json("ai.prompt.messages"),
+        _vercel_prompt(attributes),
+        attributes.take("input.value", "traceloop.entity.input"),
+    ):
+        if messages := messages_of(value):
+            instructions = messages_of(attributes.take_json("gen_ai.system_instructions"), "system")
+            return [*({**each, "role": "system"} for each in instructions), *messages]
+    return []
+
+
+def _openinference_messages(attributes: Attributes, prefix: str) -> JSONValue:
+    return [
+        _openinference_message(obj(obj(each).get("message"))) for each in items(attributes.take_indexed(prefix))
+    ] or None
+
+
+def _openinference_message(message: JSONObject) -> JSONObject:
+    contents: list[JSONValue] = [
+        _openinference_block(obj(obj(each).get("message_content"))) for each in items(message.get("contents"))
+    ]
+    calls = [obj(each).get("tool_call") for each in items(message.get("tool_calls"))]
+    return {**message, **({"content": contents} if contents else {}), "tool_calls": calls}
+
+
+def _openinference_block(block: JSONObject) -> JSONObject:
+    url = obj(obj(block.get("image")).get("image")).get("url")
+    return {"type": "image_url", "image_url": {"url": url}} if url else block
+
+
+def _openinference_answer(attributes: Attributes) -> JSONValue:
+    body = obj(embedded(attributes.look("output.value")))
+    if not body.keys().isdisjoint({"choices", "candidates", "content"}):
+        attributes.take("output.value")
+        attributes.drop("llm.output_messages.")
+        return body
+    return _openinference_messages(attributes, "llm.output_messages") or attributes.take("output.value")
+
+
+def _indexed(attributes: Attributes, prefix: str) -> JSONValue:
+    """OpenLLMetry's older form."""
+    return (
+        attributes.take_indexed(prefix)
+        if f"{prefix}.0.role" in attributes or f"{prefix}.0.content" in attributes
+        else None
+    )
+
+
+def _event_messages(events: Sequence[Happening]) -> JSONValue:
+    found: list[JSONValue] = []
+    for event in events:
+        if event.name == _DETAILS and (messages := embedded(event.body.get("gen_ai.input.messages"))):
+            system = messages_of(embedded(event.body.get("gen_ai.system_instructions")), "system")
+            return [*({**each, "role": "system"} for each in system), *items(messages)]
+        if event.name == "gen_ai.content.prompt":
+            return embedded(event.body.get("gen_ai.prompt"))
+        if role := _EVENT_ROLES.get(event.name):
+            body = {key: embedded(value) if key == "tool_calls" else value for key, value in event.body.items()}
+            found.append({"role": role, **body})
+    captured = any(obj(each).get("content") is not None for each in found)
+    return found if captured else None
+
+
+def _event_answer(events: Sequence[Happening]) -> JSONValue:
+    for event in events:
+        if event.name == _DETAILS and (messages := embedded(event.body.get("gen_ai.output.messages"))):
+            return messages
+        if event.name == "gen_ai.content.completion":
+            return embedded(event.body.get("gen_ai.completion"))
+        if event.name == _CHOICE:
+            message = obj(embedded(event.body.get("message"))) or {"content": event.body.get("content")}
+            calls = {"tool_calls": embedded(event.body["tool_calls"])} if "tool_calls" in event.body else {}
+            return {"choices": [{**event.body, "message": {"role": "assistant", **message, **calls}}]}
+    return None
+
+
+def _says_something(output: JSONObject) -> bool:
+    """An answer whose content was not captured names its calls, but not their arguments: that is no answer."""
+    message = obj(output.get("message"))
+    calls = [obj(call) for call in items(message.get("tool_calls"))]
+    return message.get("content") is not None or any(call.get("arguments") for call in calls)
+
+
+def _vercel_prompt(attributes: Attributes) -> JSONValue:
+    prompt = attributes.take_json("ai.prompt")
+    body = obj(prompt)
+    if not body:
+        return prompt
+    system: list[JSONValue] = [{"role": "system", "content": body["system"]}] if body.get("system") else []
+    return [*system, *[dict(each) for each in messages_of(first(body, "messages", "prompt"))]]
+
+
+def _vercel_answer(attributes: Attributes) -> JSONValue:
+    said = attributes.take("ai.response.text", "ai.result.text")
+    thing = attributes.take("ai.response.object", "ai.result.object")
+    calls = items(attributes.take_json("ai.response.toolCalls", "ai.result.toolCalls"))
+    if said is None and thing is None and not calls:
+        return None
+    return {"role": "assistant", "content": said if said is not None else thing, "tool_calls": calls}
+
+
+def _tools(attributes: Attributes) -> JSONValue:
+    definitions = attributes.take_json("gen_ai.tool.definitions", "ai.prompt.tools")
+    if definitions:
+        return [embedded(each) for each in items(definitions)]
+    listed = items(attributes.take_indexed("llm.tools"))
+    if listed:
+        return [
+            embedded(first(obj(obj(each).get("tool")), "json_schema") or obj(each).get("tool.json_schema"))
+            for each in listed
+        ]
+    return attributes.take_indexed("llm.request.functions")
+
+
+def _parameters(attributes: Attributes) -> JSONObject:
+    given = attributes.prefixed("gen_ai.request.", _SAMPLING)
+    given |= attributes.prefixed("ai.settings.", _AI_SETTINGS)
+    for name in ("llm.invocation_parameters", "langfuse.observation.model.parameters"):
+        given |= {
+            key: value
+            for key, value in obj(attributes.take_json(name)).items()
+            if key not in {"model", "tools", "messages"}
+        }
+    return parameters_of(given)

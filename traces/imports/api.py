@@ -1,0 +1,219 @@
+"""What comes in and goes out as files: imports with progress, and bundles."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from hashlib import file_digest
+from queue import SimpleQueue
+from tempfile import SpooledTemporaryFile
+from threading import Thread
+from typing import IO, Any, Final
+
+import orjson
+from django.db import connections
+from django.http import FileResponse, QueryDict, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.parsers import BaseParser, MultiPartParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+from rest_framework.views import APIView
+
+from traces.errors import InvalidQuery, ProblemError, TooLarge
+from traces.http.bodies import parsed
+from traces.http.idempotency import agree
+from traces.http.responses import KEY, PROBLEMS, key_of, query
+from traces.imports import import_files, portable_runs, reader_process
+from traces.imports.import_files import Progress
+from traces.imports.import_slots import LARGE_IMPORTS
+from traces.reading import file_reader
+from traces.reading.progress import NamedFile
+from traces.runs import queries
+from traces.schemas import BundleRequest, ImportReport
+
+MAX_UPLOAD: Final = 2 * 1024 * 1024 * 1024
+_CHUNK: Final = 1024 * 1024
+_IN_MEMORY: Final = 16 * 1024 * 1024
+NDJSON: Final = "application/x-ndjson"
+_FILES = {
+    "multipart/form-data": {
+        "type": "object",
+        "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+    },
+    "application/octet-stream": OpenApiTypes.BINARY,
+}
+Line = dict[str, Any]
+
+
+class RawParser(BaseParser):
+    """The body as it is, whatever it calls itself: the format is detected from the bytes."""
+
+    media_type = "*/*"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the view reads and closes it
+        while chunk := stream.read(_CHUNK):
+            if file.tell() + len(chunk) > MAX_UPLOAD:
+                file.close()
+                raise TooLarge(f"the body has more than {MAX_UPLOAD} bytes")
+            file.write(chunk)
+        file.seek(0)
+        return file
+
+
+class NdjsonRenderer(BaseRenderer):
+    """Only says that the answer can be had in lines; the view writes them as they come."""
+
+    media_type = NDJSON
+    format = "ndjson"
+    charset = None
+
+    def render(self, data: Any, accepted_media_type: Any = None, renderer_context: Any = None) -> bytes:
+        return orjson.dumps(data, default=str) + b"\n"
+
+
+class ImportView(APIView):
+    parser_classes = (MultiPartParser, RawParser)
+    renderer_classes: Any = (*api_settings.DEFAULT_RENDERER_CLASSES, NdjsonRenderer)
+
+    @extend_schema(
+        operation_id="import_runs",
+        parameters=[
+            query("filename", "The name of the file that the body holds, when it is not a form."),
+            query("app", "The app of the imported runs, instead of the one that their files name."),
+            query("format", "The format, where it should not be detected."),
+            KEY,
+        ],
+        request=_FILES,
+        responses={200: ImportReport, (200, NDJSON): OpenApiTypes.STR, **PROBLEMS},
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        """Import recordings. With `Accept: application/x-ndjson`, progress line by line and the report at the end.
+
+        What was imported before is found by its content and not made again: it comes with `created` false.
+        """
+        files = _files(request)
+        app, format = _option(request, "app"), _option(request, "format")
+        _agree("import", request, files, app, format)
+
+        resources = _resources(files)
+        reader = file_reader.read_files if reader_process.is_small(files) else reader_process.read_files
+
+        def run(progress: Progress) -> ImportReport:
+            with resources:
+                return import_files.import_files(files, app=app, format=format, progress=progress, reader=reader)
+
+        accepted = getattr(request.accepted_renderer, "media_type", "")
+        if accepted == NDJSON:
+            return StreamingHttpResponse(_lines(run), content_type=NDJSON, headers={"X-Accel-Buffering": "no"})
+        return Response(run(lambda path, done, total: None))
+
+
+class BundleExportView(APIView):
+    @extend_schema(
+        operation_id="export_bundle",
+        request=BundleRequest,
+        responses={(200, "application/zip"): OpenApiTypes.BINARY, **PROBLEMS},
+    )
+    def post(self, request: Request) -> FileResponse:
+        """A run as one file that any other server can import."""
+        run = queries.find_run(parsed(BundleRequest, request.data).run)
+        file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the response closes it
+        with ExitStack() as on_error:
+            on_error.callback(file.close)
+            portable_runs.export(run, file)
+            on_error.pop_all()
+        size = file.tell()
+        file.seek(0)
+        return FileResponse(
+            file, as_attachment=True, filename=f"{run.id}.forkpoint.zip", content_type="application/zip",
+            headers={"Content-Length": str(size)},
+        )  # fmt: skip
+
+
+class BundleImportView(APIView):
+    parser_classes = (MultiPartParser, RawParser)
+
+    @extend_schema(
+        operation_id="import_bundle", parameters=[KEY], request=_FILES, responses={200: ImportReport, **PROBLEMS}
+    )
+    def post(self, request: Request) -> Response:
+        """Import runs from bundles: all of them, or none of a bundle that is damaged."""
+        files = _files(request)
+        _agree("bundle", request, files)
+        with _resources(files):
+            return Response(ImportReport(runs=[import_files.import_bundle(file.file) for file in files], skipped=[]))
+
+
+def _resources(files: Sequence[NamedFile]) -> ExitStack:
+    """What an import gives back at its end: its files, and its turn where it is large.
+
+    Raises `TooManyRequests`.
+    """
+    with ExitStack() as stack:
+        for file in files:
+            stack.callback(file.file.close)
+        if not reader_process.is_small(files):
+            LARGE_IMPORTS.acquire()
+            stack.callback(LARGE_IMPORTS.release)
+        return stack.pop_all()
+
+
+def _files(request: Request) -> list[NamedFile]:
+    """The uploaded files of a form in order, or the body as one file."""
+    uploaded = [file for _, files in request.FILES.lists() for file in files] if request.FILES else []
+    if uploaded:
+        return [NamedFile(name=file.name or "upload", file=file) for file in uploaded]
+    body = request.data
+    if isinstance(body, SpooledTemporaryFile):
+        name = request.query_params.get("filename", "").replace("\\", "/").rpartition("/")[2] or "upload"
+        return [NamedFile(name=name, file=body)]
+    raise InvalidQuery("there is no file in the request", where="/file")
+
+
+def _agree(kind: str, request: Request, files: Sequence[NamedFile], *options: str | None) -> None:
+    """Raise `KeyConflict` for other files under the same key."""
+    if (key := key_of(request)) is not None:
+        agree(kind, key, [*options, [[file.name, _sha256(file.file)] for file in files]])
+
+
+def _sha256(file: IO[bytes]) -> str:
+    """Of the whole file, which is left at its start."""
+    file.seek(0)
+    found = file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # typeshed wants what only real files have
+    file.seek(0)
+    return found
+
+
+def _option(request: Request, name: str) -> str | None:
+    """A parameter of the address, or a field of the form."""
+    form = request.data
+    in_form = form.get(name) if isinstance(form, QueryDict) else None
+    return request.query_params.get(name) or in_form or None
+
+
+def _lines(run: Callable[[Progress], ImportReport]) -> Iterator[bytes]:
+    """The lines of an import that goes on in a thread while they are sent, and also where nobody reads them."""
+    lines: SimpleQueue[Line | None] = SimpleQueue()
+    Thread(target=_work, args=(run, lines), name="import", daemon=True).start()
+    return _encoded(lines)
+
+
+def _encoded(lines: SimpleQueue[Line | None]) -> Iterator[bytes]:
+    while (line := lines.get()) is not None:
+        yield orjson.dumps(line) + b"\n"
+
+
+def _work(run: Callable[[Progress], ImportReport], lines: SimpleQueue[Line | None]) -> None:
+    def progress(path: str, done: int, total: int) -> None:
+        lines.put({"type": "progress", "path": path, "done": done, "total": total})
+
+    try:
+        lines.put({"type": "report", **run(progress).model_dump(mode="json")})
+    except ProblemError as problem:
+        lines.put({"type": "problem", "code": problem.code, "detail": str(problem), "where": problem.where})
+    finally:
+        lines.put(None)
+        connections.close_all()

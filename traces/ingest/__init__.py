@@ -1,0 +1,1 @@
+"""Prepare a recording for the store: validation, rows, judgements. Pure."""

@@ -1,0 +1,186 @@
+"""Recordings made ready to be stored, without the database: rows, parts, provenance, and the columns of the run."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID
+
+from traces.core import storable_text
+from traces.core.canonical import NotCanonical, digest
+from traces.core.ids import new_id
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.core.vocabulary import Label, StepStatus, StepType
+from traces.errors import InvalidRecording
+from traces.ingest import step_rows as ingest_rows
+from traces.ingest import validate
+from traces.ingest.judgement_rows import JudgementRow, row_of, validator_row
+from traces.ingest.outcome_rules import validator_kind
+from traces.ingest.step_rows import StepRow
+from traces.payloads import step_summaries
+from traces.payloads.splitter import Splitter
+from traces.provenance.edges import Provenance, find_provenance
+from traces.provenance.step_outputs import StepFacts
+from traces.signatures.call_signatures import signature
+
+_COST: Final = Decimal("0.00000001")
+Identity = tuple[str, str]  # app, external id
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """A recording as it will be stored: `columns` of the run, and `rows` of its steps.
+
+    `calls` are the tool calls that were really answered: number, tool and arguments. `judged` are the judgements that
+    came with it, and those of its validators.
+    """
+
+    columns: dict[str, Any]
+    rows: Sequence[StepRow]
+    calls: Sequence[tuple[int, str, JSONValue]]
+    judged: Sequence[JudgementRow]
+    steps: list[RecordedStep]  # until provenance was worked out
+    splitter: Splitter
+
+    @property
+    def run_id(self) -> UUID:
+        key: UUID = self.columns["id"]
+        return key
+
+    @property
+    def identity(self) -> Identity:
+        return self.columns["app"], self.columns["external_id"]
+
+    @property
+    def content_digest(self) -> str:
+        return str(self.columns["content_digest"])
+
+    @property
+    def parts(self) -> dict[str, bytes]:
+        return self.splitter.parts
+
+    def provenance(self) -> Provenance:
+        """Worked out only when asked, and once: the payloads are then given up, for a long run takes much memory."""
+        numbers = _numbers(self.steps)
+        facts = [_facts(step, row, numbers) for step, row in zip(self.steps, self.rows, strict=True)]
+        found = find_provenance(facts, self.splitter)
+        self.steps.clear()
+        self.splitter.release()
+        return found
+
+
+def prepare(run: RecordedRun) -> Prepared:
+    """Check a recording and make its rows; raises `InvalidRecording` and `TooLarge`."""
+    splitter = Splitter()
+    steps = validate.in_order(run)
+    step_rows = _rows(run, steps, splitter)
+    return Prepared(
+        columns=_run_values(run, step_rows), rows=step_rows, calls=list(_answered_calls(steps, step_rows)),
+        judged=[*_judgements(run.judgements, steps), *_validators(steps, step_rows)], steps=steps, splitter=splitter,
+    )  # fmt: skip
+
+
+def _numbers(steps: Iterable[RecordedStep]) -> dict[str, int]:
+    """The sequence numbers of steps in order, by key."""
+    return {step.key: number for number, step in enumerate(steps, 1)}
+
+
+def _answered_calls(
+    steps: Iterable[RecordedStep], step_rows: Iterable[StepRow]
+) -> Iterator[tuple[int, str, JSONValue]]:
+    for step, row in zip(steps, step_rows, strict=True):
+        answered = step.type is StepType.TOOL and step.status is StepStatus.OK and step.output is not None
+        if answered and step.label is Label.LIVE:
+            yield row.sequence_no, step.tool_name or step.name, step.input
+
+
+def _judgements(given: Sequence[RecordedJudgement], steps: Iterable[RecordedStep]) -> Iterator[JudgementRow]:
+    numbers = _numbers(steps) if given else {}
+    return (row_of(each, numbers) for each in given)
+
+
+def _validators(steps: Iterable[RecordedStep], step_rows: Iterable[StepRow]) -> Iterator[JudgementRow]:
+    for step, row in zip(steps, step_rows, strict=True):
+        if step.type is StepType.VALIDATOR and (kind := validator_kind(step.status, step.label, step.output)):
+            yield validator_row(row, kind)
+
+
+def _rows(run: RecordedRun, steps: Sequence[RecordedStep], splitter: Splitter) -> list[StepRow]:
+    given = {step.key: index for index, step in enumerate(run.steps)}
+    numbers = _numbers(steps)
+    return [_row(given[step.key], step, numbers, splitter) for step in steps]
+
+
+def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Splitter) -> StepRow:
+    """The row of a step; `index` is its place in the recording as it was given."""
+    duration = (step.ended_at - step.started_at).total_seconds() * 1000 if step.ended_at and step.started_at else None
+    documents = step.output.get("documents") if isinstance(step.output, dict) else None
+    summary = step_summaries.summarize(
+        type=step.type, name=step.name, tool_name=step.tool_name, input=step.input, output=step.output
+    )
+    return StepRow(
+        sequence_no=numbers[step.key], parent_no=None if step.parent is None else numbers[step.parent],
+        external_id=step.key, type=step.type, name=step_summaries.one_line(step.name, 300), status=step.status,
+        label=step.label, reason=step.reason or "", started_at=step.started_at, duration_ms=duration,
+        input_ref=_ref(index, step, "input", step.input, splitter),
+        output_ref=splitter.split(None) if step.null_output else _ref(index, step, "output", step.output, splitter),
+        attributes_ref=_ref(index, step, "attributes", step.attributes or None, splitter),
+        signature=_signature(step, splitter), error=step.error.replace("\x00", "\ufffd"), summary=summary,
+        provider=step.provider, model=step.model, tool_name=step.tool_name, call_id=step.call_id,
+        tokens_in=step.tokens_in, tokens_out=step.tokens_out, tokens_cached=step.tokens_cached,
+        cost_usd=None if step.cost_usd is None else step.cost_usd.quantize(_COST), retries=step.retries,
+        document_count=len(documents) if isinstance(documents, list) else None,
+    )  # fmt: skip
+
+
+def _ref(index: int, step: RecordedStep, field: str, value: JSONValue, splitter: Splitter) -> str:
+    if value is None:
+        return ""
+    try:
+        return splitter.split(value)
+    except NotCanonical as problem:
+        raise validate.not_json(index, step, field, problem) from problem
+
+
+def _signature(step: RecordedStep, splitter: Splitter) -> str:
+    return signature(
+        type=step.type, name=step.name, input=step.input, provider=step.provider, model=step.model,
+        tool_name=step.tool_name, digest_of=splitter.digest,
+    )  # fmt: skip
+
+
+def _facts(step: RecordedStep, row: StepRow, numbers: dict[str, int]) -> StepFacts:
+    return StepFacts(
+        no=row.sequence_no, type=step.type, input=step.input, output=step.output, input_ref=row.input_ref,
+        output_ref=row.output_ref, call_id=step.call_id,
+        links=tuple(numbers[link] for link in step.links),
+    )  # fmt: skip
+
+
+def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any]:
+    """The columns of a recorded run."""
+    tags = tuple(tag.replace("\x00", "\ufffd") for tag in run.tags)
+    name = step_summaries.one_line(run.name, 300) or run.external_id
+    run = replace(run, name=name, tags=tags, metadata=_metadata(run))
+    sums = ingest_rows.totals(step_rows)
+    started, ended = run.started_at or sums.first_start, run.ended_at or sums.last_end
+    said = ingest_rows.said_of_run(replace(run, started_at=started, ended_at=ended))
+    return {
+        "id": new_id(), "external_id": run.external_id, "name": run.name, "app": run.app,
+        "environment": run.environment, "source": run.source, "format": run.format, "status": run.status,
+        "created_at": datetime.now(UTC), "tags": list(run.tags), "metadata": run.metadata,
+        "started_at": started, "ended_at": ended, "search": step_summaries.search_text(run),
+        "content_digest": ingest_rows.content_digest(said, step_rows),
+        **ingest_rows.totals_columns(sums, started, ended),
+    }  # fmt: skip
+
+
+def _metadata(run: RecordedRun) -> JSONObject:
+    try:
+        digest(run.metadata)
+    except NotCanonical as problem:
+        raise InvalidRecording(f"the run's metadata: {problem}", where=f"/metadata{problem.where}") from problem
+    kept = storable_text.storable(run.metadata)
+    return kept if isinstance(kept, dict) else {}

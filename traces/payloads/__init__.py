@@ -1,0 +1,1 @@
+"""Payloads in parts, and payloads of which parts are lost. Pure."""

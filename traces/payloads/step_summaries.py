@@ -1,0 +1,93 @@
+"""One line for a step in lists, and the text that a run is found by."""
+
+import json
+from typing import Final
+
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepType
+from traces.payloads.messages import messages_of, role_of
+
+MAX_SUMMARY: Final = 200
+MAX_SEARCH: Final = 600
+_ARGUMENT: Final = 40
+_HEAD: Final = 2_000  # of a text: enough for one line
+
+
+def summarize(*, type: StepType, name: str, tool_name: str, input: JSONValue, output: JSONValue) -> str:
+    """What the step did, in one line: `get_order(A-1042)`, `asks get_order`, or the beginning of what it said."""
+    if type is StepType.TOOL:
+        return one_line(f"{tool_name or name}({_arguments(input)})")
+    if type is StepType.MODEL:
+        return one_line(_answer(output))
+    if type is StepType.RETRIEVAL:
+        return one_line(_retrieval(input, output))
+    if type in (StepType.AGENT, StepType.TURN):
+        return one_line(text_of(input) or text_of(output))
+    return one_line(text_of(output) or text_of(input))
+
+
+def search_text(run: RecordedRun) -> str:
+    """Lower case: what someone may type to find the run."""
+    models = dict.fromkeys(step.model for step in run.steps if step.model)
+    first = next((text for step in run.steps if (text := _asked(step.input))), "")
+    words = [run.name, run.external_id, run.app, run.environment, *models, *run.tags, first]
+    return one_line(" ".join(word for word in words if word), MAX_SEARCH).lower()
+
+
+def one_line(text: str, limit: int = MAX_SUMMARY) -> str:
+    """The beginning of `text` without line breaks, and without what PostgreSQL cannot hold."""
+    line = " ".join(text[: max(_HEAD, limit * 2)].replace("\x00", "\ufffd").split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def text_of(value: JSONValue) -> str:
+    """The text in a payload: itself, its message, its last message, or its text field."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return " ".join(filter(None, (text_of(item) for item in value[:8])))
+    if not isinstance(value, dict):
+        return ""
+    if messages := messages_of(value):
+        return text_of(messages[-1])
+    for key in ("message", "content", "text", "task", "answer", "output", "query", "input", "template", "prompt"):
+        if text := text_of(value.get(key)):
+            return text
+    return ""
+
+
+def _asked(input: JSONValue) -> str:
+    """What a run was asked: the first message of a user, else the text of the input."""
+    for message in messages_of(input):
+        if role_of(message) == "user":
+            return text_of(message)
+    return "" if isinstance(input, dict) and "messages" in input else text_of(input)
+
+
+def _arguments(input: JSONValue) -> str:
+    if isinstance(input, dict):
+        return ", ".join(_argument(item) for item in list(input.values())[:8])
+    return "" if input is None else _argument(input)
+
+
+def _argument(value: JSONValue) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:_HEAD]
+    return one_line(text, _ARGUMENT)
+
+
+def _answer(output: JSONValue) -> str:
+    message = output.get("message") if isinstance(output, dict) else None
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    names = [_name(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return f"asks {', '.join(names)}" if names else text_of(output)
+
+
+def _name(call: JSONObject) -> str:
+    return str(call.get("name") or "?")
+
+
+def _retrieval(input: JSONValue, output: JSONValue) -> str:
+    documents = output.get("documents") if isinstance(output, dict) else None
+    count = len(documents) if isinstance(documents, list) else 0
+    return f"{count} document{'' if count == 1 else 's'} for {text_of(input)}"

@@ -1,0 +1,1 @@
+"""Which step consumed what an earlier one produced. Pure."""

@@ -1,0 +1,1 @@
+"""Read files into runs, with limits. Pure."""

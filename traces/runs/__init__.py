@@ -1,0 +1,1 @@
+"""Recorded runs: reading, writing, search, REST."""

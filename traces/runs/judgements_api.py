@@ -1,0 +1,141 @@
+"""Judgements and outcome rules over REST."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Q
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome
+from traces.errors import InvalidQuery
+from traces.http.bodies import parsed
+from traces.http.paging import whole_number, yes_or_no
+from traces.http.responses import PROBLEMS, caller_of, path, query
+from traces.ingest.judgement_rows import NAME_LENGTH, JudgementRow
+from traces.ingest.outcome_rules import DEFAULT_THRESHOLDS, Thresholds
+from traces.judgements import services
+from traces.judgements.schemas import (
+    JudgementList,
+    JudgementRequest,
+    JudgementView,
+    OutcomeRuleRequest,
+    OutcomeRuleView,
+    ThresholdView,
+)
+from traces.models import Judgement, OutcomeRule, Run
+from traces.runs.queries import as_uuid, by_id, find_run, find_step
+
+_RUN: Final = path("id", "The run's id, a unique beginning of it, its external id, or `last`.")
+_APP: Final = path("app", "The app's name.")
+_MOST: Final = 1_000
+_FILTERS: Final = [
+    _RUN,
+    query("withdrawn", "`true`: also judgements that were taken back."),
+    query("after", "`next` of the page before."),
+    query("limit", f"How many; at most {_MOST}."),
+]
+
+
+class JudgementsView(APIView):
+    @extend_schema(operation_id="list_judgements", parameters=_FILTERS, responses={200: JudgementList, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """The outcome of a run, and its judgements with those of its steps."""
+        return Response(_listing(find_run(id), request.query_params, caller_of(request)))
+
+    @extend_schema(
+        operation_id="judge_run", parameters=[_RUN], request=JudgementRequest,
+        responses={201: JudgementView, **PROBLEMS},
+    )  # fmt: skip
+    def post(self, request: Request, id: str) -> Response:
+        """Judge a run or one of its steps; it replaces one's own earlier judgement of that name, but for notes."""
+        asked, run, caller = parsed(JudgementRequest, request.data), find_run(id), caller_of(request)
+        row = JudgementRow(
+            name=asked.name, kind=JudgementKind(asked.kind), source=JudgementSource.PERSON,
+            step_no=None if asked.step is None else find_step(run, asked.step).sequence_no, value=asked.value,
+            text=asked.text, by=caller, at=datetime.now(UTC),
+        )  # fmt: skip
+        return Response(_view(services.judge(run, row), caller), 201)
+
+
+class JudgementDetailView(APIView):
+    @extend_schema(
+        operation_id="withdraw_judgement", parameters=[_RUN, path("judgement", "The judgement's id.")],
+        responses={204: None, **PROBLEMS},
+    )  # fmt: skip
+    def delete(self, request: Request, id: str, judgement: str) -> Response:
+        """Take back one's own judgement."""
+        rows = Judgement.objects.filter(run=find_run(id), withdrawn_at__isnull=True)
+        services.withdraw(by_id(rows, judgement, "judgement"), by=caller_of(request))
+        return Response(status=204)
+
+
+class OutcomeRuleDetailView(APIView):
+    @extend_schema(operation_id="get_outcome_rule", parameters=[_APP], responses={200: OutcomeRuleView, **PROBLEMS})
+    def get(self, request: Request, app: str) -> Response:
+        """At which values the scores of an app's runs pass."""
+        return Response(_rule(app, OutcomeRule.objects.filter(app=app).order_by("-id").first()))
+
+    @extend_schema(
+        operation_id="set_outcome_rule", parameters=[_APP], request=OutcomeRuleRequest,
+        responses={200: OutcomeRuleView, **PROBLEMS},
+    )  # fmt: skip
+    def put(self, request: Request, app: str) -> Response:
+        """Set the thresholds of an app; the outcomes of its scored runs follow at once."""
+        asked = parsed(OutcomeRuleRequest, request.data)
+        if len(app) > NAME_LENGTH or "\x00" in app:
+            raise InvalidQuery(f"an app's name has at most {NAME_LENGTH} characters, none of them NUL", where="/app")
+        bounds = {name: threshold.bound for name, threshold in asked.thresholds.items()}
+        return Response(_rule(app, services.set_thresholds(app, bounds, by=caller_of(request))))
+
+
+def _listing(run: Run, params: Mapping[str, str], caller: str) -> JudgementList:
+    limit = whole_number(params, "limit", default=_MOST, most=_MOST)
+    rows = Judgement.objects.filter(_after(params.get("after", "")), run=run).order_by("id")
+    if not yes_or_no(params, "withdrawn", default=False):
+        rows = rows.filter(withdrawn_at__isnull=True)
+    page = list(rows[: limit + 1])
+    verdict = run.verdict
+    return JudgementList(
+        outcome=Outcome(verdict.outcome),
+        outcome_basis=JudgementSource(verdict.basis) if verdict.basis else None,
+        outcome_reason=verdict.reason,
+        judgements=[_view(row, caller) for row in page[:limit]],
+        next=page[limit - 1].id if len(page) > limit else None,
+    )
+
+
+def _after(text: str) -> Q:
+    if not text:
+        return Q()
+    key: UUID | None = as_uuid(text)
+    if key is None:
+        raise InvalidQuery(f"after is {text!r}: it must be the `next` of a page", where="/after")
+    return Q(id__gt=key)
+
+
+def _view(row: Judgement, caller: str) -> JudgementView:
+    return JudgementView(
+        id=row.id, step=row.step_no, name=row.name, kind=JudgementKind(row.kind), value=row.value, text=row.text,
+        source=JudgementSource(row.source), by=row.by, at=row.at or row.created_at,
+        mine=row.source == JudgementSource.PERSON and row.by == caller, withdrawn_at=row.withdrawn_at,
+    )  # fmt: skip
+
+
+def _rule(app: str, rule: OutcomeRule | None) -> OutcomeRuleView:
+    return OutcomeRuleView(
+        app=app,
+        thresholds=_thresholds(services.thresholds_of([app]).get(app, {})),
+        defaults=_thresholds(DEFAULT_THRESHOLDS),
+        by=rule.by if rule else "",
+        at=rule.at if rule else None,
+    )
+
+
+def _thresholds(bounds: Thresholds) -> dict[str, ThresholdView]:
+    return {name: ThresholdView(**asdict(bound)) for name, bound in bounds.items()}

@@ -1,0 +1,1 @@
+"""Signatures of calls, and what they ignore. Pure."""
