@@ -9,16 +9,12 @@ A single recording shows no more than two equal numbers, which may be chance. Th
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from diffing.sequences.word_hunks import hunks, meets, stands_in, words_of
-from replay.core.graph import Copied
+from replay.core.graph import Copied, Link
+from replay.inputs.changes import Change
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
-
-if TYPE_CHECKING:
-    from replay.core.graph import Link
-    from replay.inputs.changes import Change
 
 
 def text_of(type: StepType, output: JSONValue) -> str:
@@ -30,11 +26,11 @@ def text_of(type: StepType, output: JSONValue) -> str:
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, sort_keys=True)
 
 
-def copied_links(group: Sequence[tuple["Link", "Change"]]) -> list[tuple["Link", "Change"]]:
+def copied_links(group: Sequence[tuple[Link, Change]]) -> list[tuple[Link, Change]]:
     return [(link, change) for link, change in group if link.copied]
 
 
-def with_copies(text: str, group: Sequence[tuple["Link", "Change"]], missed: "list[Link] | None") -> str:
+def with_copies(text: str, group: Sequence[tuple[Link, Change]], missed: list[Link] | None) -> str:
     """A recorded text with the new values of what is copied into it; links whose new value is not known are missed."""
     changes = {link.producer: change for link, change in group}
     for copied in sorted({each for link, _ in group for each in link.copied}, key=lambda each: -each.start):
@@ -49,7 +45,7 @@ def with_copies(text: str, group: Sequence[tuple["Link", "Change"]], missed: "li
     return text
 
 
-def _value_now(copied: Copied, change: "Change | None") -> str | None:
+def _value_now(copied: Copied, change: Change | None) -> str | None:
     """What stands in an output in the place of the copied value; None where that is not clear."""
     if change is None:
         return copied.own

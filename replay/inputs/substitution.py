@@ -7,8 +7,9 @@ what code would write now, the result is None.
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from replay.inputs.changes import Change
 from replay.inputs.texts import texts_in
 from replay.inputs.value_pointers import value_at
 from traces.core.json_types import JSONValue
@@ -26,9 +27,6 @@ from traces.provenance.short_values import (
 )
 from traces.provenance.text_index import SHINGLE
 
-if TYPE_CHECKING:
-    from replay.inputs.changes import Change
-
 _CASES: Final[tuple[Callable[[str], str], ...]] = (
     lambda text: text, str.upper, str.lower, str.title, str.capitalize,
 )  # fmt: skip
@@ -36,7 +34,7 @@ _SEPARATORS: Final = ("", " ", "-", "_")
 _SEPARATOR: Final = re.compile(r"[\s_-]+")
 
 
-def substituted(text: str, change: "Change") -> str | None:
+def substituted(text: str, change: Change) -> str | None:
     """A text with the values of a changed output replaced; None where what replaces one of them is not known."""
     if not change.answered:
         return None
@@ -55,7 +53,7 @@ def substituted(text: str, change: "Change") -> str | None:
     return result if spans or quotes_survive(text, change) else None
 
 
-def quotes_survive(text: str, change: "Change") -> bool:
+def quotes_survive(text: str, change: Change) -> bool:
     """Whether all runs of words that a text shares with the recorded output stand in the new one as well."""
     runs = set(_runs(text)) & {run for old in texts_in(change.recorded) for run in _runs(old)}
     return bool(runs) and runs <= {run for new in texts_in(change.current) for run in _runs(new)}
@@ -65,7 +63,7 @@ def _values(type: StepType, output: JSONValue) -> Iterator[Value]:
     return answer_values(message_of(output), ANSWER) if type is StepType.MODEL else output_values(output)
 
 
-def _replacement(written: str, span: Span, change: "Change") -> str | None:
+def _replacement(written: str, span: Span, change: Change) -> str | None:
     """What stands in the place of a value now: all sources of a span are places of one output."""
     source = span.sources[0]
     try:

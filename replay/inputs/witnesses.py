@@ -5,9 +5,9 @@ answered. So they are configuration, and a changed first answer does not reach t
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
-from replay.core.graph import Witness
+from replay.core.graph import Node, Witness
+from replay.inputs.changes import Change
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import message_of
@@ -15,15 +15,11 @@ from traces.payloads.parts import MissingPart
 from traces.provenance.input_origins import Unexplained, leaves
 from traces.provenance.short_values import json_in, words_of
 
-if TYPE_CHECKING:
-    from replay.core.graph import Node
-    from replay.inputs.changes import Change
-
 
 def is_configuration(
-    node: "Node",
+    node: Node,
     item: Unexplained,
-    change: "Change",
+    change: Change,
     witnesses: tuple[Witness, ...],
     payload: Callable[[str], JSONValue],
 ) -> bool:
@@ -41,7 +37,7 @@ def is_configuration(
     return supported
 
 
-def _differs(ref: str, change: "Change", payload: Callable[[str], JSONValue]) -> bool:
+def _differs(ref: str, change: Change, payload: Callable[[str], JSONValue]) -> bool:
     """Whether an output differs from the recorded one in all that changed."""
     if not ref or ref == change.node.output_ref:
         return False

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import orjson
 
@@ -13,15 +12,13 @@ from replay.core.plan import Determinism
 from replay.overrides.policy import Policy
 from replay.overrides.request_edits import edited_names, edited_request
 from replay.planning.determinism import assess
+from replay.planning.plan_environment import PlanWorld
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.parts import MissingPart
 
-if TYPE_CHECKING:
-    from replay.planning.plan_environment import PlanWorld
 
-
-def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, world: "PlanWorld") -> Determinism:
+def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, world: PlanWorld) -> Determinism:
     """The recorded configuration of every model step that the profile sets, against what it would be."""
     models = [node for node in graph.nodes if node.type is StepType.MODEL]
     edited = [node for node in models if profile.of(node).model]
@@ -32,7 +29,7 @@ def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, world:
     return assess(pairs, changed=_changed(graph, profile), threshold=policy.determinism_threshold)
 
 
-def _different(nodes: Sequence[Node], profile: AppliedProfile, world: "PlanWorld") -> Iterable[Node]:
+def _different(nodes: Sequence[Node], profile: AppliedProfile, world: PlanWorld) -> Iterable[Node]:
     """One of all those that were configured alike and are edited alike."""
     found: dict[tuple[object, ...], Node] = {}
     _read_parameters({node.input_ref for node in nodes if node.input_ref}, world)
@@ -42,7 +39,7 @@ def _different(nodes: Sequence[Node], profile: AppliedProfile, world: "PlanWorld
     return found.values()
 
 
-def _read_parameters(refs: Collection[str], world: "PlanWorld") -> None:
+def _read_parameters(refs: Collection[str], world: PlanWorld) -> None:
     """Know of these inputs all but their messages, in comparable form."""
     known = world.sources.parameters
     unknown = [ref for ref in refs if ref not in known]
@@ -53,7 +50,7 @@ def _read_parameters(refs: Collection[str], world: "PlanWorld") -> None:
         known[ref] = orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)
 
 
-def _readable(refs: Iterable[str], world: "PlanWorld") -> dict[str, JSONValue]:
+def _readable(refs: Iterable[str], world: PlanWorld) -> dict[str, JSONValue]:
     found: dict[str, JSONValue] = {}
     for ref in refs:
         with suppress(MissingPart):
@@ -61,7 +58,7 @@ def _readable(refs: Iterable[str], world: "PlanWorld") -> dict[str, JSONValue]:
     return found
 
 
-def _configurations(node: Node, profile: AppliedProfile, world: "PlanWorld") -> tuple[ModelConfig, ModelConfig] | None:
+def _configurations(node: Node, profile: AppliedProfile, world: PlanWorld) -> tuple[ModelConfig, ModelConfig] | None:
     try:
         value = world.payload(node.input_ref) if node.input_ref else None
     except MissingPart:

@@ -1,22 +1,20 @@
 """The steps between a cause and the answer, as the recordings show them: candidates for mediators. Pure."""
 
-from typing import TYPE_CHECKING, Final, get_args
+from typing import Final, get_args
 
 from diffing.attribution.wording import noted
 from diffing.compare.comparison import Pair
 from diffing.compare.references import step_ref
 from replay.overrides.profile import CallEnd
 from replay.proofs.core.types import Atoms, Stage
+from replay.proofs.subject.subject import Subject
 from traces.core.vocabulary import StepType
-
-if TYPE_CHECKING:
-    from replay.proofs.subject.subject import Subject
 
 _TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 _ENDS: Final = frozenset(get_args(CallEnd))
 
 
-def stages(subject: "Subject", cause: Atoms) -> list[Stage]:
+def stages(subject: Subject, cause: Atoms) -> list[Stage]:
     """Steps that answered otherwise, from which the answer can have been reached, but for the one that gives it."""
     seen = subject.seen
     atoms = {atom.id: atom for atom in subject.atoms}
@@ -31,7 +29,7 @@ def stages(subject: "Subject", cause: Atoms) -> list[Stage]:
     ]
 
 
-def clamped(subject: "Subject", number: int) -> tuple[int, StepType, str, str]:
+def clamped(subject: Subject, number: int) -> tuple[int, StepType, str, str]:
     """The candidate's step, its type, and what its counterpart in the base answered and how that ended."""
     pairs = subject.seen.comparison.pairs
     base, candidate = next(
@@ -46,7 +44,7 @@ def _clampable(pair: Pair) -> bool:
     return pair.step.type != StepType.TOOL or {side.status for side in pair.both} <= _ENDS
 
 
-def _text(subject: "Subject", pair: Pair) -> str:
+def _text(subject: Subject, pair: Pair) -> str:
     facets = subject.seen.opened.facets.get(pair.place, ())
     made = [facet for facet in facets if facet.part == "output"]
     told = sorted(made, key=lambda facet: facet.kind != "tool calls")
