@@ -22,6 +22,7 @@ from replay.checks.schemas import Check
 from replay.core.vocabulary import COMPLETED, ENDED
 from replay.core.wording import UNFOLLOWED
 from replay.execution import event_log
+from replay.live.matching_process import first_error_apart
 from replay.models import Bisection, BisectionProbe, ReplaySession
 from replay.overrides.policy import Budget
 from replay.sessions import create, prepare
@@ -213,7 +214,7 @@ def _verdict(probe: BisectionProbe) -> tuple[str, JSONObject]:
         return "unclear", {"note": session.error or f"the replay {session.status}"}
     asked = _CHECKS.validate_python(probe.bisection.request["checks"])
     outcome = outcome_of(session.run_id, asked)
-    results = checks.apply(asked, outcome)
+    results = checks.apply(asked, outcome, first_error_apart)
     detail: JSONObject = {
         "checks": [result.model_dump(mode="json") for result in results], "answer": outcome.answer[:SHOWN],
         "assumed": _placeholders(session.run_id, session.fork_sequence_no).count(),

@@ -17,6 +17,7 @@ from replay.checks.schemas import CheckResult
 from replay.core.errors import ReplayRefused
 from replay.core.plan import PlanRefusal
 from replay.execution import task_names
+from replay.live.matching_process import first_error_apart
 from replay.models import Bisection
 from replay.sessions import prepare, services
 from replay.sessions.schemas import ReplayRequest
@@ -182,7 +183,7 @@ def _own_refusals(request: BisectRequest) -> list[PlanRefusal]:
 
 
 def _recorded(run: Run, request: BisectRequest) -> list[CheckResult]:
-    return checks.apply(request.checks, outcome_of(run.id, request.checks))
+    return checks.apply(request.checks, outcome_of(run.id, request.checks), first_error_apart)
 
 
 def _passes(results: list[CheckResult]) -> bool:

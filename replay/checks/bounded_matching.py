@@ -1,11 +1,10 @@
 """Texts against patterns and JSON schemas that somebody wrote, in bounded time. Pure.
 
 Patterns run on an engine without backtracking, and schemas fetch nothing. What can still take long (counted
-repetitions on long texts, references that unfold without end) runs in a process that is ended in time.
+repetitions on long texts, references that unfold without end) is decided apart: in a process that is ended in time.
 """
 
-import subprocess
-import sys
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 import jsonschema_rs
@@ -13,7 +12,7 @@ import orjson
 
 from traces.core.json_types import JSONObject, JSONValue
 
-LIMIT_S = 5.0
+Apart = Callable[[JSONObject, JSONValue], str]  # `first_error` in a process of its own
 _LONG: Final = 5_000  # characters: below, no pattern of the permitted size takes half a second
 _MOST_WORK: Final = 50_000_000  # parts of the schema times characters
 _MOST_PARTS: Final = 1_000_000
@@ -39,15 +38,16 @@ def problem(document: JSONObject) -> str:
     return ""
 
 
-def failure(document: JSONObject, value: JSONValue, size: int) -> str:
+def failure(document: JSONObject, value: JSONValue, size: int, apart: Apart) -> str:
     """Where and why a value does not fit; `size` is that of the text it was read from."""
     parts = _unfolded(document)
     if size <= _LONG and parts is not None and parts * size <= _MOST_WORK:
-        return _first_error(document, value)
-    return _apart(document, value)
+        return first_error(document, value)
+    return apart(document, value)
 
 
-def _first_error(document: JSONObject, value: JSONValue) -> str:
+def first_error(document: JSONObject, value: JSONValue) -> str:
+    """Where and why a value does not fit, however long that takes."""
     try:
         first = next(_validator(document).iter_errors(value), None)
     except ValueError as error:  # a value that is nested too deeply
@@ -104,26 +104,3 @@ def _referred(document: JSONObject, part: JSONValue) -> list[JSONValue]:
         name = token.replace("~1", "/").replace("~0", "~")
         at = at.get(name) if isinstance(at, dict) else None
     return [at]
-
-
-def _apart(document: JSONObject, value: JSONValue) -> str:
-    """The same in a process of its own, which ends in time."""
-    asked = orjson.dumps({"document": document, "value": value})
-    try:
-        # -P: nothing in the working directory can take the place of a module.
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", __name__], input=asked, stdout=subprocess.PIPE, timeout=LIMIT_S
-        )
-    except subprocess.TimeoutExpired:
-        return f"it cannot be decided: that took longer than {LIMIT_S:g} s"
-    return done.stdout.decode() if not done.returncode else "it cannot be decided: the process that tried to has died"
-
-
-def main() -> None:
-    """What the process does."""
-    asked = orjson.loads(sys.stdin.buffer.read())
-    sys.stdout.buffer.write(_first_error(asked["document"], asked["value"]).encode(errors="replace"))
-
-
-if __name__ == "__main__":
-    main()

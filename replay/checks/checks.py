@@ -11,6 +11,7 @@ from typing import Final
 import orjson
 
 from replay.checks import bounded_matching
+from replay.checks.bounded_matching import Apart
 from replay.checks.schemas import Check, CheckResult, ContainsCheck, JsonSchemaCheck, RegexCheck, StatusCheck, ToolCheck
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
@@ -52,9 +53,9 @@ def problem(check: Check) -> str:
     return f"this {kind} cannot be used: {_clipped(found)}" if found else ""
 
 
-def apply(checks: Sequence[Check], outcome: Outcome) -> list[CheckResult]:
-    """The result of every check, in order."""
-    return [_result(check, outcome) for check in checks]
+def apply(checks: Sequence[Check], outcome: Outcome, apart: Apart) -> list[CheckResult]:
+    """The result of every check, in order; `apart` decides what can take long."""
+    return [_result(check, outcome, apart) for check in checks]
 
 
 def title(check: Check) -> str:
@@ -75,20 +76,20 @@ def title(check: Check) -> str:
             return f"the run {check.status}"
 
 
-def _result(check: Check, outcome: Outcome) -> CheckResult:
-    failure = _failure(check, outcome)
+def _result(check: Check, outcome: Outcome, apart: Apart) -> CheckResult:
+    failure = _failure(check, outcome, apart)
     return CheckResult(name=title(check), passed=not failure, detail=failure)
 
 
-def _failure(check: Check, outcome: Outcome) -> str:
+def _failure(check: Check, outcome: Outcome, apart: Apart) -> str:
     answer = outcome.answer[:_LONGEST]
     match check:
         case ContainsCheck():
             return _contains(check, answer)
         case RegexCheck():
-            return _found(check, answer)
+            return _found(check, answer, apart)
         case JsonSchemaCheck():
-            return _fits(check, answer)
+            return _fits(check, answer, apart)
         case ToolCheck():
             return _called(check, outcome.tools)
         case StatusCheck():
@@ -115,18 +116,18 @@ def _contains(check: ContainsCheck, answer: str) -> str:
     return "the text is not there" if check.kind == "contains" else "the text is there"
 
 
-def _found(check: RegexCheck, answer: str) -> str:
-    failure = bounded_matching.failure({"pattern": check.pattern}, answer, len(answer))
+def _found(check: RegexCheck, answer: str, apart: Apart) -> str:
+    failure = bounded_matching.failure({"pattern": check.pattern}, answer, len(answer), apart)
     return "the pattern is not found" if failure.startswith("/: ") else failure
 
 
-def _fits(check: JsonSchemaCheck, answer: str) -> str:
+def _fits(check: JsonSchemaCheck, answer: str, apart: Apart) -> str:
     text = _unfenced(answer)
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         return f"the answer is not JSON: {error}"
-    return _clipped(bounded_matching.failure(check.document, value, len(text)))
+    return _clipped(bounded_matching.failure(check.document, value, len(text), apart))
 
 
 def _unfenced(answer: str) -> str:

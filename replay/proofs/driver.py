@@ -12,6 +12,7 @@ from django.db import transaction
 from diffing import services as diffing
 from diffing.schemas.evidence import Findings
 from replay.live import outages, shutdown
+from replay.live.matching_process import first_error_apart
 from replay.models import Proof, ProofProbe
 from replay.proofs.changes import certificates
 from replay.proofs.core.schemas import ProofProgress, ProofRequest
@@ -79,7 +80,7 @@ def case_of(subject: Subject, lab: Laboratory) -> Case:
         one_space=subject.lattice, features=(lab.question.text,),
         assumptions=_assumptions(subject), live_calls=calls, live_cost_usd=cost,
         coarser=outcomes.coarser(kind), values={side: outcomes.values(kind, lab.recorded[side]) for side in sides},
-        names={side: outcomes.said(lab.question, lab.recorded[side]) for side in sides},
+        names={side: outcomes.said(lab.question, lab.recorded[side], first_error_apart) for side in sides},
     )  # fmt: skip
 
 

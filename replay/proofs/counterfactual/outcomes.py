@@ -14,6 +14,7 @@ import pydantic
 from diffing.schemas.evidence import EvidenceQuestion, QuestionKind
 from diffing.sequences.text_diff import normalise, shortened
 from replay.checks import checks
+from replay.checks.bounded_matching import Apart
 from replay.checks.checks import Outcome, ToolUse
 from replay.checks.schemas import Check, StatusCheck
 from traces.core.canonical import digest
@@ -72,9 +73,13 @@ def question(kind: QuestionKind, given: Sequence[Check]) -> EvidenceQuestion:
     )
 
 
-def value(asked: EvidenceQuestion, result: Result) -> str:
+def value(asked: EvidenceQuestion, result: Result, apart: Apart) -> str:
     """What is compared: two runs have the same outcome when this is the same; raises `Unknown`."""
-    match asked.kind:
+    return _checked(asked, result, apart) if asked.kind in {"check", "score"} else _value(asked.kind, result)
+
+
+def _value(kind: QuestionKind, result: Result) -> str:
+    match kind:
         case "answer":
             return _normalised(result.answer)
         case "answer_exact":
@@ -88,10 +93,10 @@ def value(asked: EvidenceQuestion, result: Result) -> str:
         case "status":
             return "failed" if _failed(result) else "completed"
         case "check" | "score":
-            return _checked(asked, result)
+            raise AssertionError("which checks is not known by the kind alone")
 
 
-def said(asked: EvidenceQuestion, result: Result) -> str:
+def said(asked: EvidenceQuestion, result: Result, apart: Apart) -> str:
     """The same for people."""
     match asked.kind:
         case "tool_calls":
@@ -101,7 +106,7 @@ def said(asked: EvidenceQuestion, result: Result) -> str:
         case "status":
             return "it fails" if _failed(result) else "it completes"
         case "check" | "score":
-            return value(asked, result)
+            return value(asked, result, apart)
         case _:
             return f"“{shortened(result.answer, _SHOWN)}”" if result.answer.strip() else "no answer"
 
@@ -118,7 +123,7 @@ def values(kind: QuestionKind, result: Result) -> dict[str, str]:
     found: dict[str, str] = {}
     for other in _SCALE[_SCALE.index(kind) :] if kind in _SCALE else ():
         with suppress(Unknown):
-            found[other] = value(question(other, []), result)
+            found[other] = _value(other, result)
     return found
 
 
@@ -176,11 +181,11 @@ def classify(value: str, *, base: str, candidate: str) -> Literal["base", "candi
     return "base" if value == base else "other"
 
 
-def _checked(asked: EvidenceQuestion, result: Result) -> str:
+def _checked(asked: EvidenceQuestion, result: Result, apart: Apart) -> str:
     given = _CHECKS.validate_python(asked.checks)
     failed = _failed(result) if any(isinstance(check, StatusCheck) for check in given) else False
     tools = [ToolUse(tool=used.tool, arguments=used.arguments) for used in result.tools]
-    results = checks.apply(given, Outcome(answer=result.answer, failed=failed, tools=tools))
+    results = checks.apply(given, Outcome(answer=result.answer, failed=failed, tools=tools), apart)
     if asked.kind == "check":
         return "passes" if all(one.passed for one in results) else "fails"
     return f"{sum(one.passed for one in results)} of {len(results)} pass"

@@ -18,6 +18,7 @@ from replay.core.graph import Graph
 from replay.core.vocabulary import COMPLETED, ENDED
 from replay.engine.replayer import Replayer
 from replay.execution import event_log
+from replay.live.matching_process import first_error_apart
 from replay.models import Proof, ProofProbe, ReplaySession
 from replay.overrides.policy import Budget as SessionBudget
 from replay.overrides.policy import Policy
@@ -81,7 +82,9 @@ class Laboratory:
         self.arguments = outcomes.wants_arguments(self.question)
         sides: tuple[Side, Side] = ("base", "candidate")
         self.recorded = {side: self._recorded(side) for side in sides}
-        self.values = {side: outcomes.value(self.question, result) for side, result in self.recorded.items()}
+        self.values = {
+            side: outcomes.value(self.question, result, first_error_apart) for side, result in self.recorded.items()
+        }
 
     # The lab of the ladder
 
@@ -243,14 +246,14 @@ class Laboratory:
         run: UUID | None = None,
     ) -> Seen:  # fmt: skip
         try:
-            value = outcomes.value(self.question, result)
+            value = outcomes.value(self.question, result, first_error_apart)
         except Unknown as unknown:
             return Seen(outcome="needs_live", missing=str(unknown), live_calls=live, cost_usd=cost, run=run)
         kind = self.question.kind
         outcome = outcomes.classify_as(kind, value, base=self.values["base"], candidate=self.values["candidate"])
         return Seen(
             outcome=outcome, value=value, values=outcomes.values(kind, result),
-            said=outcomes.said(self.question, result), executed_steps=executed, cached_calls=cached,
+            said=outcomes.said(self.question, result, first_error_apart), executed_steps=executed, cached_calls=cached,
             borrowed=borrowed, live_calls=live, cost_usd=cost, run=run,
         )  # fmt: skip
 
