@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from forkpoint.hooks import Decision
-from forkpoint.scopes import RunScope, Scope, StepScope
+from forkpoint.scopes import Journal, RunScope, Scope, StepScope
 from traces.core.vocabulary import HookEvent, StepStatus, StepType
 
 _log = logging.getLogger("forkpoint")
@@ -15,7 +15,7 @@ Told = tuple[str, dict[str, Any]]
 class Step(StepScope):
     """Any step that only groups others: agent, turn, planner, or a kind of its own."""
 
-    def __init__(self, recorder: Any, make: Callable[[], Scope], kind: str, name: str, input: Any) -> None:
+    def __init__(self, recorder: Journal, make: Callable[[], Scope], kind: str, name: str, input: Any) -> None:
         super().__init__(recorder, make, name, input)
         self.kind = kind
         self.is_loop = kind == StepType.AGENT
@@ -28,7 +28,7 @@ class ModelStep(StepScope):
     kind = "model"
 
     def __init__(
-        self, recorder: Any, make: Callable[[], Scope], name: str, input: Any, provider: str, model: str
+        self, recorder: Journal, make: Callable[[], Scope], name: str, input: Any, provider: str, model: str
     ) -> None:
         super().__init__(recorder, make, name, input)
         self.provider = provider
@@ -90,7 +90,7 @@ class ToolStep(StepScope):
     kind = "tool"
 
     def __init__(
-        self, recorder: Any, make: Callable[[], Scope], name: str, input: Any, call_id: str, version: str
+        self, recorder: Journal, make: Callable[[], Scope], name: str, input: Any, call_id: str, version: str
     ) -> None:
         super().__init__(recorder, make, name, input)
         self.call_id = call_id
@@ -188,7 +188,7 @@ class PromptStep(StepScope):
 class DecisionStep(StepScope):
     """A validator's or a safety check's decision. A decorated function's falsy result means that it failed."""
 
-    def __init__(self, recorder: Any, make: Callable[[], Scope], kind: str, name: str, input: Any) -> None:
+    def __init__(self, recorder: Journal, make: Callable[[], Scope], kind: str, name: str, input: Any) -> None:
         super().__init__(recorder, make, name, input)
         self.kind = kind
         self._reasons: list[str] = []
@@ -215,7 +215,7 @@ class OutputStep(StepScope):
     kind = "output"
 
     def __init__(
-        self, recorder: Any, make: Callable[[], Scope], name: str, text: Any, citations: list[Any] | None
+        self, recorder: Journal, make: Callable[[], Scope], name: str, text: Any, citations: list[Any] | None
     ) -> None:
         super().__init__(recorder, make, name)
         self.output = text

@@ -10,19 +10,39 @@ import uuid
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
 
 from forkpoint.encoding import as_text
-from forkpoint.hooks import Decision
+from forkpoint.hooks import Decision, Hooks
 from traces.core.vocabulary import HookEvent, RunStatus
-
-if TYPE_CHECKING:
-    from forkpoint.kinds import ModelStep
-    from forkpoint.recorder import Recorder
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _MOST_ITEMS = 1000  # of a generator's output that are kept
+
+
+class Journal(Protocol):
+    """Where scopes write what happens in them: the recorder."""
+
+    current: "contextvars.ContextVar[Scope | None]"
+    hooks: Hooks
+
+    @property
+    def dropped(self) -> int: ...
+    def quietly(self) -> AbstractContextManager[object]: ...
+    def missed(self) -> None: ...
+    def write(self, run_id: str, event: dict[str, Any]) -> None: ...
+    def above(self) -> "Scope | None": ...
+    def opened(self, run: "RunScope") -> None: ...
+    def closed(self, run: "RunScope") -> None: ...
+
+
+class Turn(Protocol):
+    """A model call that began a turn of its agent."""
+
+    duration_ms: float | None
+
+    def tell_turn_end(self) -> None: ...
 
 
 class Scope(AbstractContextManager["Scope"]):
@@ -31,7 +51,7 @@ class Scope(AbstractContextManager["Scope"]):
     is_loop = True  # hooks count the turns in it from 0
     ends_turns = True  # hooks hear that the turns in it are over when it ends
 
-    def __init__(self, recorder: "Recorder", make: Callable[[], "Scope"], name: str, input: Any) -> None:
+    def __init__(self, recorder: Journal, make: Callable[[], "Scope"], name: str, input: Any) -> None:
         self._recorder = recorder
         self.name = name
         self.input = input
@@ -43,7 +63,7 @@ class Scope(AbstractContextManager["Scope"]):
         self.run: RunScope | None = None
         self.above: Scope | None = None
         self.turns = itertools.count()
-        self.open_turns: dict[int, ModelStep] = {}
+        self.open_turns: dict[int, Turn] = {}
         self.id = ""
         self.output: Any = None
         self.error = ""
@@ -187,7 +207,7 @@ class RunScope(Scope):
     """One run. Steps that are recorded inside belong to it, in whatever thread or task."""
 
     def __init__(
-        self, recorder: "Recorder", make: Callable[[], Scope], name: str, input: Any, facts: dict[str, Any]
+        self, recorder: Journal, make: Callable[[], Scope], name: str, input: Any, facts: dict[str, Any]
     ) -> None:
         super().__init__(recorder, make, name, input)
         self.run = self
@@ -276,7 +296,7 @@ class StepScope(Scope):
 
     kind = "step"
 
-    def __init__(self, recorder: "Recorder", make: Callable[[], Scope], name: str, input: Any = None) -> None:
+    def __init__(self, recorder: Journal, make: Callable[[], Scope], name: str, input: Any = None) -> None:
         super().__init__(recorder, make, name, input)
         self.attributes: dict[str, Any] = {}
         self.retries = 0
