@@ -1,8 +1,11 @@
 """Ranked lists of documents."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from diffing.sequences.ranked_lists import compare, kendall_tau, rank_biased_overlap, ranked
 from traces.core.json_types import JSONValue
@@ -58,3 +61,13 @@ def test_rbo_is_a_symmetric_share(base: list[str], candidate: list[str]) -> None
     assert 0.0 <= found <= 1.0
     assert found == pytest.approx(rank_biased_overlap(candidate, base))
     assert rank_biased_overlap(base, base) == pytest.approx(1.0)
+
+
+@given(st.lists(st.integers(0, 99), min_size=2, max_size=9, unique=True), st.randoms(use_true_random=False))
+def test_kendall_tau_agrees_with_scipy(ranks: list[int], random: Random) -> None:
+    other = random.sample(ranks, len(ranks))
+    expected = stats.kendalltau(ranks, other).statistic
+    names = [str(place) for place in range(len(ranks))]
+    assert kendall_tau(dict(zip(names, ranks, strict=True)), dict(zip(names, other, strict=True))) == pytest.approx(
+        expected, abs=1e-4
+    )

@@ -2,10 +2,12 @@
 
 import random
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from replay.bisection.core.conclusion import Told, conclude
 from replay.bisection.core.schemas import BisectResult, ForkStep
@@ -174,3 +176,9 @@ def test_the_repeats_come_before_everything() -> None:
     assert wanted(Findings(count=4), DEFAULT) == Want(place=0, samples=3, any_pass=False)
     changed = Settings(**{**vars(DEFAULT), "changed": True})
     assert wanted(Findings(count=4), changed) == Want(place=None, samples=3, any_pass=False)
+
+
+def test_chance_agrees_with_scipy() -> None:
+    for a, b, c, d in product(range(7), repeat=4):
+        expected = stats.fisher_exact([[a, b], [c, d]], alternative="greater").pvalue
+        assert by_chance(Tally(passed=a, failed=b), Tally(passed=c, failed=d)) == pytest.approx(expected, abs=1e-9)

@@ -1,0 +1,53 @@
+"""The statistics agree with SciPy's over a grid of values."""
+
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+from scipy import stats
+
+from replay.proofs.ladder import statistics
+
+OUTCOMES = ("base", "candidate", "other")
+
+
+def outcomes(*counts: int) -> list[str]:
+    return [name for name, count in zip(OUTCOMES, counts, strict=False) for _ in range(count)]
+
+
+def test_two_outcomes_agree_with_fisher() -> None:
+    for a, b, c, d in product(range(8), repeat=4):
+        expected = stats.fisher_exact([[a, b], [c, d]]).pvalue
+        assert statistics.exact_p(outcomes(a, b), outcomes(c, d)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_three_outcomes_agree_with_freeman_halton() -> None:
+    for one, other in product(product(range(4), repeat=3), repeat=2):
+        if not sum(one) or not sum(other):
+            continue
+        totals = [a + b for a, b in zip(one, other, strict=True)]
+        tables = stats.random_table([sum(one), sum(other)], totals)
+        rows = [row for row in product(*(range(total + 1) for total in totals)) if sum(row) == sum(one)]
+        weights = [tables.pmf([row, [t - r for t, r in zip(totals, row, strict=True)]]) for row in rows]
+        here = weights[rows.index(one)]
+        expected = sum(weight for weight in weights if weight <= here * (1 + 1e-9))
+        assert statistics.exact_p(outcomes(*one), outcomes(*other)) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(("interval", "method"), [(statistics.wilson, "wilson"), (statistics.clopper_pearson, "exact")])
+def test_intervals_agree_with_scipy(interval: Callable[[int, int], tuple[float, float]], method: str) -> None:
+    for n in (1, 2, 4, 7, 10, 25, 100):
+        for hits in range(n + 1):
+            expected = stats.binomtest(hits, n).proportion_ci(0.95, method=method)
+            assert interval(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_holm_rejects_what_stepping_down_rejects() -> None:
+    """SciPy has no Holm; by definition a test is rejected while the sorted p values stay under alpha / remaining."""
+    grid = (0.001, 0.01, 0.02, 0.04, 0.2)
+    for ps, alpha in product(product(grid, repeat=3), (0.01, 0.05, 0.1)):
+        adjusted = statistics.holm(ps)
+        rejecting = True
+        for rank, at in enumerate(sorted(range(3), key=ps.__getitem__)):
+            rejecting = rejecting and ps[at] * (3 - rank) <= alpha
+            assert (adjusted[at] <= alpha) is rejecting
