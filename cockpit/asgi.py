@@ -52,7 +52,7 @@ async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, sen
 
 application = ProtocolTypeRouter(
     {
-        "http": slow_clients.Patient(WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), auth.early_refusal),
+        "http": slow_clients.SlowClientGuard(WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), auth.early_refusal),
         "websocket": consumer.SameOrigin(
             SessionMiddlewareStack(URLRouter([path("ws/live", consumer.LiveConsumer.as_asgi())]))
         ),

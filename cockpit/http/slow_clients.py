@@ -24,7 +24,7 @@ _WITH_BODY: Final = frozenset({b"content-length", b"transfer-encoding"})
 Refusal = tuple[int, list[tuple[bytes, bytes]], bytes]
 
 
-class Patient:
+class SlowClientGuard:
     """Waits for clients in place of the application, and gives up those that stop in the middle.
 
     `refusal` tells what a request is refused with by its headers, before anything of its body is read.

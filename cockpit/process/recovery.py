@@ -49,7 +49,7 @@ def at_start() -> None:
         log.info("requeued", count=requeued)
 
 
-class Watchman(threading.Thread):
+class RecoveryThread(threading.Thread):
     """Looks every few seconds, until it is stopped."""
 
     def __init__(self) -> None:
@@ -86,10 +86,10 @@ class Recovery(bootsteps.StartStopStep):
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
-        self._watchman: Watchman | None = None
+        self._watchman: RecoveryThread | None = None
 
     def start(self, parent: Any) -> None:
-        self._watchman = Watchman()
+        self._watchman = RecoveryThread()
         self._watchman.start()
 
     def stop(self, parent: Any) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from replay.calls.foreseen_steps import Foresight
 from replay.calls.handed_results import HandedResults
-from replay.calls.unknown_parts import Underived
+from replay.calls.unknown_parts import UnknownParts
 from replay.core.calls import Call
 from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node, numbered
@@ -31,7 +31,7 @@ class CallBuilder:
         self._state = state
         self._handed = handed
         self._foresight = foresight
-        self._underived = Underived(context, state)
+        self._underived = UnknownParts(context, state)
         self._splitter = Splitter()  # knows each message of a conversation once
         self._reductions = Known()  # and what the ignore list leaves of it
 

@@ -16,7 +16,7 @@ from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind
 
 
-class Underived:
+class UnknownParts:
     """What of the call that is being rebuilt is not known: new values of links, and what people would have typed."""
 
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:

@@ -84,7 +84,7 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hit:
+class CachedAnswer:
     """A recorded answer found in another place; `where` says which run and step."""
 
     output_ref: str
@@ -104,18 +104,18 @@ class OperatorAnswer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class ToolReview:
     """What is known of a tool: the decision about it (None: nobody reviewed it), and what would run it live."""
 
     safe: bool | None = None
     executor: str = ""
 
 
-UNREVIEWED: Final = Standing()
+UNREVIEWED: Final = ToolReview()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Serving:
+class RetrieverMatch:
     """The retriever that answers a retrieval live. Without a `name` nothing does, and `why` says so.
 
     `provider` and `model` are those that embed the query for money, where some do.

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from replay.core.applied_profile import AppliedProfile
-from replay.core.environment import World
+from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Graph, Node
 from replay.overrides.policy import Policy
 from traces.core.json_types import JSONObject, JSONValue
@@ -32,7 +32,7 @@ class ReplayContext:
     graph: Graph
     profile: AppliedProfile
     policy: Policy
-    environment: World
+    environment: ReplayEnvironment
     ignoring: Ignoring = NOTHING
     brief: bool = False
     edited: Edited = Edited()

@@ -10,7 +10,7 @@ from traces.core.vocabulary import Label, Reason
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class StepsReused:
     """Source steps `first` to `last` that keep their recorded outputs; the derived numbers are `offset` higher.
 
     No change reaches them or, where `assumed` says by number why not even that is known, that is assumed of each.
@@ -29,7 +29,7 @@ class Resolved:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gone:
+class StepSkipped:
     """A source step that the replay does not come to any more.
 
     `told`: what came in its place was said already.
@@ -41,7 +41,7 @@ class Gone:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Closed:
+class ContainerClosed:
     """A step that holds others has come to its end, and something inside of it is not as recorded.
 
     `output_from`: the steps that its output comes from, in the derived run, the latest first.
@@ -57,13 +57,13 @@ class Closed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Diverged:
+class Divergence:
     """Something that the recording did not have."""
 
     text: str
 
 
-Event = Kept | Resolved | Gone | Closed | Diverged
+Event = StepsReused | Resolved | StepSkipped | ContainerClosed | Divergence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,4 +74,4 @@ class Advance:
     close: tuple[Node, ...] = ()
 
 
-Happening = Event | Advance  # what helpers of the driver yield
+DriverEvent = Event | Advance  # what helpers of the driver yield

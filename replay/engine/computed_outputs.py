@@ -20,13 +20,13 @@ def computed(parts: ReplayParts, call: Call) -> Answer:
     """The answer of a step that makes no call, from the changed outputs in its input where they show in its own."""
     node, context = call.node, parts.context
     if (resumed := context.environment.resumed(call.no)) is not None or node is None or call.edits is not NO_EDITS:
-        return resumed or parts.resolvers.resolve(call)
+        return resumed or parts.chain.resolve(call)
     if call.changed and (anew := parts.subagents.opened(node)) is not None:
         return anew
     if call.changed and node.no in context.graph.children:
         return _begun(node)
     if call.changed and node.type in CHECKS:
-        return parts.resolvers.resolve(call)
+        return parts.chain.resolve(call)
     recorded = context.payload(node.output_ref)
     incoming = parts.calls.incoming(node)
     producers = list({change.node.no: change for _, change in incoming}.values())
@@ -35,7 +35,7 @@ def computed(parts: ReplayParts, call: Call) -> Answer:
         output, call = _passed_on(parts, call, recorded, incoming)
     changed = digest(output) != digest(recorded) or (recorded is None and call.changed)
     if not changed or not producers:
-        return parts.resolvers.resolve(call)
+        return parts.chain.resolve(call)
     return _from_weakest(parts, node, output, producers)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from replay.calls.handed_results import HandedResults
 from replay.calls.step_results import StepResults
 from replay.core.context import ReplayContext
-from replay.core.events import Closed, Diverged, Event
+from replay.core.events import ContainerClosed, Divergence, Event
 from replay.core.graph import CONTAINERS, Node
 from replay.core.wording import result_kept
 from replay.detection.implicit_calls import ImplicitCalls
@@ -74,11 +74,11 @@ class ContainerOutputs:
         elif ended.is_assumed and node.type is StepType.TOOL:
             last = self._context.graph.last_model(node.no)
             if last is not None and last.no in state.changes:
-                yield Diverged(text=result_kept(last.no, node.no))
+                yield Divergence(text=result_kept(last.no, node.no))
 
-    def _event(self, node: Node, ended: Ending) -> Closed:
+    def _event(self, node: Node, ended: Ending) -> ContainerClosed:
         numbers = self._state.numbers
-        return Closed(
+        return ContainerClosed(
             node=node, no=numbers.get(node.no, node.no), output=ended.output, label=ended.label, reason=ended.reason,
             output_from=tuple(numbers.get(no, no) for no in ended.origins), note=ended.note,
         )  # fmt: skip
@@ -95,7 +95,7 @@ class ContainerOutputs:
         change = self._handed.change(call)
         if change.current == change.recorded:
             if changes[0].node is graph.last_model(node.no):
-                yield Diverged(text=result_kept(changes[0].node.no, node.no))
+                yield Divergence(text=result_kept(changes[0].node.no, node.no))
             return
         state.labels[node.no] = state.label_of(changes[0].node)  # what is handed over comes from that one
         self._results.change(change)

@@ -11,7 +11,7 @@ from replay.calls.foreseen_steps import Dependence
 from replay.calls.unknown_parts import unknown_request
 from replay.core.calls import Answer, Call
 from replay.core.context import ReplayContext
-from replay.core.events import Advance, Diverged, Event, Happening, Resolved
+from replay.core.events import Advance, Divergence, DriverEvent, Event, Resolved
 from replay.core.graph import Node
 from replay.core.hooks import NO_HOOKS, Hooks, Outcome
 from replay.core.payloads import answer_of
@@ -19,10 +19,10 @@ from replay.core.wording import UNFOLLOWED
 from replay.detection.agent_loops import LOOPED
 from replay.engine.computed_outputs import BEGUN, computed
 from replay.engine.container_outputs import ContainerOutputs
-from replay.engine.reused_ranges import Keeping
+from replay.engine.reused_ranges import ReusedRanges
 from replay.inputs.rebuilt_inputs import flat
 from replay.loops import turns
-from replay.loops.follower import Follower
+from replay.loops.follower import LoopFollower
 from replay.loops.hook_points import said_in, with_added
 from replay.loops.replay_parts import replay_parts
 from replay.loops.subagents import RAN
@@ -41,13 +41,13 @@ class Replayer:
         self.context = context
         self._parts = parts = replay_parts(context, hooks)
         self.state = parts.state
-        self._keeping = Keeping(parts.state, parts.reach)
+        self._keeping = ReusedRanges(parts.state, parts.reach)
         self._outputs = ContainerOutputs(context, parts.state, parts.results, parts.implicit, parts.handed)
 
     @property
     def unreviewed(self) -> list[Call]:
         """Calls that would go live if somebody had reviewed their tools."""
-        return self._parts.resolvers.unreviewed
+        return self._parts.chain.unreviewed
 
     @property
     def dependence(self) -> Dependence:
@@ -64,7 +64,7 @@ class Replayer:
             yield from self._driven(self._steps(None))
         yield from self._driven(self._outputs.before(self.context.graph.last + 1))
 
-    def _driven(self, happenings: Iterator[Happening]) -> Iterator[Event]:
+    def _driven(self, happenings: Iterator[DriverEvent]) -> Iterator[Event]:
         """The events of `happenings`; where these ask to advance, what happens on the way comes first."""
         stack = [happenings]
         while stack:
@@ -77,14 +77,14 @@ class Replayer:
                     self.state.containers.note(event)
                     yield event
 
-    def _advanced(self, request: Advance) -> Iterator[Happening]:
+    def _advanced(self, request: Advance) -> Iterator[DriverEvent]:
         yield from self._steps(request.before)
         for node in request.close:
             yield from self._outputs.close(node)
 
-    def _steps(self, before: int | None) -> Iterator[Happening]:
+    def _steps(self, before: int | None) -> Iterator[DriverEvent]:
         """Come to the steps whose turn it is, those with numbers under `before`."""
-        while (node := self.state.agenda.next(before)) is not None:
+        while (node := self.state.queue.next(before)) is not None:
             turns.end(self._parts, node)
             if self.state.containers.are_due(node.no):
                 yield from self._keeping.flush()
@@ -105,7 +105,7 @@ class Replayer:
             return True
         return self.state.tasks.is_told(node) or parts.calls.is_reached(node)
 
-    def _step(self, node: Node) -> Iterator[Happening]:
+    def _step(self, node: Node) -> Iterator[DriverEvent]:
         """Resolve one source step."""
         parts = self._parts
         points, loops = parts.points, parts.loops
@@ -127,14 +127,14 @@ class Replayer:
         """Resolve a step that is no call of a loop."""
         parts = self._parts
         call = parts.calls.of_step(node)
-        answer = parts.resolvers.resolve(call) if node.type in _CALLED else computed(parts, call)
+        answer = parts.chain.resolve(call) if node.type in _CALLED else computed(parts, call)
         yield Resolved(call=call, answer=answer)
         if answer.detail.get(RAN) or answer.detail.get(BEGUN):
             self.state.containers.begin(node, answer)
         else:
             parts.results.settle(node, answer)
 
-    def _model(self, node: Node) -> Iterator[Happening]:
+    def _model(self, node: Node) -> Iterator[DriverEvent]:
         parts, edits = self._parts, self.context.profile.of(node)
         foresight = parts.foresight
         if foresight.has(node, parts.calls.changed_links(node)):
@@ -158,7 +158,7 @@ class Replayer:
         call = parts.calls.of_model(node, input, recorded, edits)
         if unknowable:
             call = unknown_request(call, self.state)
-        answer = said_in(self._with_recorded_ids(node, parts.resolvers.resolve(call)), added)
+        answer = said_in(self._with_recorded_ids(node, parts.chain.resolve(call)), added)
         parts.points.answered(call, answer)
         yield Resolved(call=call, answer=answer)
         parts.results.settle(node, answer)
@@ -168,14 +168,14 @@ class Replayer:
             base = parts.calls.messages(node, recorded, edits)[1] if same else edited
             loop = parts.loops.recognition(node)
             if loop.loop is None:
-                yield Diverged(text=f"Step {node.no} asks for other tools than recorded, {UNFOLLOWED}. {loop.said}.")
+                yield Divergence(text=f"Step {node.no} asks for other tools than recorded, {UNFOLLOWED}. {loop.said}.")
             else:
-                yield from Follower(parts, loop.loop, node, call, base, answer).run()
+                yield from LoopFollower(parts, loop.loop, node, call, base, answer).run()
 
     def _unseen(self, node: Node, edits: Edits, *, repeats: bool) -> Resolved:
         """A model step of a plan whose request is not known, or need not be: nothing of it is rebuilt."""
         call = self._parts.calls.unseen(node, edits, repeats=repeats)
-        answer = self._parts.resolvers.resolve(call)
+        answer = self._parts.chain.resolve(call)
         self._parts.results.settle(node, answer)
         return Resolved(call=call, answer=answer)
 

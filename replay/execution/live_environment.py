@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from replay.core.calls import Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.core.errors import CancelRequested, OperatorNeeded, Stopped
 from replay.execution.calls import live_models, live_retrieval, live_tools, operator_questions
 from replay.execution.calls.attempts import AttemptJournal, CallFailed
@@ -24,7 +24,7 @@ _UNANSWERED: Final = "which no recording answers: what does it return?"
 
 
 class LiveEnvironment:
-    """Implements `World`. Steps in `committed` were resolved before a crash, and are not resolved again."""
+    """Implements `ReplayEnvironment`. Steps in `committed` were resolved before a crash, and are not resolved again."""
 
     planning = False
 
@@ -37,10 +37,10 @@ class LiveEnvironment:
         self._journal = journal
         self._committed = committed
 
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         return call_cache.lookup(self._row.session.source_run.app, signature, exclude=exclude)
 
-    def similar(self, call: Call, threshold: float) -> Hit | None:
+    def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         source = self._row.session.source_run
         return call_cache.similar(source, call.called, call.input, threshold, self._checkpoints.ignoring)
 
@@ -50,19 +50,19 @@ class LiveEnvironment:
     def live(self, call: Call, provider: str) -> Answer:
         return self._live(call, lambda: live_models.answer(self._journal, call, provider))
 
-    def tool(self, name: str) -> Standing:
+    def tool(self, name: str) -> ToolReview:
         """As decided now: a review that was taken back holds at once."""
         configured = tools.configured().get(name)
-        return Standing(safe=queries.standing(name), executor="" if configured is None else configured.place)
+        return ToolReview(safe=queries.standing(name), executor="" if configured is None else configured.place)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         tool = tools.configured()[call.called]
         return self._live(call, lambda: live_tools.answer(self._journal, self, tool, call))
 
-    def retriever(self, call: Call) -> Serving:
+    def retriever(self, call: Call) -> RetrieverMatch:
         return availability.retriever(call)
 
-    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+    def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
         retriever = retrieval.configured()[serving.name]
         return self._live(call, lambda: live_retrieval.answer(self._journal, retriever, call))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from replay.core.calls import Call, Serving
+from replay.core.calls import Call, RetrieverMatch
 from replay.live import providers, retrieval
 from replay.store.recorded_retriever import recorded_store
 
@@ -13,7 +13,7 @@ def provider_name(provider: str, model: str, override: str | None) -> str | None
     return None if found is None else found.name
 
 
-def retriever(call: Call, known: Sequence[retrieval.Retriever] | None = None) -> Serving:
+def retriever(call: Call, known: Sequence[retrieval.Retriever] | None = None) -> RetrieverMatch:
     """The configured retriever that answers this retrieval live, or why none does."""
     profile = call.edits.retrieval.get("embedding_profile")
     node = call.node

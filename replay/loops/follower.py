@@ -12,7 +12,7 @@ from replay.calls.call_ids import aligned
 from replay.calls.unknown_parts import unknown_request
 from replay.core import wording
 from replay.core.calls import Answer, Call
-from replay.core.events import Advance, Diverged, Happening, Resolved
+from replay.core.events import Advance, Divergence, DriverEvent, Resolved
 from replay.core.graph import CONTAINERS, Node
 from replay.core.payloads import answer_of, calls_of
 from replay.detection.implicit_calls import ImplicitCall
@@ -22,8 +22,8 @@ from replay.inputs.changes import Change
 from replay.inputs.rebuilt_inputs import Slots, flat, with_recorded_calls
 from replay.loops import turns
 from replay.loops.hook_points import Verdict, said_in, stop_text, stopped
-from replay.loops.injected_messages import Told
-from replay.loops.new_containers import Rooms
+from replay.loops.injected_messages import InjectedMessages
+from replay.loops.new_containers import NewContainers
 from replay.loops.replay_parts import ReplayParts
 from replay.loops.subagents import RAN, called_anew
 from replay.loops.tool_calls import TurnCalls
@@ -39,7 +39,7 @@ _NEW: Final = "new"
 _UNASKED: Final = "Nobody asks for it any more"
 
 
-class Follower:
+class LoopFollower:
     """One loop from the answer that left the recording to the answer that asks for nothing."""
 
     def __init__(self, parts: ReplayParts, loop: Loop, node: Node, call: Call, base: Slots, answer: Answer) -> None:
@@ -60,14 +60,14 @@ class Follower:
         self.tail: list[JSONValue] = []
         self.turns = 1
         self.ended_at = node.no
-        self.told = Told(parts, loop)
+        self.told = InjectedMessages(parts, loop)
         self.start = node
-        self.after = [step for step in loop.steps if step.no > node.no and not parts.state.agenda.is_done(step)]
+        self.after = [step for step in loop.steps if step.no > node.no and not parts.state.queue.is_done(step)]
         self.calls = TurnCalls(parts, loop, node, self._template())
-        self.rooms = Rooms(parts, loop, self.calls, answer)
+        self.rooms = NewContainers(parts, loop, self.calls, answer)
 
-    def run(self) -> Iterator[Happening]:
-        self.state.agenda.hold(self.after)
+    def run(self) -> Iterator[DriverEvent]:
+        self.state.queue.hold(self.after)
         while True:
             message = answer_of(self.output)
             self.tail.append(message)
@@ -83,17 +83,17 @@ class Follower:
     def _is_stopped(self) -> bool:
         return self.key in self.points.stops
 
-    def _stopped(self) -> Iterator[Happening]:
+    def _stopped(self) -> Iterator[DriverEvent]:
         """A hook ended the loop: what it says stands for the last answer."""
         if (outcome := self.points.stops.pop(self.key, None)) is not None:
-            yield Diverged(text=f"{stop_text(outcome)}; its loop ends after step {self.state.next_number - 1}.")
+            yield Divergence(text=f"{stop_text(outcome)}; its loop ends after step {self.state.next_number - 1}.")
             self.final = stopped(outcome)
             self.output = self.final.output
             self.tail.append(answer_of(self.output))
             if self.call.node is not None:
                 self.parts.results.settle(self.call.node, self.final)
 
-    def _turn(self, asked: list[JSONObject]) -> Iterator[Happening]:
+    def _turn(self, asked: list[JSONObject]) -> Iterator[DriverEvent]:
         """Make the calls of one answer, let the steps inside of them come, and hand over all results."""
         made: list[tuple[JSONObject, Call, Answer, Node | None]] = []
         ordered = self.calls.in_order(asked)
@@ -115,7 +115,7 @@ class Follower:
 
     def _tool(
         self, asked: JSONObject, parent: int | None
-    ) -> Generator[Happening, None, tuple[Call, Answer, Node | None]]:
+    ) -> Generator[DriverEvent, None, tuple[Call, Answer, Node | None]]:
         points, operator = self.points, self._operator_answers(asked)
         name, call_id = str(asked.get("name", "")), str(asked.get("id") or "")
         verdict = (
@@ -131,7 +131,7 @@ class Follower:
         else:
             answer = turns.made(self.parts, self.key, call, verdict, lambda: self.calls.answer(call, self.at))
         if answer.detail.get(RAN) and (place := answer.source or self.calls.in_its_place(call, self.at)):
-            yield Diverged(text=self.calls.said_of_new(call, self.at))
+            yield Divergence(text=self.calls.said_of_new(call, self.at))
             call = called_anew(call, place)
         source = answer.source or (call.node if answer.label is not None else None)
         if source is None:
@@ -144,7 +144,7 @@ class Follower:
 
     def _without_tool(
         self, asked: JSONObject, implicit: ImplicitCall, verdict: Verdict
-    ) -> Generator[Happening, None, tuple[Call, Answer, Node | None]]:  # fmt: skip
+    ) -> Generator[DriverEvent, None, tuple[Call, Answer, Node | None]]:  # fmt: skip
         """Let the agent or the search come that answers a call: what it says is the result."""
         node, arguments = implicit.node, asked.get("arguments")
         yield from self._reach(node)
@@ -153,11 +153,11 @@ class Follower:
             input=arguments, tool_name=implicit.tool, call_id=str(asked.get("id") or ""), because=(self.at.no,),
         )  # fmt: skip
         if digest(arguments) != digest(implicit.arguments):
-            yield Diverged(text=self.calls.said_of_new(call, self.at))
+            yield Divergence(text=self.calls.said_of_new(call, self.at))
             self.parts.subagents.begin_without_tool(implicit, arguments)
         self.calls.use(node)
         self.calls.came(call, Answer(action="reuse", label=None, reason=None))
-        self.state.agenda.release([node, *self.graph.inside(node.no)])
+        self.state.queue.release([node, *self.graph.inside(node.no)])
         yield Advance(before=node.no + 1)
         answer = Answer(action="reuse", label=None, reason=None, source=node)
         return call, verdict.on(answer), node
@@ -169,38 +169,38 @@ class Follower:
                 result = self.parts.handed.change(implicit).current
                 self.points.after_tool(self.key, call, replace(answer, output=result))
 
-    def _take(self, call: Call, answer: Answer, source: Node | None) -> Iterator[Happening]:
+    def _take(self, call: Call, answer: Answer, source: Node | None) -> Iterator[DriverEvent]:
         """A recorded call took place, or another one did in its place: what it holds comes, or is gone."""
         if source is None or source.type is not StepType.TOOL or not self.calls.use(source):
             return
-        self.state.agenda.done(source)
+        self.state.queue.done(source)
         self.state.numbers[source.no] = call.no
         if not answer.detail.get(RAN):
             self.parts.results.settle(source, answer)
         yield from self.parts.subagents.called(replace(call, node=source), answer)
-        self.state.agenda.release(self.graph.inside(source.no))
+        self.state.queue.release(self.graph.inside(source.no))
 
-    def _tell_new(self, call: Call) -> Iterator[Happening]:
+    def _tell_new(self, call: Call) -> Iterator[DriverEvent]:
         refused = self.parts.subagents.refused
-        yield Diverged(text=self.calls.said_of_new(call, self.at))
+        yield Divergence(text=self.calls.said_of_new(call, self.at))
         if refused:
-            yield Diverged(text=f"Step {call.no}: the sub-agent is not run for it, because {refused}.")
+            yield Divergence(text=f"Step {call.no}: the sub-agent is not run for it, because {refused}.")
 
-    def _ended(self, sources: list[Node]) -> Iterator[Happening]:
+    def _ended(self, sources: list[Node]) -> Iterator[DriverEvent]:
         """The steps inside of recorded calls have come, and the calls end with what was said there."""
         if holding := tuple(node for node in sources if node.no in self.graph.children):
             yield Advance(before=max(self.graph.ends[node.no] for node in holding) + 1, close=holding)
 
-    def _reach(self, node: Node) -> Iterator[Happening]:
+    def _reach(self, node: Node) -> Iterator[DriverEvent]:
         """Let come what stands before a recorded step: the containers around it, and what they begin with."""
         around = [self.graph.by_no[no] for no in self.loop.around.get(node.no, ())]
-        self.state.agenda.release(around)
-        self.state.agenda.release(self._between(node.no, {*(step.no for step in around)}))
+        self.state.queue.release(around)
+        self.state.queue.release(self._between(node.no, {*(step.no for step in around)}))
         yield Advance(before=node.no)
 
     def _between(self, before: int, around: set[int]) -> list[Node]:
         """What is neither asked nor called, up to a step: it comes where the containers around it came."""
-        graph, done = self.graph, self.state.agenda.is_done
+        graph, done = self.graph, self.state.queue.is_done
         found: list[Node] = []
         for step in self.loop.others:
             path = self.loop.around.get(step.no, ())
@@ -244,14 +244,14 @@ class Follower:
             because=(self.at.no,), reduced=self.parts.calls.reduced(StepType.TOOL, name, arguments, "", "", tool),
         )  # fmt: skip
 
-    def _limited(self) -> Generator[Happening, None, bool]:
+    def _limited(self) -> Generator[DriverEvent, None, bool]:
         limit = self.context.policy.max_turns
         if self.turns < limit:
             return False
-        yield Diverged(text=f"{wording.CUT_SHORT} {limit} model calls, the policy's turn limit.")
+        yield Divergence(text=f"{wording.CUT_SHORT} {limit} model calls, the policy's turn limit.")
         return True
 
-    def _model(self) -> Generator[Happening, None, bool]:
+    def _model(self) -> Generator[DriverEvent, None, bool]:
         """Ask the model with what its calls returned; false when that ends the loop."""
         node = self._next_recorded()
         self.turns += 1
@@ -265,7 +265,7 @@ class Follower:
         call = self._recorded_model(node) if node is not None else self._new_model(parent)
         if self.start.no in self.state.histories.unknowable:
             call = unknown_request(call, self.state)
-        answer = said_in(self.parts.resolvers.resolve(call), added)
+        answer = said_in(self.parts.chain.resolve(call), added)
         points.answered(call, answer)
         answer = self._placed(node, answer)
         yield Resolved(call=call, answer=answer)
@@ -275,10 +275,10 @@ class Follower:
         message = answer_of(self.output)
         change = self.state.changes.get(node.no) if node is not None else None
         self.tail.append(message if change is None else with_recorded_calls(change, message))
-        yield Diverged(text=f"Step {call.no} has no real answer: from there on the recorded structure is kept.")
+        yield Divergence(text=f"Step {call.no} has no real answer: from there on the recorded structure is kept.")
         return False
 
-    def _room_of(self, node: Node | None) -> Generator[Happening, None, int | None]:
+    def _room_of(self, node: Node | None) -> Generator[DriverEvent, None, int | None]:
         """Go to where the next model step belongs, recorded or new, and say what contains it."""
         if node is None:
             yield from self.told.missing(self.at)
@@ -293,7 +293,7 @@ class Follower:
         if node is None:
             return replace(answer, detail={**answer.detail, "divergence": _NEW})
         answer = aligned(answer, answer_of(self.context.payload(node.output_ref)))
-        self.state.agenda.done(node)
+        self.state.queue.done(node)
         self.parts.results.settle(node, answer)
         self.at = node
         return answer
@@ -341,17 +341,17 @@ class Follower:
         input = self.call.input if isinstance(self.call.input, dict) else {}
         return {name: value for name, value in input.items() if name != "messages"}
 
-    def _leave(self) -> Iterator[Happening]:
+    def _leave(self) -> Iterator[DriverEvent]:
         """Hand the rest back to the driver: what the recording had and nobody asked for is gone."""
-        agenda, resume = self.state.agenda, self._resume_point()
-        left = [step for step in self.after if not agenda.is_done(step)]
+        queue, resume = self.state.queue, self._resume_point()
+        left = [step for step in self.after if not queue.is_done(step)]
         self.ended_at = max((step.no for step in self.after if step.no < resume), default=self.start.no)
-        agenda.release(step for step in left if step.no >= resume)
+        queue.release(step for step in left if step.no >= resume)
         if not calls_of(answer_of(self.output)):
-            agenda.release(self._between(self._next_part(), set()))
+            queue.release(self._between(self._next_part(), set()))
             yield Advance(before=self._next_part())
         for step in left:
-            if step.no < resume and not agenda.is_done(step):
+            if step.no < resume and not queue.is_done(step):
                 yield from self.state.drop([step], _UNASKED, told=self.calls.is_paired(step) or step.type in CONTAINERS)
         self._tell_history()
 

@@ -54,7 +54,7 @@ class _Turn:
     answer: Answer | None = None
 
 
-class Points:
+class HookPoints:
     """Where one walk asks. Turns are told in a stack, because an agent's tool can be an agent with turns of its own.
 
     A loop is named by what holds it in the source run, and by the conversation that it is.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from replay.core import wording
-from replay.core.events import Diverged, Event
+from replay.core.events import Divergence, Event
 from replay.core.graph import Node
 from replay.detection.loops import Loop
 from replay.detection.messages_between import fed, goes_on, messages_of
@@ -12,7 +12,7 @@ from replay.loops.replay_parts import ReplayParts
 from traces.core.json_types import JSONValue
 
 
-class Told:
+class InjectedMessages:
     """What the model of a loop that is followed is told, as far as the recording shows where that comes from."""
 
     def __init__(self, parts: ReplayParts, loop: Loop) -> None:
@@ -34,7 +34,7 @@ class Told:
         text = "" if self._said else self._why(at)
         if text:
             self._said = True
-            yield Diverged(text=text)
+            yield Divergence(text=text)
 
     def _why(self, at: Node) -> str:
         graph, models = self._graph, self._loop.models

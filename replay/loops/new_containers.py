@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 
 from replay.core.calls import Answer, Call, label_key
-from replay.core.events import Advance, Happening, Resolved
+from replay.core.events import Advance, DriverEvent, Resolved
 from replay.core.graph import Node
 from replay.detection.loops import Loop
 from replay.loops.replay_parts import ReplayParts
@@ -11,7 +11,7 @@ from replay.loops.tool_calls import TurnCalls
 from traces.core.vocabulary import Label, Reason
 
 
-class Rooms:
+class NewContainers:
     """The containers of one loop that is followed since `first` left the recording."""
 
     def __init__(self, parts: ReplayParts, loop: Loop, calls: TurnCalls, first: Answer) -> None:
@@ -34,7 +34,7 @@ class Rooms:
         near = matched or here or list(self._loop.calls)
         return self._loop.around.get(near[0].no, ()) if near else ()
 
-    def opened(self, path: Sequence[int], at: Node) -> Generator[Happening, None, int | None]:
+    def opened(self, path: Sequence[int], at: Node) -> Generator[DriverEvent, None, int | None]:
         """The number of the innermost of these containers: the recorded ones, or new ones like them."""
         state = self._state
         parent = state.parent_of(self._loop.parent)
@@ -42,15 +42,15 @@ class Rooms:
             container = self._graph.by_no[no]
             if no < self._graph.fork:
                 parent = no
-            elif state.agenda.is_done(container) or no < at.no:
+            elif state.queue.is_done(container) or no < at.no:
                 parent = yield from self._another(container, parent, at)
             else:
-                state.agenda.release([container])
+                state.queue.release([container])
                 yield Advance(before=no + 1)
                 parent = state.parent_of(no)
         return parent
 
-    def _another(self, container: Node, parent: int | None, at: Node) -> Generator[Happening, None, int]:
+    def _another(self, container: Node, parent: int | None, at: Node) -> Generator[DriverEvent, None, int]:
         """A container that the recording does not have, for steps that it does not have."""
         call = Call(
             no=self._state.take_number(), parent=parent, type=container.type, name=container.name, input=None,

@@ -11,9 +11,9 @@ from replay.core.context import ReplayContext
 from replay.core.hooks import Hooks
 from replay.detection.agent_loops import AgentLoops
 from replay.detection.implicit_calls import ImplicitCalls
-from replay.loops.hook_points import Points
+from replay.loops.hook_points import HookPoints
 from replay.loops.subagents import SubAgents
-from replay.resolution.chain import Resolvers
+from replay.resolution.chain import ResolverChain
 from replay.state.replay_state import ReplayState
 
 
@@ -31,20 +31,20 @@ class ReplayParts:
     loops: AgentLoops
     reach: Reach
     subagents: SubAgents
-    resolvers: Resolvers
-    points: Points
+    chain: ResolverChain
+    points: HookPoints
 
 
 def replay_parts(context: ReplayContext, hooks: Hooks) -> ReplayParts:
     """The parts of a replay that has not begun."""
-    state, implicit, points = ReplayState(context), ImplicitCalls(context), Points(hooks)
+    state, implicit, points = ReplayState(context), ImplicitCalls(context), HookPoints(hooks)
     handed = HandedResults(context, state, implicit)
     reach, subagents = Reach(context, state, implicit, handed), SubAgents(context, state)
     foresight = Foresight(context, state)
-    resolvers = Resolvers(context.policy, context.environment, subagents.answer, context.ignoring, reach.of)
+    chain = ResolverChain(context.policy, context.environment, subagents.answer, context.ignoring, reach.of)
     calls = CallBuilder(context, state, handed, foresight)
     return ReplayParts(
         context=context, state=state, implicit=implicit, handed=handed, foresight=foresight, calls=calls, reach=reach,
-        results=StepResults(context, state, handed), subagents=subagents, resolvers=resolvers, points=points,
+        results=StepResults(context, state, handed), subagents=subagents, chain=chain, points=points,
         loops=AgentLoops(context, implicit, listening=points.active),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Final
 
 from replay.core.calls import Answer, Call, label_key
 from replay.core.context import ReplayContext
-from replay.core.events import Gone
+from replay.core.events import StepSkipped
 from replay.core.graph import Node
 from replay.detection.implicit_calls import ImplicitCall
 from replay.inputs.changes import Change
@@ -38,7 +38,7 @@ class SubAgents:
             return None
         return _ran(call.node)
 
-    def called(self, call: Call, answer: Answer) -> Iterator[Gone]:
+    def called(self, call: Call, answer: Answer) -> Iterator[StepSkipped]:
         """What a tool call's answer means for the steps inside of it."""
         node = call.node
         if node is None or answer.label is Label.EXACT or node.no not in self._graph.children:

@@ -34,7 +34,7 @@ class TurnCalls:
         self._implicit = parts.implicit
         self._handed = parts.handed
         self._subagents = parts.subagents
-        self._resolvers = parts.resolvers
+        self._resolvers = parts.chain
         self._loop = loop
         self._tools = _list(template.get("tools"))
         self._control = ReplayControl()

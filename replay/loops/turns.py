@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from replay.core.calls import Answer, Call
 from replay.core.errors import Stopped
-from replay.core.events import Diverged, Event, Gone, Resolved
+from replay.core.events import Divergence, Event, Resolved, StepSkipped
 from replay.core.graph import Node
 from replay.core.payloads import answer_of
 from replay.detection.agent_loops import LOOPED, LoopKey
@@ -62,10 +62,10 @@ def stop(parts: ReplayParts, node: Node) -> Iterator[Event]:
     """A hook stopped this loop: its steps from `node` on are gone, up to where somebody else speaks."""
     key = parts.loops.of(node)
     outcome = parts.points.stops.pop(key)
-    gone = [step for step in parts.loops.rest(node) if step is node or not parts.state.agenda.is_done(step)]
-    yield Diverged(text=f"{stop_text(outcome)}; its loop ends before step {node.no} of the source.")
+    gone = [step for step in parts.loops.rest(node) if step is node or not parts.state.queue.is_done(step)]
+    yield Divergence(text=f"{stop_text(outcome)}; its loop ends before step {node.no} of the source.")
     parts.state.gone.add(node.no)
-    yield Gone(node=node, why=stop_text(outcome), told=True)
+    yield StepSkipped(node=node, why=stop_text(outcome), told=True)
     yield from parts.state.drop(gone, stop_text(outcome), told=True)
     models = [step for step in gone if step.type is StepType.MODEL and parts.loops.of(step) == key]
     if models:
@@ -82,12 +82,12 @@ def tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
     """A tool call that is made anew; hooks may deny it or change its arguments, unless the operator answers it."""
     call = parts.calls.of_step(node)
     if call.edits.tool is not None or call.edits.output is not None:
-        answer = parts.resolvers.resolve(call)
+        answer = parts.chain.resolve(call)
     else:
         verdict = parts.points.before_tool(call.no, call.called, call.input, call.call_id)
         if verdict.arguments is not call.input:
             call = _with_arguments(parts, call, node, verdict.arguments)
-        answer = made(parts, parts.loops.of(node), call, verdict, lambda: parts.resolvers.resolve(call))
+        answer = made(parts, parts.loops.of(node), call, verdict, lambda: parts.chain.resolve(call))
     yield Resolved(call=call, answer=answer)
     if not answer.detail.get(RAN):
         parts.results.settle(node, answer)

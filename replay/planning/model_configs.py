@@ -12,55 +12,59 @@ from replay.core.plan import Determinism
 from replay.overrides.policy import Policy
 from replay.overrides.request_edits import edited_names, edited_request
 from replay.planning.determinism import assess
-from replay.planning.plan_environment import PlanWorld
+from replay.planning.plan_environment import PlanEnvironment
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.parts import MissingPart
 
 
-def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, world: PlanWorld) -> Determinism:
+def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, environment: PlanEnvironment) -> Determinism:
     """The recorded configuration of every model step that the profile sets, against what it would be."""
     models = [node for node in graph.nodes if node.type is StepType.MODEL]
     edited = [node for node in models if profile.of(node).model]
     pairs = []
-    for node in _different(edited or models[:1], profile, world):
-        if (pair := _configurations(node, profile, world)) is not None:
+    for node in _different(edited or models[:1], profile, environment):
+        if (pair := _configurations(node, profile, environment)) is not None:
             pairs.append(pair)
     return assess(pairs, changed=_changed(graph, profile), threshold=policy.determinism_threshold)
 
 
-def _different(nodes: Sequence[Node], profile: AppliedProfile, world: PlanWorld) -> Iterable[Node]:
+def _different(nodes: Sequence[Node], profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[Node]:
     """One of all those that were configured alike and are edited alike."""
     found: dict[tuple[object, ...], Node] = {}
-    _read_parameters({node.input_ref for node in nodes if node.input_ref}, world)
+    _read_parameters({node.input_ref for node in nodes if node.input_ref}, environment)
     for node in nodes:
-        key = node.provider, node.model, world.sources.parameters.get(node.input_ref), profile.of(node).entries
+        key = node.provider, node.model, environment.sources.parameters.get(node.input_ref), profile.of(node).entries
         found.setdefault(key, node)
     return found.values()
 
 
-def _read_parameters(refs: Collection[str], world: PlanWorld) -> None:
+def _read_parameters(refs: Collection[str], environment: PlanEnvironment) -> None:
     """Know of these inputs all but their messages, in comparable form."""
-    known = world.sources.parameters
+    known = environment.sources.parameters
     unknown = [ref for ref in refs if ref not in known]
-    values = _readable(unknown, world) if world.sources.roots is None else world.sources.roots(unknown)
+    values = (
+        _readable(unknown, environment) if environment.sources.roots is None else environment.sources.roots(unknown)
+    )
     for ref in unknown:
         input = values.get(ref)
         stated = {name: item for name, item in input.items() if name != "messages"} if isinstance(input, dict) else {}
         known[ref] = orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)
 
 
-def _readable(refs: Iterable[str], world: PlanWorld) -> dict[str, JSONValue]:
+def _readable(refs: Iterable[str], environment: PlanEnvironment) -> dict[str, JSONValue]:
     found: dict[str, JSONValue] = {}
     for ref in refs:
         with suppress(MissingPart):
-            found[ref] = world.payload(ref)
+            found[ref] = environment.payload(ref)
     return found
 
 
-def _configurations(node: Node, profile: AppliedProfile, world: PlanWorld) -> tuple[ModelConfig, ModelConfig] | None:
+def _configurations(
+    node: Node, profile: AppliedProfile, environment: PlanEnvironment
+) -> tuple[ModelConfig, ModelConfig] | None:
     try:
-        value = world.payload(node.input_ref) if node.input_ref else None
+        value = environment.payload(node.input_ref) if node.input_ref else None
     except MissingPart:
         return None
     input: JSONObject = value if isinstance(value, dict) else {}

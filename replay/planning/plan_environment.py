@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from replay.core.calls import UNREVIEWED, Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from replay.core.calls import UNREVIEWED, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.planning.shared_walks import Outlooks, Requests, UnknownRequests
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason
@@ -22,13 +22,13 @@ class Sources:
     """What a plan may look up: recorded payloads, the signature cache, providers and prices."""
 
     payload: Callable[[str], JSONValue]
-    cached: Callable[[str, Collection[UUID]], Hit | None]
+    cached: Callable[[str, Collection[UUID]], CachedAnswer | None]
     provider: Callable[[str, str, str | None], str | None]
     price: Price
-    tool: Callable[[str], Standing] = lambda name: UNREVIEWED
+    tool: Callable[[str], ToolReview] = lambda name: UNREVIEWED
     ignoring: Ignoring = NOTHING
-    similar: Callable[[Call, float], Hit | None] = lambda call, threshold: None
-    retriever: Callable[[Call], Serving] = lambda call: Serving(why="no retriever is configured")
+    similar: Callable[[Call, float], CachedAnswer | None] = lambda call, threshold: None
+    retriever: Callable[[Call], RetrieverMatch] = lambda call: RetrieverMatch(why="no retriever is configured")
     outlooks: Outlooks = field(default_factory=Outlooks)
     requests: Requests = field(default_factory=UnknownRequests)
     parameters: dict[str, bytes] = field(default_factory=dict)  # by input: its parameters
@@ -38,7 +38,7 @@ class Sources:
 
 
 @dataclass
-class PlanWorld:
+class PlanEnvironment:
     """The world of a plan: everything but live calls and the operator."""
 
     sources: Sources
@@ -48,10 +48,10 @@ class PlanWorld:
     def payload(self, ref: str) -> JSONValue:
         return self.sources.payload(ref)
 
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         return self.sources.cached(signature, exclude)
 
-    def similar(self, call: Call, threshold: float) -> Hit | None:
+    def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         return self.sources.similar(call, threshold)
 
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
@@ -65,7 +65,7 @@ class PlanWorld:
             output={"message": {"role": "assistant", "content": _UNKNOWN}}, note=f"Asks {provider}",
         )  # fmt: skip
 
-    def tool(self, name: str) -> Standing:
+    def tool(self, name: str) -> ToolReview:
         return self.sources.tool(name)
 
     def live_tool(self, call: Call, executor: str) -> Answer:
@@ -75,10 +75,10 @@ class PlanWorld:
             note=f"runs through {executor}",
         )  # fmt: skip
 
-    def retriever(self, call: Call) -> Serving:
+    def retriever(self, call: Call) -> RetrieverMatch:
         return self.sources.retriever(call)
 
-    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+    def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
         self.costs[call.no] = self._embedding_cost(call, serving)
         return Answer(
             action="live", label=Label.SIMULATED, reason=Reason.LIVE_RETRIEVAL, known=False,
@@ -86,7 +86,7 @@ class PlanWorld:
             note=f"Asks retriever {serving.name}",
         )  # fmt: skip
 
-    def _embedding_cost(self, call: Call, serving: Serving) -> float | None:
+    def _embedding_cost(self, call: Call, serving: RetrieverMatch) -> float | None:
         """What embedding the query costs; searching costs nothing by the token."""
         if not serving.provider or not isinstance(call.input, dict):
             return 0.0

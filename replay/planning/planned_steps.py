@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from replay.calls import typed_messages
 from replay.calls.reach import explanation
 from replay.core.calls import ACTIONS
-from replay.core.events import Closed, Event, Gone, Kept, Resolved
+from replay.core.events import ContainerClosed, Event, Resolved, StepSkipped, StepsReused
 from replay.core.graph import Graph, Node
 from replay.core.plan import PlannedStep
 from replay.core.wording import ending_derived
@@ -26,7 +26,7 @@ def planned_steps(
     lost = [node for node in graph.nodes if node.lost]
     for event in events:
         match event:
-            case Kept():
+            case StepsReused():
                 for no in range(event.first, event.last + 1) if untouched else ():
                     if no not in event.assumed:
                         found[no] = _kept(graph.by_no[no])
@@ -37,9 +37,9 @@ def planned_steps(
                 node = event.call.node or event.answer.source
                 if node is not None:
                     found[node.no] = _resolved(node, event, costs.get(event.call.no), brief=brief)
-            case Gone():
+            case StepSkipped():
                 found[event.node.no] = _gone(event)
-            case Closed():
+            case ContainerClosed():
                 found[event.node.no] = _closed(event)
             case _:
                 pass
@@ -88,14 +88,14 @@ def _resolved(node: Node, event: Resolved, cost: float | None, *, brief: bool) -
     )  # fmt: skip
 
 
-def _gone(event: Gone) -> PlannedStep:
+def _gone(event: StepSkipped) -> PlannedStep:
     return PlannedStep(
         sequence_no=event.node.no, type=event.node.type, name=event.node.name, action="unreached", label=None,
         reason="", differs=[], because=[], cost_usd=None, note=event.why,
     )  # fmt: skip
 
 
-def _closed(event: Closed) -> PlannedStep:
+def _closed(event: ContainerClosed) -> PlannedStep:
     note = event.note or ending_derived(event.output_from)
     return PlannedStep(
         sequence_no=event.node.no, type=event.node.type, name=event.node.name, action=ACTIONS[event.label],

@@ -19,7 +19,7 @@ from replay.planning import conflicts
 from replay.planning.conflicts import bad_edit
 from replay.planning.determinism import replay_type
 from replay.planning.model_configs import determinism_of
-from replay.planning.plan_environment import PlanWorld, Sources
+from replay.planning.plan_environment import PlanEnvironment, Sources
 from replay.planning.planned_steps import EXACT, lost_step, planned_steps
 from replay.planning.shared_walks import Outlook
 from replay.resolution.lost_recordings import refusals as lost_refusals
@@ -42,14 +42,14 @@ def plan(
     Steps that nothing reaches are listed where `untouched` says so; a brief plan says of the others what becomes of
     them, not why.
     """
-    world = PlanWorld(sources)
+    environment = PlanEnvironment(sources)
     refusals = list(profile.refusals)
     outlook = Outlook(events=(), costs={})
     try:
-        refusals += _bad_edits(graph, profile, world)
+        refusals += _bad_edits(graph, profile, environment)
         outlook = _outlook(graph, profile, policy, sources, share=brief)
         refusals += conflicts.unreviewed(outlook.unreviewed)
-        refusals += _unserved(outlook.events, profile.profile, policy, world)
+        refusals += _unserved(outlook.events, profile.profile, policy, environment)
     except MissingPart as missing:
         refusals.append(_missing(graph, missing))
     events = outlook.events
@@ -60,7 +60,7 @@ def plan(
     refusals += conflicts.strict(policy, steps, events)
     refusals += conflicts.reexecuted(policy, events)
     refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
-    determinism = determinism_of(graph, profile, policy, world)
+    determinism = determinism_of(graph, profile, policy, environment)
     counted = _Counted(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
     made = _assembled(counted, steps, policy, determinism, refusals, _loop(graph, steps), events, sources.lost)
     return made.model_copy(update={"ignore_list": sources.ignoring.version})
@@ -70,14 +70,14 @@ def _outlook(
     graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool
 ) -> Outlook:  # fmt: skip
     def walked(edited: Edited) -> Outlook:
-        world = PlanWorld(sources)
+        environment = PlanEnvironment(sources)
         context = ReplayContext(
-            graph=graph, profile=profile, policy=policy, environment=world, ignoring=sources.ignoring, brief=share,
-            edited=edited,
+            graph=graph, profile=profile, policy=policy, environment=environment, ignoring=sources.ignoring,
+            brief=share, edited=edited,
         )  # fmt: skip
         replayer = Replayer(context)
         return Outlook(
-            events=list(replayer.run()), costs=world.costs, unreviewed=replayer.unreviewed,
+            events=list(replayer.run()), costs=environment.costs, unreviewed=replayer.unreviewed,
             dependence=replayer.dependence,
         )  # fmt: skip
 
@@ -107,7 +107,7 @@ def plan_unchanged(
     """The brief plan of a replay that changes nothing, for which only the `lost` steps from the fork on are loaded."""
     graph = Graph(fork=fork, nodes=tuple(models))
     profile = AppliedProfile(by_step={}, refusals=(), profile=OverrideProfile(overrides=[]))
-    determinism = determinism_of(graph, profile, policy, PlanWorld(sources))
+    determinism = determinism_of(graph, profile, policy, PlanEnvironment(sources))
     counted = _Counted(fork=fork, total=max(0, last - fork + 1), nodes={})
     refusals = [*conflicts.of_policy(policy), *lost_refusals(policy, sources.lost, [range(1, last + 1)])]
     steps = [lost_step(node) for node in lost]
@@ -210,14 +210,14 @@ def _missing(graph: Graph, missing: MissingPart) -> PlanRefusal:
     )  # fmt: skip
 
 
-def _bad_edits(graph: Graph, profile: AppliedProfile, world: PlanWorld) -> Iterable[PlanRefusal]:
+def _bad_edits(graph: Graph, profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[PlanRefusal]:
     """Message edits that a matched step cannot take: the first one of each entry."""
     for index, entry in enumerate(profile.profile.overrides):
         for node in graph.nodes if entry.messages else ():
             edits = profile.of(node)
             if index not in edits.entries:
                 continue
-            value = world.payload(node.input_ref) if node.input_ref else None
+            value = environment.payload(node.input_ref) if node.input_ref else None
             messages = value.get("messages") if isinstance(value, dict) else None
             recorded = messages if isinstance(messages, list) else []
             if (refusal := bad_edit(node.no, index, entry, recorded, edits.prompt)) is not None:
@@ -226,7 +226,7 @@ def _bad_edits(graph: Graph, profile: AppliedProfile, world: PlanWorld) -> Itera
 
 
 def _unserved(
-    events: Sequence[Event], profile: OverrideProfile, policy: Policy, world: PlanWorld
+    events: Sequence[Event], profile: OverrideProfile, policy: Policy, environment: PlanEnvironment
 ) -> Iterable[PlanRefusal]:
     """A search that an override asks for, and that nothing can make."""
     for event in events:
@@ -237,7 +237,7 @@ def _unserved(
         if answer.action == "live" or not (allowed or answer.action == "blocked"):
             continue
         index = next(index for index in call.edits.entries if "retrieval" in profile.overrides[index].sets)
-        why = world.retriever(call).why if allowed else "the policy allows neither a live one nor a placeholder"
+        why = environment.retriever(call).why if allowed else "the policy allows neither a live one nor a placeholder"
         yield PlanRefusal(
             code="policy_conflict", detail=f"step {call.no} ({call.called!r}) needs a search, and {why}",
             where=pointer(index, "retrieval"), step=call.no,

@@ -17,7 +17,7 @@ from replay.calls.foreseen_steps import Dependence
 from replay.core.applied_profile import AppliedProfile
 from replay.core.calls import Call
 from replay.core.context import Edited
-from replay.core.events import Diverged, Event, Gone, Resolved
+from replay.core.events import Divergence, Event, Resolved, StepSkipped
 from replay.core.graph import Graph, Node
 from replay.core.plan import PlannedStep
 from replay.overrides.edits import Edits
@@ -130,7 +130,7 @@ def _relied_on(outlook: Outlook, profile: AppliedProfile, edited: Edited) -> lis
 
 def _leaves_the_recording(event: Event) -> bool:
     """Whether a loop goes another way: what then is asked depends on all that the profile sets."""
-    return isinstance(event, Diverged | Gone) or (isinstance(event, Resolved) and event.call.node is None)
+    return isinstance(event, Divergence | StepSkipped) or (isinstance(event, Resolved) and event.call.node is None)
 
 
 def _served(

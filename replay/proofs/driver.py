@@ -20,7 +20,7 @@ from replay.proofs.core.types import Budget, Case, Side
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.evidence.findings import findings
 from replay.proofs.ladder.ladder import Ladder
-from replay.proofs.probes.probe_runner import Laboratory, Waits
+from replay.proofs.probes.probe_runner import ProbeRunner, Waits
 from replay.proofs.subject.subject import Subject, live_price, subject_of
 from traces import notify
 
@@ -68,7 +68,7 @@ def request_of(proof: Proof) -> ProofRequest:
     return _REQUESTS.validate_python(proof.request)
 
 
-def case_of(subject: Subject, lab: Laboratory) -> Case:
+def case_of(subject: Subject, lab: ProbeRunner) -> Case:
     """The question with everything that the ladder wants to know beforehand."""
     sides: tuple[Side, Side] = ("base", "candidate")
     calls, cost = live_price(subject)
@@ -84,12 +84,12 @@ def case_of(subject: Subject, lab: Laboratory) -> Case:
     )  # fmt: skip
 
 
-def laboratory(proof: Proof, *, asks: bool = True) -> Laboratory:
+def laboratory(proof: Proof, *, asks: bool = True) -> ProbeRunner:
     """The laboratory of a proof; one that does not ask only knows what is stored."""
     request = request_of(proof)
     subject = subject_of(proof.diff.base, proof.diff.candidate)
     question = outcomes.question(request.question, request.checks)
-    return Laboratory(proof=proof, subject=subject, question=question, policy=request.policy, asks=asks)
+    return ProbeRunner(proof=proof, subject=subject, question=question, policy=request.policy, asks=asks)
 
 
 def ladder_of(proof: Proof, *, asks: bool = True) -> Ladder:
@@ -106,7 +106,7 @@ def ladder_of(proof: Proof, *, asks: bool = True) -> Ladder:
 
 def _climb(proof: Proof) -> list[UUID]:
     ladder = ladder_of(proof)
-    known = len(ladder.lab.rows) if isinstance(ladder.lab, Laboratory) else 0
+    known = len(ladder.lab.rows) if isinstance(ladder.lab, ProbeRunner) else 0
     try:
         for number, made in enumerate(ladder.run(), 1):
             if number > known:
@@ -116,7 +116,7 @@ def _climb(proof: Proof) -> list[UUID]:
     except Waits as waits:
         _tell(proof, ladder, ladder.stage)
         return list(waits.sessions)
-    if isinstance(ladder.lab, Laboratory) and ladder.lab.call_off():
+    if isinstance(ladder.lab, ProbeRunner) and ladder.lab.call_off():
         return []  # the end of the last of them goes on here, and all of their calls are known by then
     _end(proof, "completed", found=findings(ladder))
     return []

@@ -8,7 +8,7 @@ from replay.proofs.core.schemas import AtomPlan, ProofPlan, ProofRefusal, ProofR
 from replay.proofs.core.types import Ask, Atom, Seen
 from replay.proofs.ladder.ladder import Ladder
 from replay.proofs.ladder.statistics import FIRST
-from replay.proofs.probes.probe_runner import Laboratory
+from replay.proofs.probes.probe_runner import ProbeRunner
 from replay.proofs.subject.subject import unserved
 
 _TRIED = 12  # changes whose probes are tried for the plan; of more the worst is assumed
@@ -18,7 +18,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
     """Tries in memory which probes the recordings answer; the others are priced as replays of the whole."""
     ladder = driver.ladder_of(proof)
     case, lab = ladder.case, ladder.lab
-    assert isinstance(lab, Laboratory)  # as `driver` makes it
+    assert isinstance(lab, ProbeRunner)  # as `driver` makes it
     tried = [(atom, _tried(ladder, lab, atom)) for atom in (ladder.space.atoms[:_TRIED] if case.differs else ())]
     dear = sum(_is_dear(seen) for _, both in tried for seen in both)
     dear += 2 * max(0, len(ladder.space.atoms) - _TRIED) if case.differs else 0
@@ -44,13 +44,13 @@ def refused(request: ProofRequest, refusals: Sequence[ProofRefusal]) -> ProofPla
     )  # fmt: skip
 
 
-def _missing(lab: Laboratory, seen: Sequence[Seen], *, repeats: bool) -> list[str]:
+def _missing(lab: ProbeRunner, seen: Sequence[Seen], *, repeats: bool) -> list[str]:
     """What no budget could buy."""
     unknown = [f"nothing is configured to ask {model} anew" for model in unserved(lab.subject)] if repeats else []
     return list(dict.fromkeys([*unknown, *(each.missing for each in seen if each.missing)]))
 
 
-def _tried(ladder: Ladder, lab: Laboratory, atom: Atom) -> tuple[Seen, Seen]:
+def _tried(ladder: Ladder, lab: ProbeRunner, atom: Atom) -> tuple[Seen, Seen]:
     space, alone = ladder.space, frozenset({atom.id})
     asks = (
         Ask(applied=space.with_required(alone), side="base"),

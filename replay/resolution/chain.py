@@ -7,8 +7,8 @@ from typing import Final
 
 from replay.calls import typed_messages
 from replay.calls.reach import explanation
-from replay.core.calls import Answer, Call, Hit, label_key
-from replay.core.environment import World
+from replay.core.calls import Answer, CachedAnswer, Call, label_key
+from replay.core.environment import ReplayEnvironment
 from replay.core.graph import CHECKS, Node
 from replay.core.wording import numbered, sentence
 from replay.overrides.policy import Policy
@@ -29,15 +29,15 @@ Resolver = Callable[[Call], Answer | None]
 _KINDS: Final = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}
 
 
-class Resolvers:
+class ResolverChain:
     """The chain for one replay. Duplicates are suppressed before it, because they are never made."""
 
     def __init__(
-        self, policy: Policy, world: World, anew: Resolver = lambda call: None, ignoring: Ignoring = NOTHING,
-        assumption: Callable[[Node], JSONObject | None] = lambda node: None,
+        self, policy: Policy, environment: ReplayEnvironment, anew: Resolver = lambda call: None,
+        ignoring: Ignoring = NOTHING, assumption: Callable[[Node], JSONObject | None] = lambda node: None,
     ) -> None:  # fmt: skip
         self.policy = policy
-        self.world = world
+        self.environment = environment
         self.ignoring = ignoring
         self._assumption = assumption  # why a step may be reached although its input is as recorded
         self._anew = anew  # runs the steps inside of a call again
@@ -45,7 +45,7 @@ class Resolvers:
 
     def resolve(self, call: Call) -> Answer:
         """The answer to `call`, with its label's key in the detail; the last resolver always answers."""
-        if (resumed := self.world.resumed(call.no)) is not None:
+        if (resumed := self.environment.resumed(call.no)) is not None:
             return resumed
         for resolver in self._chain(call):
             if (answer := resolver(call)) is not None:
@@ -109,7 +109,7 @@ class Resolvers:
 
     def _operator(self, call: Call) -> Answer | None:
         """What the operator gave, unless it is what the recording has anyway."""
-        given = operator_output(call, self.world)
+        given = operator_output(call, self.environment)
         if given is None or (not call.changed and call.node is not None and self._is_recorded(call, given)):
             return None
         return replace(given, action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
@@ -118,7 +118,7 @@ class Resolvers:
         node = call.node
         if node is None or not node.output_ref or node.lost or given.status is not node.status:
             return False
-        recorded = self.world.payload(node.output_ref)
+        recorded = self.environment.payload(node.output_ref)
         if call.type is StepType.MODEL and isinstance(recorded, dict) and isinstance(given.output, dict):
             return digest(recorded.get("message")) == digest(given.output.get("message"))
         return digest(recorded) == digest(given.output)
@@ -146,7 +146,7 @@ class Resolvers:
         node = call.node
         if node is None or not node.input_ref or node.lost or call.underived:
             return None
-        recorded, asked = self.world.payload(node.input_ref), call.input
+        recorded, asked = self.environment.payload(node.input_ref), call.input
         kept = [self.ignoring.reduced(node.type, node.called, arguments) for arguments in (recorded, asked)]
         alike = similarity(kept[0], kept[1], node.called)
         return self._similar(Match(call=node, similarity=alike)) if alike >= self.policy.semantic_threshold else None
@@ -155,13 +155,13 @@ class Resolvers:
         """What a call much like this one was answered with in any run of the app."""
         if not call.complete:
             return None
-        hit = self.world.similar(call, self.policy.semantic_threshold)
+        hit = self.environment.similar(call, self.policy.semantic_threshold)
         return None if hit is None else from_cache(hit, Reason.CACHE_SEMANTIC)
 
     def _from_recording(self, node: Node, *, label: Label, reason: Reason) -> Answer:
         return Answer(
             action="reuse", label=label, reason=reason, source=node,
-            output=self.world.payload(node.output_ref) if node.output_ref else None, output_ref=node.output_ref,
+            output=self.environment.payload(node.output_ref) if node.output_ref else None, output_ref=node.output_ref,
             status=node.status, tokens_in=node.tokens_in, tokens_out=node.tokens_out,
             tokens_cached=node.tokens_cached, duration_ms=node.duration_ms,
         )  # fmt: skip
@@ -170,7 +170,7 @@ class Resolvers:
         if not call.signature or not call.complete:
             return None
         exclude = () if call.node is None else (call.node.id,)
-        hit = self.world.cached(call.reduced or call.signature, exclude=exclude)
+        hit = self.environment.cached(call.reduced or call.signature, exclude=exclude)
         return None if hit is None else from_cache(hit, Reason.CACHE_SIGNATURE)
 
     def _live(self, call: Call) -> Answer | None:
@@ -181,22 +181,22 @@ class Resolvers:
         if kind == "tool":
             return self._live_tool(call)
         if kind == "retrieval":
-            serving = self.world.retriever(call)
-            return self.world.live_retrieval(call, serving) if serving.name else None
-        provider = self.world.provider(call.provider, call.model, call.override_provider)
-        return None if provider is None else self.world.live(call, provider)
+            serving = self.environment.retriever(call)
+            return self.environment.live_retrieval(call, serving) if serving.name else None
+        provider = self.environment.provider(call.provider, call.model, call.override_provider)
+        return None if provider is None else self.environment.live(call, provider)
 
     def _live_tool(self, call: Call) -> Answer | None:
         """A tool runs only where the policy lets it and somebody has reviewed it as safe."""
         if self._forbidden(call.called):
             return None
-        standing = self.world.tool(call.called)
+        standing = self.environment.tool(call.called)
         if standing.safe is None:
             self.unreviewed.append(call)
         if not (standing.safe and standing.executor):
             return None
-        answer = self.world.live_tool(call, standing.executor)
-        waits = answer is not None and self.world.planning and self.policy.tools.asks(call.called)
+        answer = self.environment.live_tool(call, standing.executor)
+        waits = answer is not None and self.environment.planning and self.policy.tools.asks(call.called)
         return replace(answer, note=f"{answer.note}, once you let it") if answer is not None and waits else answer
 
     def is_listed(self, tool: str) -> bool:
@@ -216,7 +216,7 @@ class Resolvers:
     def _asked(self, call: Call) -> Answer | None:
         if not self.policy.tools.asks(call.called):
             return None
-        said = self.world.ask(call)
+        said = self.environment.ask(call)
         if said is None:
             note = "The operator will be asked for this tool's answer"
             return Answer(
@@ -228,7 +228,7 @@ class Resolvers:
     def _blocked(self, call: Call) -> Answer | None:
         """A blocklisted call is denied; a tool that is no safe one by review is answered with a message."""
         listed = self._is_blocked(call.called)
-        safe = self.world.tool(call.called).safe
+        safe = self.environment.tool(call.called).safe
         if safe and not listed:
             return None
         unreviewed = f"not reviewed, and its name {suggest(call.called).reason}"
@@ -271,7 +271,7 @@ class Resolvers:
             return f"no recorded or cached answer to this tool call, and {self._not_live(call.called)}"
         if call.type is StepType.RETRIEVAL:
             allowed = "retrieval" in self.policy.allow
-            why = self.world.retriever(call).why if allowed else "the policy allows no live retrieval"
+            why = self.environment.retriever(call).why if allowed else "the policy allows no live retrieval"
             return f"no recorded or cached answer to this query, and {why}"
         return f"a {call.type} step cannot be computed from a changed input"
 
@@ -284,7 +284,7 @@ class Resolvers:
         return "nothing is configured to run it"
 
 
-def from_cache(hit: Hit, reason: Reason) -> Answer:
+def from_cache(hit: CachedAnswer, reason: Reason) -> Answer:
     return Answer(
         action="cache", label=Label.CACHED, reason=reason, output=hit.output,
         output_ref=hit.output_ref, status=hit.status, detail={"matched": hit.where},

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from replay.core.calls import label_key
-from replay.core.events import Event, Kept
+from replay.core.events import Event, StepsReused
 from replay.core.plan import PlanRefusal
 from replay.core.wording import numbered, sentence
 from replay.overrides.policy import Policy
@@ -22,7 +22,7 @@ def are_refused(policy: Policy) -> bool:
 
 def reused(fork: int, events: Sequence[Event]) -> list[range]:
     """The steps that a replay takes over as they are: all before the fork, and those that no change reaches."""
-    return [range(1, fork), *(range(event.first, event.last + 1) for event in events if isinstance(event, Kept))]
+    return [range(1, fork), *(range(event.first, event.last + 1) for event in events if isinstance(event, StepsReused))]
 
 
 def refusals(policy: Policy, lost: Mapping[int, LostPayloads], reused: Sequence[range]) -> Iterator[PlanRefusal]:

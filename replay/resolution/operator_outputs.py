@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from replay.core.calls import Answer, Call, OperatorAnswer
-from replay.core.environment import World
+from replay.core.environment import ReplayEnvironment
 from replay.resolution.prompt_templates import render
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
@@ -19,7 +19,7 @@ def operator_said(said: OperatorAnswer) -> Answer | None:
     )  # fmt: skip
 
 
-def operator_output(call: Call, world: World) -> Answer | None:
+def operator_output(call: Call, environment: ReplayEnvironment) -> Answer | None:
     """The output that the overrides of this step give it: what was said, or what follows from it without a call."""
     edits = call.edits
     base = Answer(action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
@@ -28,9 +28,9 @@ def operator_output(call: Call, world: World) -> Answer | None:
     if edits.output is not None:
         return replace(base, output=said(call.type, edits.output.value))
     if call.type is StepType.RETRIEVAL and edits.retrieval:
-        return _operator_documents(call, base, world)
+        return _operator_documents(call, base, environment)
     if call.type is StepType.PROMPT and (edits.prompt or call.changed):
-        return _rendered(call, base, world)
+        return _rendered(call, base, environment)
     return None
 
 
@@ -46,14 +46,14 @@ def said(type: StepType, value: JSONValue) -> JSONValue:
     return {"message": {"role": "assistant", "content": content}}
 
 
-def _operator_documents(call: Call, base: Answer, world: World) -> Answer | None:
+def _operator_documents(call: Call, base: Answer, environment: ReplayEnvironment) -> Answer | None:
     """The given candidate list, or the head of the recorded one where only `top_k` was lowered."""
     edits = call.edits.retrieval
     if "documents" in edits:
         return replace(base, output={"documents": edits["documents"]})
     if set(edits) != {"top_k"} or call.node is None or not call.node.output_ref or call.differs != ("top_k",):
         return None
-    recorded = world.payload(call.node.output_ref)
+    recorded = environment.payload(call.node.output_ref)
     documents = recorded.get("documents") if isinstance(recorded, dict) else None
     kept = edits["top_k"]
     if not isinstance(recorded, dict) or not isinstance(documents, list) or not isinstance(kept, int):
@@ -64,9 +64,9 @@ def _operator_documents(call: Call, base: Answer, world: World) -> Answer | None
     return replace(base, output=output, detail={"from": "the recorded candidates", "kept": kept})
 
 
-def _rendered(call: Call, base: Answer, world: World) -> Answer | None:
+def _rendered(call: Call, base: Answer, environment: ReplayEnvironment) -> Answer | None:
     node = call.node
     if node is None or not node.input_ref or not node.output_ref:
         return None
-    output = render(world.payload(node.input_ref), world.payload(node.output_ref), call.input)
+    output = render(environment.payload(node.input_ref), environment.payload(node.output_ref), call.input)
     return None if output is None else replace(base, output=output, detail={"rendered": True})

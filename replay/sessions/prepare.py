@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from replay.core.applied_profile import changes_anything
-from replay.core.calls import Call, Hit, Serving, Standing
+from replay.core.calls import CachedAnswer, Call, RetrieverMatch, ToolReview
 from replay.core.graph import Graph
 from replay.core.plan import Plan, PlanRefusal
 from replay.hooks import configuration
@@ -152,10 +152,10 @@ def sources(run: Run, payloads: Payloads) -> plan_environment.Sources:
 
     held = ignore_lists.current(run.app)
 
-    def cached(signature: str, exclude: Collection[UUID]) -> Hit | None:
+    def cached(signature: str, exclude: Collection[UUID]) -> CachedAnswer | None:
         return call_cache.lookup(run.app, signature, exclude=exclude)
 
-    def similar(call: Call, threshold: float) -> Hit | None:
+    def similar(call: Call, threshold: float) -> CachedAnswer | None:
         return call_cache.similar(run, call.called, call.input, threshold, held)
 
     requests = StoredRequests(
@@ -179,8 +179,8 @@ class _Tools:
     def _executors(self) -> dict[str, str]:
         return tools.executors()
 
-    def __call__(self, name: str) -> Standing:
-        return Standing(safe=self._decided.get(name), executor=self._executors.get(name, ""))
+    def __call__(self, name: str) -> ToolReview:
+        return ToolReview(safe=self._decided.get(name), executor=self._executors.get(name, ""))
 
 
 class _Retrievers:
@@ -190,7 +190,7 @@ class _Retrievers:
     def _known(self) -> list[retrieval.Retriever]:
         return list(retrieval.configured().values())
 
-    def __call__(self, call: Call) -> Serving:
+    def __call__(self, call: Call) -> RetrieverMatch:
         return retriever(call, self._known)
 
 

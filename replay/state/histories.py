@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from replay.core.environment import World
+from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Link, Node
 from replay.inputs.rebuilt_inputs import Slots
 from traces.core.json_types import JSONObject, JSONValue
@@ -26,7 +26,7 @@ class Followed:
 class Histories:
     """By the number of a source model step: what its messages became."""
 
-    world: World
+    environment: ReplayEnvironment
     _plain: dict[int, Slots] = field(default_factory=dict)
     _edited: dict[int, Slots] = field(default_factory=dict)
     _followed: dict[int, Followed] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Histories:
 
     def rebuilt(self, node: Node, plain: Slots, edited: Slots) -> None:
         """Remember a model step's messages before and after its own edits, unless they are as recorded."""
-        if edited and not _as_recorded(edited, _messages(self.world.payload(node.input_ref))):
+        if edited and not _as_recorded(edited, _messages(self.environment.payload(node.input_ref))):
             self._plain[node.no] = plain
             self._edited[node.no] = edited
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from replay.core.calls import SEVERITY, Answer, Call
-from replay.core.events import Event, Gone, Kept, Resolved
+from replay.core.events import Event, Resolved, StepSkipped, StepsReused
 from replay.core.graph import Graph, Node
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label
@@ -40,14 +40,14 @@ class OpenContainers:
     def note(self, event: Event) -> None:
         """Whatever encloses what is not as recorded may end otherwise."""
         match event:
-            case Kept():
+            case StepsReused():
                 for no in event.assumed:
                     self._not_exact(self._graph.by_no[no], Label.SIMULATED)
             case Resolved(call=Call(node=None)):
                 self._added(event.call.parent, event.answer.label)
             case Resolved(call=Call(node=Node() as node)) if event.answer.label is not Label.EXACT:
                 self._not_exact(node, event.answer.label)
-            case Gone():
+            case StepSkipped():
                 self._around(event.node)
 
     def changed(self, node: Node) -> None:

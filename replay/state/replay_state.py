@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 
 from replay.core.calls import LIVE_REASONS, Answer
 from replay.core.context import ReplayContext
-from replay.core.events import Gone
+from replay.core.events import StepSkipped
 from replay.core.graph import Node
 from replay.inputs.changes import Change
 from replay.state.histories import Histories
 from replay.state.open_containers import OpenContainers
-from replay.state.step_queue import Agenda
+from replay.state.step_queue import StepQueue
 from replay.state.subagent_tasks import SubAgentTasks
 from traces.core.vocabulary import Label, Reason, StepStatus
 
@@ -20,7 +20,7 @@ class ReplayState:
 
     def __init__(self, context: ReplayContext) -> None:
         graph = context.graph
-        self.agenda = Agenda(graph.nodes)
+        self.queue = StepQueue(graph.nodes)
         self.histories = Histories(context.environment)
         self.tasks = SubAgentTasks(context)
         self.numbers: dict[int, int] = {}
@@ -84,10 +84,10 @@ class ReplayState:
         """Whether what a step says, or what is said inside of it, comes from a live call."""
         return self.labels.get(no, (None, None))[1] in LIVE_REASONS or no in self.containers.live
 
-    def drop(self, nodes: Iterable[Node], why: str, *, told: bool = False) -> Iterator[Gone]:
+    def drop(self, nodes: Iterable[Node], why: str, *, told: bool = False) -> Iterator[StepSkipped]:
         """These steps do not take place any more."""
         for node in nodes:
-            if not self.agenda.is_done(node):
-                self.agenda.done(node)
+            if not self.queue.is_done(node):
+                self.queue.done(node)
                 self.gone.add(node.no)
-                yield Gone(node=node, why=why, told=told)
+                yield StepSkipped(node=node, why=why, told=told)

@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from replay.core.graph import Node
 
 
-class Agenda:
+class StepQueue:
     """The steps that are still to come."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:

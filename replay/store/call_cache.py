@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q
 
-from replay.core.calls import LIVE_REASONS, Hit
+from replay.core.calls import LIVE_REASONS, CachedAnswer
 from replay.resolution import tool_matching
 from traces.call_index import tool_calls
 from traces.core.json_types import JSONObject, JSONValue
@@ -32,7 +32,7 @@ def _same_call(app: str, signature: str) -> Q:
     return Q(signature__in=same.values("signature"))
 
 
-def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Hit | None:
+def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> CachedAnswer | None:
     """The newest answer that can be read."""
     if not is_reduced(signature) and not _is_known(signature):
         return None
@@ -50,7 +50,7 @@ def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Hit |
         except MissingPart:
             continue
         where: JSONObject = {"run": str(run_id), "step": number, "id": str(step_id), "similarity": 1.0}
-        return Hit(output_ref=output_ref, output=output, status=StepStatus(status), where=where)
+        return CachedAnswer(output_ref=output_ref, output=output, status=StepStatus(status), where=where)
     return None
 
 
@@ -69,7 +69,7 @@ def is_any_known(signatures: Iterable[str]) -> bool:
 
 def similar(
     run: Run, tool: str, arguments: JSONValue, threshold: float, ignoring: Ignoring = NOTHING
-) -> Hit | None:  # fmt: skip
+) -> CachedAnswer | None:  # fmt: skip
     """The answer to the most similar tool call of a sealed run: of this run, else of the app; of equals the newest.
 
     What the app's ignore list leaves out is not compared.
@@ -127,7 +127,7 @@ def _score(found: _Place) -> float:
     return found[0]
 
 
-def _hit(run_id: UUID, number: int, similarity: float) -> Hit | None:
+def _hit(run_id: UUID, number: int, similarity: float) -> CachedAnswer | None:
     """What a recorded tool call answered, if that can be read."""
     columns = ("id", "output_ref", "status")
     step_id, output_ref, status = Step.objects.values_list(*columns).get(run_id=run_id, sequence_no=number)
@@ -138,4 +138,4 @@ def _hit(run_id: UUID, number: int, similarity: float) -> Hit | None:
     where: JSONObject = {
         "run": str(run_id), "step": number, "id": str(step_id), "similarity": round(similarity, 4),
     }  # fmt: skip
-    return Hit(output_ref=output_ref, output=output, status=StepStatus(status), where=where)
+    return CachedAnswer(output_ref=output_ref, output=output, status=StepStatus(status), where=where)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from replay.core.applied_profile import AppliedProfile, apply_profile
 from replay.core.context import ReplayContext
-from replay.core.environment import World
+from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Graph, Node
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
@@ -22,7 +22,7 @@ class Fork:
     profile: AppliedProfile
     policy: Policy
 
-    def context(self, environment: World, ignoring: Ignoring) -> ReplayContext:
+    def context(self, environment: ReplayEnvironment, ignoring: Ignoring) -> ReplayContext:
         """What a replay is made from; `environment` answers its calls."""
         return ReplayContext(
             graph=self.graph, profile=self.profile, policy=self.policy, environment=environment, ignoring=ignoring

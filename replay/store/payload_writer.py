@@ -5,7 +5,7 @@ from traces.payloads.splitter import Splitter
 from traces.storage import artifacts
 
 
-class Saver:
+class PayloadWriter:
     """Stores payloads; what one of them shares with those before it is neither cut nor written again."""
 
     def __init__(self) -> None:

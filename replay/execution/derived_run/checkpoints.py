@@ -15,7 +15,7 @@ from replay.execution.session_row import SessionRow
 from replay.models import ReplaySession
 from replay.overrides.policy import Policy
 from replay.planning.deviations import Deviations
-from replay.store.payload_writer import Saver
+from replay.store.payload_writer import PayloadWriter
 from traces import notify
 from traces.core.vocabulary import Label
 from traces.ingest.step_rows import StepRow
@@ -34,7 +34,7 @@ class Checkpoints:
         self.row = row
         self.policy = policy
         self.ignoring = ignoring
-        self.save = Saver()
+        self.save = PayloadWriter()
         self.last = session.checkpoint_no
         self.counts = {Label.EXACT: session.exact_count, Label.CACHED: session.cached_count,
                        Label.SIMULATED: session.simulated_count}  # fmt: skip

@@ -8,7 +8,7 @@ from replay.calls.reach import explanation
 from replay.core.calls import label_key
 from replay.core.context import ReplayContext
 from replay.core.errors import Stopped
-from replay.core.events import Kept
+from replay.core.events import StepsReused
 from replay.execution.derived_run import step_rows
 from replay.execution.derived_run.checkpoints import Checkpoints
 from replay.resolution.lost_recordings import ARTIFACT_MISSING, are_refused, refusal_text
@@ -33,7 +33,7 @@ class ReusedSteps:
         self._source = checkpoints.session.source_run_id
         self._inspector = Inspector()
 
-    def keep(self, event: Kept, context: ReplayContext, state: ReplayState) -> None:
+    def keep(self, event: StepsReused, context: ReplayContext, state: ReplayState) -> None:
         """Take over steps that a replay comes to; their numbers and parents may differ from the source's."""
         if self._checkpoints.session.planned:
             self._compare_with_plan(event, context)
@@ -78,14 +78,14 @@ class ReusedSteps:
             step_rows.lost_row(step, step.sequence_no, step.parent_no, lost[step.sequence_no], save) for step in steps
         ]
 
-    def _refuse_assumed(self, event: Kept) -> None:
+    def _refuse_assumed(self, event: StepsReused) -> None:
         """Raise `Stopped` under a strict policy: what is assumed is not known."""
         no = min(event.assumed)
         if self._policy.strict and no + event.offset > self._checkpoints.last:
             why = f"step {no} would be assumed unaffected: {explanation(event.assumed[no])}"
             raise Stopped("strict", why, step=no)
 
-    def _renumber(self, first: int, last: int, event: Kept, state: ReplayState) -> None:
+    def _renumber(self, first: int, last: int, event: StepsReused, state: ReplayState) -> None:
         lost = self._lost(first, last)
         source = Step.objects.filter(run_id=self._source, sequence_no__gte=first, sequence_no__lte=last)
         self._checkpoints.add_rows([
@@ -94,7 +94,7 @@ class ReusedSteps:
             if step.sequence_no + event.offset > self._checkpoints.last
         ])  # fmt: skip
 
-    def _renumbered(self, step: Step, event: Kept, state: ReplayState, lost: LostPayloads) -> StepRow:
+    def _renumbered(self, step: Step, event: StepsReused, state: ReplayState, lost: LostPayloads) -> StepRow:
         no, parent = step.sequence_no + event.offset, state.parent_of(step.parent_no)
         if lost:
             return step_rows.lost_row(step, no, parent, lost, self._checkpoints.save)
@@ -110,7 +110,7 @@ class ReusedSteps:
             raise Stopped(ARTIFACT_MISSING, refusal_text(self._policy, no, lost[no]), step=no)
         return lost
 
-    def _compare_with_plan(self, event: Kept, context: ReplayContext) -> None:
+    def _compare_with_plan(self, event: StepsReused, context: ReplayContext) -> None:
         lost = self._lost(event.first, event.last)
         for no in range(event.first, event.last + 1):
             label, reason = Label.EXACT, Reason.SOURCE_OUTPUT_REUSED

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from replay.calls.reach import explanation
 from replay.core.calls import LIVE_REASONS, Answer, Call, label_key
-from replay.core.events import Closed
+from replay.core.events import ContainerClosed
 from replay.models import ReplaySession
 from replay.resolution.lost_recordings import detail as lost_detail
 from replay.resolution.placeholders import PLACEHOLDER, placeholder
-from replay.store.payload_writer import Saver
+from replay.store.payload_writer import PayloadWriter
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.ingest.step_rows import COLUMNS, StepRow
@@ -28,7 +28,7 @@ def metadata(session: ReplaySession) -> JSONObject:
     return {"replay": {"session": str(session.id), "source_run": str(session.source_run_id)}}
 
 
-def row(call: Call, answer: Answer, source_run_id: UUID, save: Saver) -> StepRow:
+def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) -> StepRow:
     """The row of a resolved step; an exact one keeps everything that the recording says of it."""
     source = answer.source or call.node
     if answer.label is Label.EXACT and call.node is not None and answer.source is not None and not call.differs:
@@ -69,7 +69,7 @@ def kept_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | No
     return StepRow(**columns, detail=detail or label_key())
 
 
-def lost_row(step: Step, no: int, parent: int | None, lost: LostPayloads, save: Saver) -> StepRow:
+def lost_row(step: Step, no: int, parent: int | None, lost: LostPayloads, save: PayloadWriter) -> StepRow:
     """A source step whose recording cannot be read: what is left of it, or a placeholder."""
     kept = kept_row(step, no, parent, detail=lost_detail(lost))
     row = replace(kept, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
@@ -99,7 +99,7 @@ def answer_of_row(step: Step, output: JSONValue) -> Answer:
     )  # fmt: skip
 
 
-def closed_columns(event: Closed, detail: JSONObject) -> dict[str, object]:
+def closed_columns(event: ContainerClosed, detail: JSONObject) -> dict[str, object]:
     """What changes on a step around others when the replay has come to its end; `detail` is what it says so far."""
     found: JSONObject = {**label_key(), **detail}
     if event.output_from:
@@ -110,7 +110,7 @@ def closed_columns(event: Closed, detail: JSONObject) -> dict[str, object]:
     return {"output_ref": output_ref, "label": event.label, "reason": event.reason, "detail": found}
 
 
-def _input_ref(call: Call, save: Saver) -> str:
+def _input_ref(call: Call, save: PayloadWriter) -> str:
     if call.node is not None and not call.differs:
         return call.node.input_ref
     return "" if call.input is None else save(call.input)

@@ -9,7 +9,7 @@ from django.db import transaction
 from replay.core.calls import Answer, Call
 from replay.core.context import ReplayContext
 from replay.core.errors import CancelRequested, HandedBack, Stopped
-from replay.core.events import Closed, Diverged, Event, Gone, Kept, Resolved
+from replay.core.events import ContainerClosed, Divergence, Event, Resolved, StepSkipped, StepsReused
 from replay.engine.computed_outputs import BEGUN
 from replay.engine.replayer import Replayer
 from replay.execution import observers
@@ -33,7 +33,7 @@ class StepWriter:
         self._row = checkpoints.row
         self._policy = checkpoints.policy
         self._reused = ReusedSteps(checkpoints)
-        self._closed: list[Closed] = []
+        self._closed: list[ContainerClosed] = []
         self._touched: set[int | None] = set()  # the parents of what is not as recorded
         self._gone: set[int] = set()
         self._end_kept = False
@@ -80,24 +80,24 @@ class StepWriter:
 
     def _write(self, event: Event, context: ReplayContext, state: ReplayState) -> None:
         match event:
-            case Kept():
+            case StepsReused():
                 self._keep(event, context, state)
             case Resolved():
                 self._resolved(event, context)
-            case Gone():
+            case StepSkipped():
                 self._left_out(event, state)
-            case Diverged():
+            case Divergence():
                 self._checkpoints.deviations.say(event.text)
-            case Closed():
+            case ContainerClosed():
                 self._will_close(event)
 
-    def _keep(self, event: Kept, context: ReplayContext, state: ReplayState) -> None:
+    def _keep(self, event: StepsReused, context: ReplayContext, state: ReplayState) -> None:
         self._reused.keep(event, context, state)
         self._end_kept = True
         # A container around an assumed step has output of steps that nobody verified.
         self._touched.update(state.parent_of(context.graph.by_no[no].parent) for no in event.assumed)
 
-    def _left_out(self, event: Gone, state: ReplayState) -> None:
+    def _left_out(self, event: StepSkipped, state: ReplayState) -> None:
         self._gone.add(event.node.no)
         if event.node.parent not in self._gone:
             self._touched.add(state.parent_of(event.node.parent))
@@ -134,14 +134,14 @@ class StepWriter:
         )  # fmt: skip
         self._checkpoints.fail(call, failed, Stopped(code, said, step=call.no))
 
-    def _will_close(self, event: Closed) -> None:
+    def _will_close(self, event: ContainerClosed) -> None:
         self._closed.append(event)
         self._checkpoints.deviations.closed(event.node.no, event.label, event.reason)
         if self._policy.strict and event.label is Label.SIMULATED:
             why = f"step {event.no} ({event.node.called}): it would be simulated ({event.reason})"
             raise Stopped("strict", why, step=event.no)
 
-    def _close(self, event: Closed) -> None:
+    def _close(self, event: ContainerClosed) -> None:
         step = Step.objects.filter(run_id=self._row.run_id, sequence_no=event.no)
         ((before, detail),) = step.values_list("label", "detail")
         step.update(**step_rows.closed_columns(event, detail))

@@ -7,7 +7,7 @@ import pydantic
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from replay.core.calls import Serving
+from replay.core.calls import RetrieverMatch
 from replay.live import providers
 from replay.live.retrieval.types import Retriever, RetrieverEntry
 from traces.core.json_types import JSONValue
@@ -22,32 +22,36 @@ def configured() -> dict[str, Retriever]:
 
 def serving(
     step: str, input: JSONValue, profile: str | None, store: Callable[[], str], known: Sequence[Retriever] | None = None
-) -> Serving:
+) -> RetrieverMatch:
     """The first retriever, as they are listed, that answers this step; `profile` is what an override demands.
 
     `known` are the configured ones, for who asks for many steps.
     """
     known = list(configured().values()) if known is None else known
     if not known:
-        return Serving(why="no retriever is configured")
+        return RetrieverMatch(why="no retriever is configured")
     if not isinstance(input, dict) or not isinstance(input.get("query"), str):
-        return Serving(why="the step's input holds no query text to search for")
+        return RetrieverMatch(why="the step's input holds no query text to search for")
     able = [retriever for retriever in known if retriever.serves(step, store)]
     if not able:
-        return Serving(why=f"none of the configured retrievers ({_names(known)}) serves {step!r}{_of(known, store)}")
+        return RetrieverMatch(
+            why=f"none of the configured retrievers ({_names(known)}) serves {step!r}{_of(known, store)}"
+        )
     chosen = next((one for one in able if _has(one, profile)), None)
     if chosen is None:
         profiles = sorted({name for one in able for name in one.entry.embeddings})
-        return Serving(why=f"{_names(able)} has no embedding profile {profile!r}: there is {', '.join(profiles)}")
+        return RetrieverMatch(
+            why=f"{_names(able)} has no embedding profile {profile!r}: there is {', '.join(profiles)}"
+        )
     return _serving(chosen, input)
 
 
-def _serving(retriever: Retriever, input: dict[str, JSONValue]) -> Serving:
+def _serving(retriever: Retriever, input: dict[str, JSONValue]) -> RetrieverMatch:
     asked = input.get("embedding_profile")
     used = retriever.entry.embeddings.get(retriever.embedding(asked if isinstance(asked, str) else None))
     if used is None or used.provider is None:
-        return Serving(name=retriever.name)
-    return Serving(name=retriever.name, provider=used.provider, model=used.model or "")
+        return RetrieverMatch(name=retriever.name)
+    return RetrieverMatch(name=retriever.name, provider=used.provider, model=used.model or "")
 
 
 def _has(retriever: Retriever, profile: str | None) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from diffing.content.facets import answer_text
 from replay.core.calls import LIVE_REASONS, Answer, Call
-from replay.core.events import Diverged, Event, Kept, Resolved
+from replay.core.events import Divergence, Event, Resolved, StepsReused
 from replay.core.graph import CHECKS, CONTAINERS, Graph, Node
 from replay.core.wording import CUT_SHORT, RESULT_KEPT, UNFOLLOWED
 from replay.proofs.counterfactual.coupling import Coupling
@@ -76,13 +76,13 @@ class Watch:
 
     def see(self, event: Event, payload: Payload) -> None:
         match event:
-            case Kept():
+            case StepsReused():
                 self.assumed += len(event.assumed)
                 for no in range(event.first, event.last + 1):
                     self._kept(self.graph.by_no[no], no + event.offset, payload)
             case Resolved():
                 self._resolved(event)
-            case Diverged() if any(lost in event.text for lost in _LOST):
+            case Divergence() if any(lost in event.text for lost in _LOST):
                 raise Lost(event.text)
             case _:
                 pass

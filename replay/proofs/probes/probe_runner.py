@@ -34,7 +34,7 @@ from replay.proofs.probes.live_reach import Asking
 from replay.proofs.probes.mediator_candidates import clamped, stages
 from replay.proofs.probes.probe_rows import ProbeRows
 from replay.proofs.probes.recorded_answers import Recordings, Signatures
-from replay.proofs.probes.recorded_environment import RecordedWorld, Unanswered
+from replay.proofs.probes.recorded_environment import RecordedEnvironment, Unanswered
 from replay.proofs.probes.setup import Setup, clamp, coupled
 from replay.proofs.probes.stored_probes import UNPAID, earlier_sample, key_of, least, loaded, shared
 from replay.proofs.subject.subject import Subject, live_price
@@ -59,7 +59,7 @@ class Waits(Exception):
 
 
 @dataclass
-class Laboratory:
+class ProbeRunner:
     """Probes of one proof. What was found is stored, and found again."""
 
     proof: Proof
@@ -209,7 +209,7 @@ class Laboratory:
         coupling = coupled(self.proof, setup, self._recordings)
         state = self.subject.derivations.state(setup.side)
         watch = Watch(graph=graph, coupling=coupling, arguments=self.arguments, state=state)
-        world = RecordedWorld(coupling=coupling, payloads=self.payloads)
+        world = RecordedEnvironment(coupling=coupling, payloads=self.payloads)
         fork = forked(graph, setup.overrides, _RECORDED, self.payloads)
         if fork.profile.refusals:
             return Seen(outcome="failed", missing=fork.profile.refusals[0].detail)

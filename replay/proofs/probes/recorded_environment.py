@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from replay.core.calls import Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.proofs.counterfactual.coupling import Coupling
 from replay.store.payload_reader import Payloads
 from traces.core.json_types import JSONObject, JSONValue
@@ -20,7 +20,7 @@ class Unanswered(Exception):
 
 
 @dataclass
-class RecordedWorld:
+class RecordedEnvironment:
     """A world in which only what was recorded can be answered."""
 
     coupling: Coupling
@@ -31,13 +31,13 @@ class RecordedWorld:
     def payload(self, ref: str) -> JSONValue:
         return self.payloads(ref)
 
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         found = hit(self.coupling, signature, self.payloads)
         if found is not None:
             self.answered_by.append(UUID(str(found.where["run"])))
         return found
 
-    def similar(self, call: Call, threshold: float) -> Hit | None:
+    def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         return None
 
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
@@ -46,16 +46,16 @@ class RecordedWorld:
     def live(self, call: Call, provider: str) -> Answer:
         raise Unanswered(call)
 
-    def tool(self, name: str) -> Standing:
-        return Standing(safe=True)  # so that the chain comes to its end, where a missing answer shows
+    def tool(self, name: str) -> ToolReview:
+        return ToolReview(safe=True)  # so that the chain comes to its end, where a missing answer shows
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         raise Unanswered(call)
 
-    def retriever(self, call: Call) -> Serving:
-        return Serving(name="recorded")
+    def retriever(self, call: Call) -> RetrieverMatch:
+        return RetrieverMatch(name="recorded")
 
-    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+    def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
         raise Unanswered(call)
 
     def ask(self, call: Call) -> OperatorAnswer | None:
@@ -65,7 +65,7 @@ class RecordedWorld:
         return None
 
 
-def hit(coupling: Coupling, signature: str, payloads: Payloads) -> Hit | None:
+def hit(coupling: Coupling, signature: str, payloads: Payloads) -> CachedAnswer | None:
     """The recorded answer to a call, as the resolver chain takes it."""
     found = coupling.answer(signature)
     if found is None:
@@ -75,4 +75,4 @@ def hit(coupling: Coupling, signature: str, payloads: Payloads) -> Hit | None:
     except MissingPart:
         return None
     where: JSONObject = {"run": str(found.run), "step": found.step}
-    return Hit(output_ref=found.output_ref, output=output, status=found.status, where=where)
+    return CachedAnswer(output_ref=found.output_ref, output=output, status=found.status, where=where)

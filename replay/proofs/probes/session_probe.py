@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from uuid import UUID
 
-from replay.core.calls import Call, Hit
+from replay.core.calls import CachedAnswer, Call
 from replay.core.errors import Stopped
 from replay.core.events import Event
 from replay.core.graph import Graph
@@ -74,8 +74,8 @@ class _ProbeEnvironment(LiveEnvironment):
         super().__init__(checkpoints, journal, payloads, committed)
         self._coupling = coupling
 
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         return hit(self._coupling, signature, self.payload)
 
-    def similar(self, call: Call, threshold: float) -> Hit | None:
+    def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         return None

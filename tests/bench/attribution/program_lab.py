@@ -7,7 +7,7 @@ from typing import Final
 
 from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
 from replay.core.applied_profile import apply_profile
-from replay.core.calls import Answer, Call, Standing
+from replay.core.calls import Answer, Call, ToolReview
 from replay.core.context import ReplayContext
 from replay.core.graph import Node
 from replay.engine.replayer import Replayer
@@ -61,8 +61,8 @@ class ProgramEngine(CoupledEngine):
 
     allowed: int | None = None
 
-    def tool(self, name: str) -> Standing:
-        return Standing(safe=True)  # so that the chain of resolvers comes to its end, where a missing answer shows
+    def tool(self, name: str) -> ToolReview:
+        return ToolReview(safe=True)  # so that the chain of resolvers comes to its end, where a missing answer shows
 
     def live(self, call: Call, provider: str) -> Answer:
         if self.allowed is not None and self.live_models >= self.allowed:

@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from replay.core.applied_profile import apply_profile
-from replay.core.calls import Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.core.context import ReplayContext
 from replay.core.events import Event, Resolved
 from replay.core.graph import Graph, Node
@@ -58,7 +58,7 @@ class Outcome:
 
 @dataclass
 class Engine:
-    """Implements the walk's `World`: the model and the tools of the benchmark, under the settings of one replay."""
+    """`ReplayEnvironment` of one replay: the model and the tools of the benchmark under its settings."""
 
     source: Source
     settings: Settings
@@ -69,10 +69,10 @@ class Engine:
     def payload(self, ref: str) -> JSONValue:
         return self.source.payloads[ref]
 
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         return None
 
-    def similar(self, call: Call, threshold: float) -> Hit | None:
+    def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         return None
 
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
@@ -84,8 +84,8 @@ class Engine:
         output: JSONValue = {"message": self.ask_model(call.input, call.model)}
         return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=output)
 
-    def tool(self, name: str) -> Standing:
-        return Standing(safe=True, executor="bench")
+    def tool(self, name: str) -> ToolReview:
+        return ToolReview(safe=True, executor="bench")
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         assert isinstance(call.input, dict)
@@ -94,10 +94,10 @@ class Engine:
             action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, output=output, status=status
         )  # fmt: skip
 
-    def retriever(self, call: Call) -> Serving:
-        return Serving(why="retrievals of the benchmark are never asked again")
+    def retriever(self, call: Call) -> RetrieverMatch:
+        return RetrieverMatch(why="retrievals of the benchmark are never asked again")
 
-    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+    def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
         raise AssertionError("no retriever serves")
 
     def ask(self, call: Call) -> OperatorAnswer | None:

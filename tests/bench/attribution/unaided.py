@@ -9,7 +9,7 @@ from uuid import UUID
 
 from diffing.report.build import Examined, examine
 from replay.core.applied_profile import apply_profile
-from replay.core.calls import Hit
+from replay.core.calls import CachedAnswer
 from replay.core.context import ReplayContext
 from replay.engine.replayer import Replayer
 from replay.overrides.profile import Match, Override, OverrideProfile, ToolOverride
@@ -45,12 +45,12 @@ class CoupledEngine(Engine):
     coupling: Coupling = field(default_factory=lambda: Coupling(recordings=()))
     outputs: Mapping[tuple[UUID, int], JSONValue] = field(default_factory=dict)
 
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         found = self.coupling.answer(signature)
         if found is None:
             return None
         output = self.outputs[found.run, found.step]
-        return Hit(output_ref="", output=output, status=found.status, where={"step": found.step})
+        return CachedAnswer(output_ref="", output=output, status=found.status, where={"step": found.step})
 
 
 @dataclass

@@ -14,7 +14,7 @@ from replay.models import Proof, ProofProbe, ReplaySession
 from replay.proofs import driver, services
 from replay.proofs.core.types import Seen, Stray
 from replay.proofs.probes import stored_probes
-from replay.proofs.probes.probe_runner import Laboratory
+from replay.proofs.probes.probe_runner import ProbeRunner
 from tests.support import proofs
 from tests.support.proofs import (
     HELPFUL,
@@ -100,15 +100,15 @@ def test_a_proof_goes_on_where_it_was_left(ruled: Ruled, monkeypatch: pytest.Mon
     diff = ruled.diff(system(HELPFUL))
     proof = post(ruled.client, f"/diffs/{diff}/prove", live(parts=False)).json()["id"]
     walked: list[str] = []
-    walk = Laboratory._walked
+    walk = ProbeRunner._walked
 
-    def dying(self: Laboratory, setup: Any) -> Any:
+    def dying(self: ProbeRunner, setup: Any) -> Any:
         walked.append(setup.overrides.digest + setup.side)
         if len(walked) == 2:
             raise SystemExit
         return walk(self, setup)
 
-    monkeypatch.setattr(Laboratory, "_walked", dying)
+    monkeypatch.setattr(ProbeRunner, "_walked", dying)
     with pytest.raises(SystemExit):
         work_off(ruled.queued)
     before = answered(proof)

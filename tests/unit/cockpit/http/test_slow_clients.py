@@ -58,7 +58,7 @@ class Exchange:
 
     def run(self) -> "Exchange":
         scope = {"type": "http", "headers": [(b"content-length", b"100")]}
-        asyncio.run(slow_clients.Patient(self.application, self.refusal)(scope, self.receive, self.send))
+        asyncio.run(slow_clients.SlowClientGuard(self.application, self.refusal)(scope, self.receive, self.send))
         return self
 
     def refusal(self, scope: slow_clients.Scope) -> slow_clients.Refusal | None:

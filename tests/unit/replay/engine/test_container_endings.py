@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from replay.core.events import Closed, Event, Gone, Resolved
+from replay.core.events import ContainerClosed, Event, Resolved, StepSkipped
 from replay.core.payloads import answer_of, text_of
 from replay.inputs.texts import has_words
 from tests.support.agent_runs import ANSWER, NESTED, RESEARCH, agent_run
@@ -25,8 +25,8 @@ def said(text: str) -> JSONObject:
     return {"output": text}
 
 
-def ends(events: list[Event]) -> dict[int, Closed]:
-    return {event.node.no: event for event in events if isinstance(event, Closed)}
+def ends(events: list[Event]) -> dict[int, ContainerClosed]:
+    return {event.node.no: event for event in events if isinstance(event, ContainerClosed)}
 
 
 def with_step(run: RecordedRun, key: str, **columns: object) -> RecordedRun:
@@ -61,7 +61,7 @@ def two_answers(output: JSONValue) -> RecordedRun:
     return agent_around(asked("a", question, "It is made of iron."), asked("b", question, "300 metres."), output=output)
 
 
-def ended(run: RecordedRun, no: int, text: str) -> Closed:
+def ended(run: RecordedRun, no: int, text: str) -> ContainerClosed:
     """How the agent ends when step `no` says something else."""
     return ends(replay({"match": {"step": no}, **said(text)}, run=run).execute())[1]
 
@@ -143,7 +143,7 @@ def test_the_result_of_a_sub_agent_that_is_kept_on_an_assumption_is_assumed_by_w
 def test_what_holds_something_that_is_not_as_recorded_is_exact_only_for_its_own_recorded_words(fork: Replay) -> None:
     """A judge of its own: it looks at the last answers inside, and nothing else."""
     events = list(fork.execute(alike(fork)))
-    found, gone = labels(events), {event.node.no for event in events if isinstance(event, Gone)}
+    found, gone = labels(events), {event.node.no for event in events if isinstance(event, StepSkipped)}
     for node in fork.graph.nodes:
         if node.type not in HOLDERS or node.no in gone or node.no in fork.profile.by_step:
             continue
@@ -162,7 +162,7 @@ def test_an_agent_whose_words_are_its_last_answer_says_the_one_of_this_replay(fo
     events = list(fork.execute(alike(fork)))
     answers = {event.call.node.no: event.answer for event in events if isinstance(event, Resolved) and event.call.node}
     beyond = (isinstance(event, Resolved) and (event.call.node is None or not event.answer.label) for event in events)
-    if any(isinstance(event, Gone) for event in events) or any(beyond):
+    if any(isinstance(event, StepSkipped) for event in events) or any(beyond):
         return
     for closed in ends(events).values():
         inside = fork.graph.inside(closed.node.no)

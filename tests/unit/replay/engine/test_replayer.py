@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.core.applied_profile import apply_profile
-from replay.core.calls import UNREVIEWED, Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from replay.core.calls import UNREVIEWED, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.core.context import ReplayContext
-from replay.core.environment import World
-from replay.core.events import Closed, Event, Gone, Kept, Resolved
+from replay.core.environment import ReplayEnvironment
+from replay.core.events import ContainerClosed, Event, Resolved, StepSkipped, StepsReused
 from replay.core.graph import Graph
 from replay.core.plan import Plan
 from replay.engine.replayer import Replayer
@@ -32,7 +32,7 @@ Library = Callable[[Call], list[JSONValue]]
 
 
 @dataclass
-class MemoryWorld:
+class MemoryEnvironment:
     """Everything in memory; `model` answers live calls, and without one nothing is configured."""
 
     payloads: dict[str, JSONValue]
@@ -43,10 +43,10 @@ class MemoryWorld:
     def payload(self, ref: str) -> JSONValue:
         return self.payloads[ref]
 
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         return None
 
-    def similar(self, call: Call, threshold: float) -> Hit | None:
+    def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         return None
 
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
@@ -57,16 +57,18 @@ class MemoryWorld:
         output: JSONValue = {"message": {"role": "assistant", **self.model(call)}}
         return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=output)
 
-    def tool(self, name: str) -> Standing:
+    def tool(self, name: str) -> ToolReview:
         return UNREVIEWED
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         raise AssertionError(f"{call.called} is not reviewed and must not run")
 
-    def retriever(self, call: Call) -> Serving:
-        return Serving(why="no retriever is configured") if self.library is None else Serving(name="library")
+    def retriever(self, call: Call) -> RetrieverMatch:
+        return (
+            RetrieverMatch(why="no retriever is configured") if self.library is None else RetrieverMatch(name="library")
+        )
 
-    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+    def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
         assert self.library is not None
         output: JSONValue = {"documents": self.library(call)}
         return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_RETRIEVAL, output=output)
@@ -103,12 +105,12 @@ class Replay:
         )  # fmt: skip
         return plan(self.graph, self.profile, self.policy, sources)
 
-    def context(self, world: World) -> ReplayContext:
+    def context(self, world: ReplayEnvironment) -> ReplayContext:
         """What a replay of this fork is made from; `world` answers."""
         return ReplayContext(graph=self.graph, profile=self.profile, policy=self.policy, environment=world)
 
     def execute(self, model: Model | None = None, library: Library | None = None) -> list[Event]:
-        world = MemoryWorld(payloads=self.payloads, model=model, library=library)
+        world = MemoryEnvironment(payloads=self.payloads, model=model, library=library)
         return list(Replayer(self.context(world)).run())
 
 
@@ -121,14 +123,14 @@ def labels(events: list[Event]) -> dict[int, str]:
     found: dict[int, str] = {}
     for event in events:
         match event:
-            case Kept():
+            case StepsReused():
                 found.update(dict.fromkeys(range(event.first, event.last + 1), "exact source_output_reused"))
                 found.update(dict.fromkeys(event.assumed, "simulated assumed_unaffected"))
             case Resolved() if (node := event.call.node or event.answer.source) is not None:
                 found[node.no] = f"{event.answer.label} {event.answer.reason or ''}"
-            case Gone():
+            case StepSkipped():
                 found[event.node.no] = "unreached"
-            case Closed():
+            case ContainerClosed():
                 found[event.node.no] = f"{event.label} {event.reason}"
             case _:
                 pass
@@ -341,14 +343,14 @@ def test_every_source_step_is_accounted_for_once_and_numbers_have_no_gap(fork: R
     seen: list[int] = []
     for event in fork.execute(model):
         match event:
-            case Kept():
+            case StepsReused():
                 numbers += range(event.first + event.offset, event.last + event.offset + 1)
                 seen += range(event.first, event.last + 1)
             case Resolved():
                 numbers.append(event.call.no)
                 node = event.answer.source or event.call.node
                 seen += [] if node is None else [node.no]
-            case Gone():
+            case StepSkipped():
                 seen.append(event.node.no)
             case _:
                 pass
@@ -383,5 +385,5 @@ def test_a_step_that_is_named_after_its_model_is_named_after_the_one_that_is_ask
 @pytest.mark.parametrize("fork", range(1, 11))
 def test_without_a_change_every_fork_is_exact(fork: int) -> None:
     events = replay(fork=fork).execute()
-    assert events == [Kept(first=fork, last=10, offset=0)]
+    assert events == [StepsReused(first=fork, last=10, offset=0)]
     assert len(CONVERSATION) == 2

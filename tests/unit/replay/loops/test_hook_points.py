@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from replay.core.calls import Call
 from replay.core.errors import Stopped
-from replay.core.events import Diverged, Event, Gone, Resolved
+from replay.core.events import Divergence, Event, Resolved, StepSkipped
 from replay.core.hooks import PASSED, AppendContext, Deny, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import Asks, Says, agent_run
-from tests.unit.replay.engine.test_replayer import MemoryWorld, Replay, labels, replay
+from tests.unit.replay.engine.test_replayer import MemoryEnvironment, Replay, labels, replay
 from tests.unit.replay.planning.test_planner import accounted, forks, texts
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import HookEvent, Reason, StepStatus, StepType
@@ -52,7 +52,7 @@ class Listener:
 
 
 def walked(of: Replay, hooks: Hooks, model: Callable[[Call], JSONObject] | None = None) -> list[Event]:
-    world = MemoryWorld(payloads=of.payloads, model=model)
+    world = MemoryEnvironment(payloads=of.payloads, model=model)
     return list(Replayer(of.context(world), hooks).run())
 
 
@@ -143,16 +143,16 @@ def test_stop_at_the_end_of_a_turn_leaves_the_rest_out_in_every_shape() -> None:
         of = anew(shape)
         events = walked(of, decides(HookEvent.TURN_END, SAYS[0]), as_recorded(of))
         assert len(models(events)) == 1, shape
-        said = [event.text for event in events if isinstance(event, Diverged)]
+        said = [event.text for event in events if isinstance(event, Divergence)]
         assert any("The hook 'h' stopped the agent: enough" in text for text in said), shape
-        gone = {event.node.type for event in events if isinstance(event, Gone)}
+        gone = {event.node.type for event in events if isinstance(event, StepSkipped)}
         assert {StepType.MODEL, StepType.TOOL} <= gone, shape
 
 
 def test_stop_before_the_first_call_asks_no_model() -> None:
     of = anew("flat")
     listener = Listener()
-    replayer = Replayer(of.context(MemoryWorld(payloads=of.payloads, model=as_recorded(of))), listener)
+    replayer = Replayer(of.context(MemoryEnvironment(payloads=of.payloads, model=as_recorded(of))), listener)
     replayer.heed_start(SAYS[0])
     assert models(list(replayer.run())) == []
     assert listener.events == []

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from replay.core.calls import Call
-from replay.core.events import Closed, Diverged, Event, Gone, Resolved
+from replay.core.events import ContainerClosed, Divergence, Event, Resolved, StepSkipped
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import (
     AGE,
@@ -84,15 +84,15 @@ class Went:
 
     @property
     def gone(self) -> list[int]:
-        return [event.node.no for event in self.events if isinstance(event, Gone)]
+        return [event.node.no for event in self.events if isinstance(event, StepSkipped)]
 
     @property
     def closed(self) -> dict[int, JSONValue]:
-        return {event.node.no: event.output for event in self.events if isinstance(event, Closed)}
+        return {event.node.no: event.output for event in self.events if isinstance(event, ContainerClosed)}
 
     @property
     def said(self) -> list[str]:
-        return [event.text for event in self.events if isinstance(event, Diverged)]
+        return [event.text for event in self.events if isinstance(event, Divergence)]
 
     def asked(self, no: int) -> list[JSONObject]:
         """The messages of a model call of the derived run."""
@@ -197,7 +197,7 @@ def test_a_sub_agent_is_not_run_again_where_no_model_may_answer() -> None:
     what_if: JSONValue = {"match": {"step": 2}, "output": {"content": None, "tool_calls": [other, new]}}
     events = replay(what_if, run=run, policy=Policy(allow=[])).execute()
     assert labels(events)[4] == "unreached"
-    said = [event.text for event in events if isinstance(event, Diverged)]
+    said = [event.text for event in events if isinstance(event, Divergence)]
     assert sum("the policy allows no live model calls" in text for text in said) == 1
 
 

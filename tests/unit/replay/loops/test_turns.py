@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from replay.core.calls import Hit
+from replay.core.calls import CachedAnswer
 from replay.core.events import Resolved
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
 from tests.support.replay_runs import ORDERS, POLICY, Asks, Says, Turn, order_desk
-from tests.unit.replay.engine.test_replayer import MemoryWorld, replay
+from tests.unit.replay.engine.test_replayer import MemoryEnvironment, replay
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus, StepType
@@ -83,11 +83,11 @@ def test_a_call_that_nothing_answered_did_not_succeed() -> None:
 
 
 @dataclass
-class Remembers(MemoryWorld):
+class Remembers(MemoryEnvironment):
     """A world in which another run made every call."""
 
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
-        return Hit(output_ref="", output="sent", status=StepStatus.OK, where={})
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
+        return CachedAnswer(output_ref="", output="sent", status=StepStatus.OK, where={})
 
 
 @pytest.mark.parametrize(("to", "reason"), [("ada", "side_effect_blocked"), ("bob", "cache_hit_signature_match")])

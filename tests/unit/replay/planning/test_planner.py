@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replay.core.calls import Call
-from replay.core.events import Diverged, Event, Gone, Kept, Resolved
+from replay.core.events import Divergence, Event, Resolved, StepSkipped, StepsReused
 from replay.core.payloads import answer_of
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import Asks, Says, Turn, agent_run
@@ -134,7 +134,7 @@ def test_without_live_answers_every_step_is_labelled_as_planned(fork: Replay) ->
 def test_live_answers_that_ask_for_the_same_leave_every_label_as_planned(fork: Replay) -> None:
     events = list(fork.execute(alike(fork)))
     # Where an answer given by hand used up what a later one asks for, the replay leaves the recording, and says so.
-    said = next((at for at, event in enumerate(events) if isinstance(event, Diverged)), None)
+    said = next((at for at, event in enumerate(events) if isinstance(event, Divergence)), None)
     expected = planned(fork.plan(live=True))
     # Whether a value that code passed on is still in an answer, and which of two agents that said the same a text came
     # from, only the answers show.
@@ -183,14 +183,14 @@ def accounted(events: list[Event]) -> tuple[list[int], list[int]]:
     seen: list[int] = []
     for event in events:
         match event:
-            case Kept():
+            case StepsReused():
                 numbers += range(event.first + event.offset, event.last + event.offset + 1)
                 seen += range(event.first, event.last + 1)
             case Resolved():
                 numbers.append(event.call.no)
                 node = event.answer.source or event.call.node
                 seen += [] if node is None else [node.no]
-            case Gone():
+            case StepSkipped():
                 seen.append(event.node.no)
             case _:
                 pass

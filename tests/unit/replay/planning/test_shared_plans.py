@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.core.applied_profile import apply_profile
-from replay.core.calls import Hit
+from replay.core.calls import CachedAnswer
 from replay.core.hooks import NO_HOOKS
 from replay.engine.replayer import Replayer
 from replay.loops.replay_parts import replay_parts
@@ -43,12 +43,12 @@ class Archive:
         self.digits = digits
         self.own = {node.signature for node in of.graph.nodes}
 
-    def cached(self, signed: str, exclude: Collection[UUID]) -> Hit | None:
+    def cached(self, signed: str, exclude: Collection[UUID]) -> CachedAnswer | None:
         if signed[-1] not in self.digits:
             return None
         refs = (node.output_ref for node in self.of.graph.nodes if node.type is StepType.MODEL and node.output_ref)
         ref = next(refs)
-        return Hit(output_ref=ref, output=self.of.payloads[ref], status=StepStatus.OK, where={"run": "other"})
+        return CachedAnswer(output_ref=ref, output=self.of.payloads[ref], status=StepStatus.OK, where={"run": "other"})
 
     def is_any_known(self, signatures: Iterable[str]) -> bool:
         return any(signed in self.own or signed[-1] in self.digits for signed in signatures)
@@ -144,7 +144,7 @@ def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float
     models = [node for node in of.graph.nodes if node.type is StepType.MODEL]
     assert requests.are_new([(node, of.profile.of(node)) for node in models])
     for node in models:
-        context = of.context(plan_environment.PlanWorld(Archive(of, "").sources))
+        context = of.context(plan_environment.PlanEnvironment(Archive(of, "").sources))
         calls = replay_parts(context, NO_HOOKS).calls
         edits, recorded = of.profile.of(node), context.recorded_request(node)
         messages = [message for slot in calls.messages(node, recorded, edits)[1] for message in slot]

@@ -8,9 +8,9 @@ import pytest
 from replay.core.calls import Call
 from replay.core.graph import Node
 from replay.overrides.policy import Policy
-from replay.resolution.chain import Resolvers
+from replay.resolution.chain import ResolverChain
 from replay.resolution.tool_matching import RecordedCalls, most_alike, similarity
-from tests.unit.replay.engine.test_replayer import MemoryWorld
+from tests.unit.replay.engine.test_replayer import MemoryEnvironment
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Reason, StepType
 
@@ -113,7 +113,7 @@ def test_a_threshold_is_reached_by_what_equals_it_and_by_nothing_less(threshold:
         assert (found is not None) == hit
     node = Node(no=1, id=uuid4(), type=StepType.TOOL, name="weather", input_ref="in", output_ref="out")
     call = Call(no=1, parent=None, type=StepType.TOOL, name="weather", input=SHORTER, node=node, changed=True)
-    chain = Resolvers(Policy(semantic_threshold=threshold), MemoryWorld({"in": LONGER, "out": "foggy"}))
+    chain = ResolverChain(Policy(semantic_threshold=threshold), MemoryEnvironment({"in": LONGER, "out": "foggy"}))
     assert (chain.resolve(call).reason is Reason.CACHE_SEMANTIC) == hit
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from replay.core.calls import Serving
+from replay.core.calls import RetrieverMatch
 from replay.live import retrieval
 from replay.live.retrieval import chroma, pgvector, qdrant
 from replay.live.retrieval.filters import UnknownFilter, conditions
@@ -33,7 +33,7 @@ FILTERS = st.dictionaries(
 )
 
 
-def asked(step: str, input: JSONValue = None, profile: str | None = None, store: str = "") -> Serving:
+def asked(step: str, input: JSONValue = None, profile: str | None = None, store: str = "") -> RetrieverMatch:
     return retrieval.serving(step, {"query": "q"} if input is None else input, profile, lambda: store)
 
 

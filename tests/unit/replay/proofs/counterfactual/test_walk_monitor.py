@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from replay.core.applied_profile import apply_profile
-from replay.core.calls import Answer, Call, Hit, OperatorAnswer, Serving, Standing
+from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.core.context import ReplayContext
-from replay.core.events import Kept
+from replay.core.events import StepsReused
 from replay.engine.replayer import Replayer
 from replay.live.matching_process import first_error_apart
 from replay.overrides.policy import Policy
@@ -39,14 +39,14 @@ class Memory:
     def payload(self, ref: str) -> JSONValue:
         return self.payloads[ref]
 
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> Hit | None:
+    def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         found = self.coupling.answer(signature)
         output = None if found is None else self.payloads[found.output_ref]
-        return None if found is None else Hit(
+        return None if found is None else CachedAnswer(
             output_ref=found.output_ref, output=output, status=found.status, where={}
         )  # fmt: skip
 
-    def similar(self, call: Call, threshold: float) -> Hit | None:
+    def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         return None
 
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
@@ -55,16 +55,16 @@ class Memory:
     def live(self, call: Call, provider: str) -> Answer:
         raise Asked(f"step {call.no}")
 
-    def tool(self, name: str) -> Standing:
-        return Standing(safe=True)
+    def tool(self, name: str) -> ToolReview:
+        return ToolReview(safe=True)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         raise AssertionError(f"{call.called} must not run")
 
-    def retriever(self, call: Call) -> Serving:
-        return Serving()
+    def retriever(self, call: Call) -> RetrieverMatch:
+        return RetrieverMatch()
 
-    def live_retrieval(self, call: Call, serving: Serving) -> Answer:
+    def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
         raise AssertionError("nothing is searched")
 
     def ask(self, call: Call) -> OperatorAnswer | None:
@@ -100,7 +100,7 @@ def probe(run: RecordedRun, *entries: Any, others: Sequence[RecordedRun] = ()) -
 def test_steps_assumed_unaffected_are_counted() -> None:
     graph, payloads = graph_of(talk(LOST, answer="You get a refund."))
     watch = Watch(graph=graph, coupling=Coupling(recordings=[]))
-    kept = Kept(first=1, last=len(graph.nodes), offset=0, assumed={3: {}, 5: {}})
+    kept = StepsReused(first=1, last=len(graph.nodes), offset=0, assumed={3: {}, 5: {}})
     watch.see(kept, payloads.__getitem__)
     assert watch.assumed == 2
 
