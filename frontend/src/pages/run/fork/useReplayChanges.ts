@@ -22,7 +22,7 @@ export function useReplayChanges(
     onFilled();
   });
   useEffect(() => {
-    if (replay) fill(draftOf(replay.overrides.profile.overrides, replay.overrides.policy));
+    if (replay) fill(draftOf(replay.overrides.overrides, replay.policy));
   }, [replay]);
   return { pending: session !== null && !source.error, error: session === null ? null : source.error };
 }
