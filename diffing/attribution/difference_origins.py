@@ -81,6 +81,11 @@ class Words:
         sides = [(words, other) for words, other in zip((gone, come), outputs, strict=True) if words]
         return bool(sides) and all(2 * len(words & other) >= len(words) for words, other in sides)
 
+    def explain(self, pair: Pair, base: str, candidate: str, of: Collection[int] | None = None) -> bool:
+        """Whether every difference between a step's texts is the same as one between outputs before it, `of` places."""
+        before = [each for each in self._before(pair) if of is None or each.pair.place in of]
+        return all(_copies(before, base, candidate))
+
     def has_copies(self, pair: Pair, base: str, candidate: str) -> bool:
         """Whether some of the differences between a step's texts are the same as between outputs before it."""
         return any(_copies(self._before(pair), base, candidate))

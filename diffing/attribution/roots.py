@@ -71,6 +71,8 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
                 follows=not comparison.derived and outputs.precede(pair), replayed=comparison.derived,
                 after_model=outputs.models_precede(pair), renamed=_is_renamed(pair),
                 taken_up=partial(words.taken_up, pair), has_copies=partial(words.has_copies, pair),
+                explained=partial(words.explain, pair), unread=_unread(pair, outputs, flow),
+                feeding=frozenset(travel.producer for travel in flow.into.get(pair.place, ())),
             )  # fmt: skip
             own = _own(pair, facets.get(pair.place, ()), context)
             reactions += _reactions(pair, facets.get(pair.place, ()), context)
@@ -130,6 +132,9 @@ class _Context:
     world: bool
     replayed: bool
     renamed: bool
+    unread: bool
+    feeding: frozenset[int]
+    explained: Callable[..., bool]
     taken_up: Callable[[str, str], bool]
     has_copies: Callable[[str, str], bool]
 
@@ -242,14 +247,27 @@ def _message_origin(item: MessagePair, context: _Context) -> Origin | None:
 
     What the run was given before any answer follows from nothing. A reply in a conversation may be a person's.
     """
-    if _is_in(item, context.fed) or (context.tainted and _is_in(item, context.linked)) or _is_covered(item, context):
+    if _is_covered(item, context):
         return None
+    if _is_in(item, context.fed) or (context.tainted and _is_in(item, context.linked)):
+        return None if _is_accounted_for(item, context) else Origin.DERIVED
     first = item.opening and not context.given.isdisjoint(map(one_line, (item.base, item.candidate)))
     if not context.follows or first:
         reacts = context.replayed and context.tainted and not first and item.role not in SYSTEM_ROLES
         return None if reacts else Origin.EXOGENOUS
     reply = item.role in SYSTEM_ROLES or (item.role == "user" and not (item.opening and context.after_model))
     return Origin.OPEN if reply and not context.taken_up(item.base, item.candidate) else Origin.DERIVED
+
+
+def _is_accounted_for(item: MessagePair, context: _Context) -> bool:
+    """Whether what recorded data flow brought to a message is all that code did to it, as far as that can be told.
+
+    Where it took words from an output that nothing leads from, or read an answer that is taken up nowhere, it is not.
+    """
+    texts = item.base, item.candidate
+    if context.explained(*texts, of=context.feeding):
+        return True
+    return not context.explained(*texts) and not context.unread
 
 
 def _is_forgotten(item: MessagePair, context: _Context) -> bool:
@@ -275,6 +293,12 @@ def _covered(pair: Pair, flow: Flow) -> tuple[int, int]:
         if travel.kind is EdgeKind.HISTORY and index.isdecimal():
             found[travel.side] = max(found[travel.side], int(index))
     return found["base"], found["candidate"]
+
+
+def _unread(pair: Pair, outputs: ChangedOutputs, flow: Flow) -> bool:
+    """Whether a model's answer before the pair differs that no recorded data flow takes up: then code has read it."""
+    before = (each for each in outputs.pairs if each.step.type == StepType.MODEL and each.when < pair.when)
+    return any(not flow.out.get(each.place) for each in before)
 
 
 def _reactions(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Reaction]:

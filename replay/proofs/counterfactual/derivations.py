@@ -13,6 +13,7 @@ the code makes what it made there; in any other state that is not known.
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from diffing.attribution.difference_origins import ChangedOutputs, Origin
@@ -31,6 +32,9 @@ _SIDES: Final[tuple[Side, Side]] = ("base", "candidate")
 _END: Final = 1 << 31
 _LATEST: Final = 4  # outputs that are shown of a probe that could not go on
 _LONGEST: Final = 2_000  # characters of each
+_UNSEEN: Final = (
+    "the agent's code ran on answers that neither run had together, and no recording shows what came of them"
+)
 UNSETTLED: Final = "the agent's code would go on otherwise than the replayed run did"
 
 
@@ -94,6 +98,7 @@ class Derivations:
     outputs: Sequence[Output] = ()
     rounds: Sequence[Output] = ()  # outputs of the same step called the same time in both runs, whatever they pair with
     products: Sequence[Product] = ()
+    unread: Sequence[Output] = ()  # answers of models, the same in both runs, of which recorded data flow shows no use
 
     def state(self, side: Side) -> "State":
         """The state of a new probe of a side."""
@@ -106,14 +111,16 @@ def derivations(
     """Those of the differences that may follow from an earlier output; `copied` are places of copied values alone."""
     derived = {place for root in roots if root.origin is Origin.DERIVED for place in root.places}
     places = derived | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
+    unread = _unread(comparison, flow)
     if not places:
-        return Derivations()
+        return Derivations(unread=unread)
     paired = [pair.both for pair in comparison.pairs if pair.both and not pair.moved]
     numbers = [(base.sequence_no, candidate.sequence_no) for base, candidate in paired]
     pairs = [comparison.pairs[place] for place in sorted(places)]
     return Derivations(
         outputs=[_output(pair.base, pair.candidate) for pair in ChangedOutputs(comparison).pairs],
         rounds=_rounds(comparison),
+        unread=unread,
         products=[
             Product(
                 due=(_due(pair, numbers, 0), _due(pair, numbers, 1)),
@@ -129,6 +136,16 @@ def _takes_values(pair: Pair, flow: Flow) -> bool:
     """Whether code put values of an earlier step into an input that differs."""
     travels = flow.into.get(pair.place, ())
     return "input" in pair.changes and any(travel.kind is EdgeKind.VALUE and flow.carries(travel) for travel in travels)
+
+
+def _unread(comparison: Comparison, flow: Flow) -> list[Output]:
+    """What only code can have read, and was given alike in both runs: neither shows what it makes of another answer."""
+    return [
+        _output(pair.base, pair.candidate)
+        for pair in comparison.acting
+        if pair.step.type == StepType.MODEL and pair.both is not None and not pair.answers_differently
+        and not flow.out.get(pair.place)
+    ]  # fmt: skip
 
 
 def answer(status: StepStatus | str, ref: str, value: JSONValue) -> str:
@@ -147,6 +164,7 @@ class State:
     added: set[tuple[str, str]] = field(default_factory=set)  # calls and answers of steps that the side does not have
     checked: int = 0
     copied: bool = False  # whether values were copied that neither recording has together
+    unheard: int | None = None  # the first step that gave code an answer which it was given in neither run
 
     def note(self, number: int | None, signature: str, given: Given) -> None:
         """A step of the side, or a new one, answered."""
@@ -156,6 +174,15 @@ class State:
         self.given[number] = given.answer
         if given.drawn:
             self.drawn[number] = given
+            if self._known_unread.get(number, given.answer) != given.answer and self.unheard is None:
+                self.unheard = number
+
+    @cached_property
+    def _known_unread(self) -> dict[int, str]:
+        """The answers that only code read, by the side's steps."""
+        return {
+            number: each.answers[self.side] for each in self.derivations.unread if (number := each.numbers[self.side])
+        }
 
     def strays(self, load: Callable[[str], JSONValue]) -> list[Stray]:
         """The latest outputs that the probe drew where those of the two runs differ; `load` gives a stored payload."""
@@ -172,6 +199,8 @@ class State:
 
     def arrive(self, number: int) -> None:
         """Check what code made before a step; raises `OtherState` or `UnknownState`."""
+        if self.unheard is not None and number > self.unheard:
+            raise UnknownState(_UNSEEN)
         due = [product for product in self.derivations.products if self.checked < product.due[self.side] <= number]
         for product in sorted(due, key=lambda product: (product.due, product.traced)):
             self._check(product)
@@ -193,9 +222,7 @@ class State:
         self.copied = self.copied or product.copied
         if product.traced or product.copied:
             return
-        raise UnknownState(
-            "the agent's code ran on answers that neither run had together, and no recording shows what came of them"
-        )
+        raise UnknownState(_UNSEEN)
 
     def _is(self, side: int, due: tuple[int, int]) -> bool:
         """Whether the outputs before a product are those of a run."""

@@ -11,13 +11,14 @@ from replay.proofs.ladder.statistics import ALPHA, STRICT
 class Grounds:
     """What the finding rests on.
 
-    `enough` and `needed` are of the primary set, null where not tested. `drawn`: a probe that decides got a new
-    answer from a model; `borrowed`: one took a tool's answer from the other of two separate runs; `stood_in`: a step
-    that only one run has is no more than what it gave. `derived`: the agent's code is taken to have done what it did
-    in the other run; `assumed`: a step is taken to be unaffected that may not be; `follows`: the cause comes after a
-    changed output, and may be a response to it. `confirmed` is the larger of the adjusted p values of repeats of those
-    probes, null without repeats; `apart`: their effect lies outside of what unchanged repeats show. `finished`: the
-    search came to its end. `exhaustive`: every combination of the changes was looked at.
+    `enough` and `needed` are of the primary set, null where not tested. `drawn`: a probe that decides got a new answer
+    from a model; `borrowed`: one took a tool's answer from the other of two separate runs; `stood_in`: a step that only
+    one run has is no more than what it gave. `derived`: the agent's code is taken to have done what it did in the other
+    run; `assumed`: a step is taken to be unaffected that may not be; `follows`: the cause comes after a changed output,
+    and may be a response to it; `only`: every other change was tried alone, and is not enough. `confirmed` is the
+    larger of the adjusted p values of repeats of those probes, null without repeats; `apart`: their effect lies outside
+    of what unchanged repeats show. `finished`: the search came to its end. `exhaustive`: every combination of the
+    changes was looked at.
     """
 
     verdict: EvidenceVerdict
@@ -30,6 +31,7 @@ class Grounds:
     derived: bool = False
     assumed: bool = False
     follows: bool = False
+    only: bool = True
     confirmed: float | None = None
     apart: bool = False
     finished: bool = True
@@ -69,6 +71,8 @@ def _high(grounds: Grounds) -> Level | None:
         return None
     if grounds.borrowed or grounds.stood_in or grounds.derived or grounds.assumed or grounds.follows:
         return None
+    if not grounds.only:
+        return None
     if not grounds.drawn:
         said = "Replays show that it is enough and that it is needed"
         if grounds.gate.p is None:
@@ -94,26 +98,33 @@ def _medium(grounds: Grounds) -> Level:
     if not (grounds.enough and grounds.needed):
         way = "that it is enough" if grounds.enough else "that it is needed"
         return Level(confidence="medium", rule=f"One direction only: replays show {way}.")
-    if grounds.borrowed:
-        said = "Both ways by replay, but with a tool's answer that only the other run recorded"
-        return Level(confidence="medium", rule=f"{said}: its world may have been another one.")
-    if grounds.stood_in:
-        said = "Both ways by replay, but of a step that only one run has no more than what it gave"
-        return Level(confidence="medium", rule=f"{said}: what else it did is not seen.")
-    if grounds.follows:
-        said = "Both ways by replay, but it comes after another changed output"
-        return Level(confidence="medium", rule=f"{said}: it may itself be a response to that.")
-    if grounds.assumed:
-        said = "Both ways by replay, but on the way a step is assumed to be unaffected"
-        return Level(confidence="medium", rule=f"{said}: nothing recorded explains all of its input.")
-    if grounds.derived:
-        said = "Both ways by replay, but the agent's own code ran between"
-        return Level(
-            confidence="medium", rule=f"{said}: it is taken to derive from equal answers what it derived before."
-        )
+    if doubt := _doubt(grounds):
+        return Level(confidence="medium", rule=f"Both ways by replay, but {doubt}.")
     if grounds.gate.p is not None and not _beyond_chance(grounds.gate):
         return Level(confidence="medium", rule=f"Repeats make chance unlikely (p = {grounds.gate.p:.3g} < {ALPHA:g}).")
     return Level(confidence="medium", rule="Both ways by replay, but with new answers of a model that were drawn once.")
+
+
+def _doubt(grounds: Grounds) -> str:
+    """What speaks against a cause that replays show both ways; empty where nothing does."""
+    doubts = (
+        (
+            grounds.borrowed,
+            "with a tool's answer that only the other run recorded: its world may have been another one",
+        ),
+        (grounds.stood_in, "of a step that only one run has no more than what it gave: what else it did is not seen"),
+        (grounds.follows, "it comes after another changed output: it may itself be a response to that"),
+        (
+            grounds.assumed,
+            "on the way a step is assumed to be unaffected: nothing recorded explains all of its input",
+        ),
+        (
+            grounds.derived,
+            "the agent's own code ran between: it is taken to derive from equal answers what it derived before",
+        ),
+        (not grounds.only, "not every other change could be tried alone: one of them may be enough as well"),
+    )
+    return next((doubt for holds, doubt in doubts if holds), "")
 
 
 def _beyond_chance(gate: NoiseGate) -> bool:

@@ -10,7 +10,7 @@ from replay.proofs.evidence.confidence import Grounds
 from replay.proofs.ladder import leads, mediators, noise_gate, shapley
 from replay.proofs.ladder.facts import Probe, Space
 from replay.proofs.ladder.ladder import Ladder
-from replay.proofs.ladder.search import proved_single
+from replay.proofs.ladder.search import is_only, proved_single
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +134,7 @@ def _grounds(ladder: Ladder, found: Verdict) -> Grounds:
         stood_in=any(atom.id in cause and atom.category == "structure" for atom in space.atoms),
         confirmed=noise_gate.confirmed(space, cause) if cause else None,
         apart=bool(cause) and noise_gate.apart(space, cause),
+        only=found.kind != "single" or is_only(space, next(iter(cause))),
         exhaustive=_is_exhaustive(space),
     )  # fmt: skip
 

@@ -30,6 +30,8 @@ def explain(space: Space) -> Steps[None]:
         yield from one_at_a_time(space, free=True)
         if not proved_single(space):
             yield from one_at_a_time(space, free=False)
+    if proved_single(space) and len(space.atoms) <= _ONE_BY_ONE:
+        yield from _rivals(space)
     if not proved_single(space):
         yield from _sets(space)
         yield from _shared(space)
@@ -44,6 +46,20 @@ def proved_single(space: Space) -> str | None:
     return next(iter(sets[0]))
 
 
+def is_only(space: Space, single: str) -> bool:
+    """Whether every other change was tried alone, and is not enough.
+
+    That the others together are not enough does not show it: one of them may undo what another one does. Of so many
+    changes that they are halved it has to do.
+    """
+    if len(space.atoms) > _ONE_BY_ONE:
+        return True
+    return all(
+        space.enough(space.with_required(frozenset({name}))) is False
+        for name in space.all - space.with_dependents(frozenset({single}))
+    )
+
+
 def one_at_a_time(space: Space, *, free: bool) -> Steps[None]:
     """Apply each change alone and revert each alone. Live calls are spent only until one is both."""
     certified = [atom for atom in space.atoms if atom.certificate is not None]
@@ -54,6 +70,15 @@ def one_at_a_time(space: Space, *, free: bool) -> Steps[None]:
         yield from _tried(space, space.with_required(alone), "base", "apply", free=free)
         if atom.certificate is None:  # else it is known already
             yield from _tried(space, space.all - space.with_dependents(alone), "candidate", "revert", free=free)
+
+
+def _rivals(space: Space) -> Steps[None]:
+    """Try alone what was not tried, as long as one change is enough and needed: another one may be enough as well."""
+    for atom in space.atoms:
+        if single := proved_single(space):
+            alone = space.with_required(frozenset({atom.id}))
+            if atom.id != single and single not in alone:
+                yield from _tried(space, alone, "base", "apply")
 
 
 def factorial(space: Space, atoms: Sequence[str]) -> Steps[None]:

@@ -217,6 +217,37 @@ def test_steps_that_code_adds_carry_an_effect() -> None:
     assert critic.pair.step.sequence_no == 3
 
 
+def test_page_that_code_chose_by_an_answer_is_an_effect() -> None:
+    """What is handed on stands in the result, and which part of it is, the judge's answer decides."""
+    pages = {"one": "Rule: abroad means twenty days.", "two": "Memo: people have thirty days."}
+
+    def run(rule: str, mark: str, page: str, note: str) -> list[Given]:
+        found: JSONObject = {**pages, "note": note}
+        asked = [system(f"Judge.{rule}"), user("Which page fits the question best?")]
+        told = [system("You answer."), user(f"{note} {pages[page]}")]
+        search = tool("search", "", {"query": "abroad"}, found)
+        return [agent(), search, model(asked, said(mark)), model(told, said(page)), output(page)]
+
+    base = run("", "40 points", "one", "Printed in early spring.")
+    found = reasoned(base, run(" Prefer memos.", "73 points", "two", "Printed in late autumn."))
+    origins = {atom.pair.step.sequence_no: atom.origin for atom in found.atoms}
+    assert origins == {2: Origin.EXOGENOUS, 3: Origin.OPEN, 4: Origin.DERIVED}
+
+
+def test_value_from_an_output_that_no_flow_leads_from_is_an_effect() -> None:
+    """The peak is traced, and the number of beds is too short to be; that it is copied both runs show."""
+
+    def run(beds: int, polite: str, answer: str) -> list[Given]:
+        chosen = model([system("Choose."), user("A peak, please.")], said(f"{polite}Take Rigi-4170."))
+        told = [system("Invite."), user(f"Peak: Rigi-4170\nBeds: {beds}")]
+        huts = tool("huts", "", {"at": "north"}, {"beds": beds})
+        return [agent(), chosen, huts, model(told, said(answer)), output(answer)]
+
+    found = reasoned(run(20, "", "We sleep there."), run(10, "Sure. ", "We come back."))
+    origins = {atom.pair.step.sequence_no: atom.origin for atom in found.atoms}
+    assert origins == {2: Origin.EXOGENOUS, 3: Origin.EXOGENOUS, 4: Origin.DERIVED}
+
+
 @pytest.mark.parametrize(("text", "taken"), [("value: 44, then", True), ("value: 45, then", False)])
 def test_number_before_a_comma_is_the_same_number(text: str, *, taken: bool) -> None:
     words = Words()

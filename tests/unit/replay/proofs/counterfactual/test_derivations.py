@@ -18,7 +18,7 @@ from replay.proofs.counterfactual.coupling import Coupling, Recorded, Recording
 from replay.proofs.counterfactual.derivations import Derivations, OtherState, Output, Product, UnknownState, derivations
 from replay.proofs.counterfactual.derivations import Given as Gave
 from replay.proofs.counterfactual.walk_monitor import Watch
-from tests.support.comparing import Given, agent, model, said, system, user
+from tests.support.comparing import Given, agent, model, output, said, system, user
 from tests.support.replay_runs import graph_of
 from tests.unit.diffing.attribution.test_difference_origins import routed
 from tests.unit.replay.proofs.changes.test_roots import examined
@@ -178,6 +178,29 @@ def test_traced_values_are_left_to_the_replay_in_a_new_state() -> None:
     with pytest.raises(OtherState) as other:
         again.end()
     assert other.value.traced
+
+
+@pytest.mark.parametrize(("ref", "known"), [("b", True), ("something new", False)])
+def test_new_answer_that_only_code_reads_has_no_known_state(ref: str, *, known: bool) -> None:
+    """Both runs were given the same one, so that neither shows what the code makes of another."""
+    alike = Output(numbers=(2, 2), answers=("ok b", "ok b"), signatures=("s", "s"))
+    state = Derivations(unread=[alike]).state("base")
+    state.note(2, "s", Gave(status="ok", ref=ref, drawn=True))
+    if known:
+        state.end()
+        return
+    with pytest.raises(UnknownState):
+        state.end()
+
+
+def test_alike_answers_without_a_recorded_use_are_only_read_by_code() -> None:
+    def run(rule: str, answer: str) -> list[Given]:
+        judged = model([system("Judge."), user("Is it fit?")], said("GOOD"))
+        return [agent(), judged, model([system(f"Write.{rule}"), user("Now write.")], said(answer)), output(answer)]
+
+    found = examined(run("", "A poem."), run(" Rhyme.", "A song."))
+    unread = derivations(found.comparison, found.flow, found.found.atoms).unread
+    assert [each.numbers for each in unread] == [(2, 2)]
 
 
 def test_outputs_that_stray_stand_beside_the_recorded_ones() -> None:

@@ -246,6 +246,22 @@ def test_a_big_change_is_halved() -> None:
     assert (found.verdict, found.confidence, found.primary) == ("single", "high", [["atom 117"]])
 
 
+def test_a_single_cause_is_sure_only_when_every_other_change_was_tried_alone() -> None:
+    """`a`, or `b` where `c` does not undo what it does: the two others together are not enough, and one of them is."""
+
+    def truth(applied: Atoms) -> ProbeOutcome:
+        return "candidate" if "a" in applied or applied == {"b"} else "base"
+
+    def found(live_calls: int) -> Findings:
+        lab = TrueLab(truth, live=lambda applied: applied == {"b"})
+        return prove(case(3), lab, Budget(live_calls=live_calls))
+
+    untried, tried = found(0), found(1)
+    assert (untried.verdict, untried.confidence, untried.primary) == ("single", "medium", [["a"]])
+    assert "one of them may be enough as well" in untried.rule
+    assert (tried.verdict, tried.primary) == ("over_determined", [["a"], ["b"]])
+
+
 def test_a_second_cause_is_found_where_a_change_disturbs_it_in_the_whole() -> None:
     """`a` with `b`, or with `c`; but without `b` the change `d` undoes what `c` does, so that `b` looks needed."""
 
