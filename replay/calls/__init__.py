@@ -1,1 +1,1 @@
-"""Build the calls that a replay makes, and say what their answers mean for later steps. Pure."""
+"""Build the calls of a replay, and record what their answers change. Pure."""

@@ -1,4 +1,4 @@
-"""The calls that a replay makes: recorded inputs with what changed in its place. Pure."""
+"""Call builder: recorded inputs with upstream changes and edits applied. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ from traces.signatures.ignore_rules import Known
 
 
 class CallBuilder:
-    """Builds the call of each step as it would be made now."""
+    """Builds the call that a step makes in the replay."""
 
     def __init__(
         self, context: ReplayContext, state: ReplayState, handed: HandedResults, foresight: Foresight
@@ -36,12 +36,12 @@ class CallBuilder:
         self._reductions = Known()  # and what the ignore list leaves of it
 
     def of_step(self, node: Node) -> Call:
-        """The call of any step but a model's."""
+        """Build the call of a step other than a model step."""
         recorded, edits = self._context.payload(node.input_ref), self._context.profile.of(node)
         input = None
         if recorded is not None or node.type is not StepType.OUTPUT:
             incoming = self.incoming(node)
-            input = self._state.tasks.given(node, rebuilt_value(recorded, incoming, self._underived.missed))
+            input = self._state.tasks.input_of(node, rebuilt_value(recorded, incoming, self._underived.missed))
             self._underived.check(node, incoming)
         if isinstance(input, dict):
             fields = edits.retrieval if node.type is StepType.RETRIEVAL else edits.prompt
@@ -51,7 +51,7 @@ class CallBuilder:
         return self._call(node, input, recorded, edits, provider=node.provider, model=node.model)
 
     def of_model(self, node: Node, input: JSONObject, recorded: JSONObject, edits: Edits) -> Call:
-        """The call that a source model step makes now."""
+        """Build the call of a source model step."""
         override = edits.model.get("provider")
         return self._call(
             node, input, recorded, edits, provider=str(edits.model.get("provider", node.provider)),
@@ -60,7 +60,7 @@ class CallBuilder:
         )  # fmt: skip
 
     def unseen(self, node: Node, edits: Edits, *, repeats: bool) -> Call:
-        """The call of a model step without its request, which `repeats` the recorded one, or no cache can hold it."""
+        """Build a model step's call without its request, which `repeats` the recorded one or matches no cache entry."""
         override = edits.model.get("provider")
         provider = node.provider if override is None else str(override)
         model = str(edits.model.get("model", node.model))
@@ -74,7 +74,7 @@ class CallBuilder:
         return self._underived.applied(call)
 
     def messages(self, node: Node, recorded: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
-        """The rebuilt messages before and after this step's own edits."""
+        """Rebuild a model step's messages; returns them before and after its own edits."""
         given, tasks = recorded.get("messages"), self._state.tasks
         messages = given if isinstance(given, list) else []
         links = self._context.graph.links.get(node.no, ())
@@ -82,7 +82,7 @@ class CallBuilder:
         incoming = self.incoming(node)
         plain = rebuilt_slots(messages, prefix, incoming, self._underived.missed)
         self._underived.check(node, incoming, messages)
-        plain = [tasks.told(node, slot) for slot in plain] if tasks.is_told(node) else plain
+        plain = [tasks.messages_of(node, slot) for slot in plain] if tasks.changes_input_of(node) else plain
         edited = edit_slots(plain, edits.messages) if edits.messages else plain
         if "system" in edits.prompt:
             edited = with_system_slots(edited, str(edits.prompt["system"]))
@@ -91,13 +91,13 @@ class CallBuilder:
     def passed_on(
         self, call: Call, recorded: JSONValue, incoming: Incoming, node: Node
     ) -> tuple[JSONValue, Call]:  # fmt: skip
-        """What an output step without an input says, with the changes in it."""
+        """Rebuild the output of an output step that has no input."""
         output = rebuilt_value(recorded, incoming, self._underived.missed)
         self._underived.check(node, incoming)
         return output, self._underived.applied(call)
 
     def incoming(self, node: Node) -> list[tuple[Link, Change]]:
-        """The changes that reach a step, each with the way that it comes."""
+        """Changes that reach a step, each with its link."""
         found: list[tuple[Link, Change]] = []
         for link in numbered(self._context.graph, self._handed.links(node.no)):
             told = self._state.tasks.incoming(node, link) or self._handed.incoming(node.no, link)
@@ -107,22 +107,22 @@ class CallBuilder:
         return found
 
     def is_reached(self, node: Node) -> bool:
-        """Whether anything that changed before stands in a step's input."""
+        """True if an earlier change reaches a step's input."""
         return any(True for _ in self.changed_links(node))
 
     def changed_links(self, node: Node) -> Iterator[Link]:
-        """What a step consumed that is no longer as recorded."""
+        """Links to inputs that differ from the recording."""
         return filter(self._brings_change, self._handed.links(node.no))
 
     def reduced(self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str) -> str:
-        """The signature of a call under the app's ignore list; empty where that says nothing of such calls."""
+        """Signature under the app's ignore list; empty if the list has no rule for such calls."""
         return self._context.ignoring.signature(
             type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name,
             digest_of=self._splitter.digest, known=self._reductions,
         )  # fmt: skip
 
     def signature(self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str) -> str:
-        """The signature of a call; messages that were signed before are not read again."""
+        """Signature of a call; digests of messages are cached."""
         return signature(
             type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name,
             digest_of=self._splitter.digest,
@@ -149,7 +149,7 @@ class CallBuilder:
     def _differing(
         self, node: Node, input: JSONValue, recorded: JSONValue, provider: str, model: str
     ) -> Sequence[str]:  # fmt: skip
-        """The parts in which a call differs from the recorded one."""
+        """Fields in which a call differs from the recorded one."""
         before = call_of(
             type=node.type, name=node.name, input=self._compared(node, recorded), provider=node.provider,
             model=node.model, tool_name=node.tool_name,
@@ -163,7 +163,7 @@ class CallBuilder:
         return differing_fields(before, after, self._splitter.digest)
 
     def _compared(self, node: Node, input: JSONValue) -> JSONValue:
-        """What of a call's input is compared: all but what the app's ignore list leaves out."""
+        """Input without the fields that the app's ignore list excludes."""
         return self._context.ignoring.reduced(node.type, node.called, input, self._reductions)
 
     def _because(self, node: Node) -> tuple[int, ...]:
@@ -178,7 +178,7 @@ class CallBuilder:
 
 
 def _asked_otherwise(node: Node, edits: Edits, provider: str, model: str) -> tuple[str, ...]:
-    """In what a request differs that is known by its edits alone."""
+    """Fields in which a request differs, judged by its edits alone."""
     asked = (("provider", provider, node.provider), ("model", model, node.model))
     named = [name for name, now, recorded in asked if now != recorded]
     return tuple(dict.fromkeys(("messages", *named, *edited_names(edits.model))))

@@ -1,4 +1,4 @@
-"""Call ids say nothing: an answer that repeats recorded calls under other ids repeats them. Pure."""
+"""Tool call ids: ignored when comparing calls, restored on repeated ones. Pure."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from traces.core.json_types import JSONObject, JSONValue
 
 
 def aligned(answer: Answer, recorded: JSONObject) -> Answer:
-    """`answer` with recorded ids on the calls that repeat recorded ones, in order."""
+    """Restore the recorded ids of tool calls that repeat recorded ones, in order."""
     output = answer.output
     message = answer_of(output)
     calls = calls_of(message)
@@ -33,7 +33,7 @@ def aligned(answer: Answer, recorded: JSONObject) -> Answer:
 
 
 def asked(message: JSONObject) -> list[str]:
-    """What a message asks for, whatever its ids."""
+    """Tool calls that a message requests, without their ids."""
     return [_call_key(call) for call in calls_of(message)]
 
 

@@ -1,4 +1,4 @@
-"""Model steps of a plan whose requests nobody needs to know: what becomes of them is known without. Pure."""
+"""Model steps whose outcome a plan knows without building their requests. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _PUT_IN_WHOLE: Final = frozenset({EdgeKind.HISTORY, EdgeKind.TOOL_CALL_ID})  # i
 
 @dataclass
 class Dependence:
-    """What a plan depends on: that these steps are `foreseen`, the requests of edited steps, or given outputs."""
+    """What a plan depends on: `foreseen` steps, requests of edited steps, overridden outputs."""
 
     foreseen: list[Node] = field(default_factory=list)
     on_requests: bool = False
@@ -23,7 +23,7 @@ class Dependence:
 
 
 class Foresight:
-    """How one plan deals with edited model steps."""
+    """Decides for which edited model steps a plan needs no request."""
 
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
         self._edited = context.edited
@@ -32,7 +32,7 @@ class Foresight:
         self.dependence = Dependence()
 
     def has(self, node: Node, changed: Iterable[Link]) -> bool:
-        """Whether a step needs no request; `changed` is what it consumed that is no longer as recorded."""
+        """True if a step needs no request; `changed` are its links to changed inputs."""
         edited = self._edited
         if not (node.no in edited.asked or node.no in edited.repeated) or self._tasks.has(node):
             return False
@@ -44,11 +44,11 @@ class Foresight:
         return True
 
     def repeats(self, node: Node) -> bool:
-        """Whether a step's edits state what is recorded."""
+        """True if a step's edits equal the recording."""
         return node.no in self._edited.repeated
 
     def look(self, node: Node, incoming: Incoming) -> None:
-        """Note that the request of a step is built."""
+        """Record that a plan depends on the request of a step."""
         known = any(change.answered for _, change in incoming)
         self.dependence.on_outputs |= known
         if node.no in self._edited.asked:

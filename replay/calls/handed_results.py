@@ -1,4 +1,4 @@
-"""Results of calls without a tool step, as they are handed over now. Pure."""
+"""Changed results of calls for which no tool step was recorded. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -18,7 +18,7 @@ _BREAKS: Final = ("\n", "\n\n", " ")  # between documents
 
 
 class HandedResults:
-    """What agents and searches give that answer calls of their own accord."""
+    """Results of agents and searches that answer a call without a tool step."""
 
     def __init__(self, context: ReplayContext, state: ReplayState, implicit: ImplicitCalls) -> None:
         self._context = context
@@ -27,16 +27,16 @@ class HandedResults:
         self._handed: dict[int, list[ImplicitCall]] = {}  # by the step that is handed another result than recorded
 
     def links(self, no: int) -> tuple[Link, ...]:
-        """What a step consumed, changed results among it that were handed over without a tool step."""
+        """Links of a step, including those to changed results without a tool step."""
         links = self._context.graph.links.get(no, ())
         return (*links, *(call.link for call in self._handed[no])) if no in self._handed else links
 
     def incoming(self, no: int, link: Link) -> Change | None:
-        """The change of a result that step `no` is handed so."""
+        """Change of a result that step `no` consumes through `link`."""
         return next((self.change(call) for call in self._handed.get(no, ()) if call.link == link), None)
 
     def change(self, call: ImplicitCall) -> Change:
-        """The result as it was recorded, and as it is handed over now."""
+        """Recorded and current result of a call without a tool step."""
         changes = self.changes(call.node)
         return Change(
             node=call.call, recorded=call.content, current=self._content(call, changes),
@@ -44,18 +44,18 @@ class HandedResults:
         )  # fmt: skip
 
     def changed(self, node: Node) -> None:
-        """A search or an agent says something else: so does its result, also where no words show whose it is."""
+        """Record that an agent or search changed, and with it the result that it provides."""
         if node.type in KINDS and (call := self._implicit.of(node)) is not None:
             self.hand_over(call)
 
     def hand_over(self, call: ImplicitCall) -> None:
-        """From now on another result than the recorded one is handed over."""
+        """Pass the changed result on to the step that reads it."""
         known = self._handed.setdefault(call.reader, [])
         if call not in known:
             known.append(call)
 
     def changes(self, node: Node) -> list[Change]:
-        """What changed in an agent or a search, the latest first."""
+        """Changes inside an agent or search, latest first."""
         changed = self._state.changes
         steps = [node] if node.no in changed else self._context.graph.inside(node.no)
         return [changed[step.no] for step in reversed(steps) if step.no in changed]
@@ -76,7 +76,7 @@ class HandedResults:
         return self._last_words(node) if self._state.tasks.has(node) else recorded
 
     def _last_words(self, node: Node) -> str:
-        """What an agent says last, changed or not."""
+        """Text of an agent's last model answer."""
         last = self._context.graph.last_model(node.no)
         if last is None:
             raise RuntimeError(f"step {node.no} runs for another task, and no model inside of it says anything")
@@ -84,7 +84,7 @@ class HandedResults:
         return text_of(answer_of(self._payload(last.output_ref) if change is None else change.current))
 
     def _payload(self, ref: str) -> JSONValue:
-        """A recorded value; what is missing shows nothing."""
+        """Recorded value; None if it is missing."""
         try:
             return self._context.payload(ref)
         except MissingPart:
@@ -92,6 +92,6 @@ class HandedResults:
 
 
 def _joined(change: Change, content: str) -> str | None:
-    """The documents now, put together as the recorded ones were; None when that way is not known."""
+    """Join the new documents like the recorded ones; None if the separator is unknown."""
     before, after = documents_of(change.recorded), documents_of(change.current)
     return next((between.join(after) for between in _BREAKS if between.join(before) == content), None)

@@ -1,4 +1,4 @@
-"""What a change may have reached without a trace: through input whose origin is not known. Pure.
+"""Reach of changes through input of unknown origin. Pure.
 
 A step that consumes nothing that changed is *independent* of a change where all of its input is explained without it,
 and else nobody knows. Such a step keeps its recorded output, on the assumption that it is unaffected; so does what
@@ -27,7 +27,7 @@ _LISTED: Final = 8  # steps and contents in an explanation
 
 
 class Reach:
-    """What the changes of one replay may have reached."""
+    """Decides which steps the changes of a replay may have reached."""
 
     def __init__(
         self, context: ReplayContext, state: ReplayState, implicit: ImplicitCalls, handed: HandedResults
@@ -38,7 +38,7 @@ class Reach:
         self._handed = handed
 
     def of(self, node: Node) -> JSONObject | None:
-        """Why a step may be reached although nothing shows it; None where it is not."""
+        """Explain why a change may reach a step without a link; None if it cannot."""
         if node.type in CONTAINERS or not self._state.changed:
             return None
         links = self._handed.links(node.no)
@@ -57,14 +57,14 @@ class Reach:
         }
 
     def _is_unplaced(self, link: Link) -> bool:
-        """Whether a change comes by a link, and nobody knows what it puts into the input."""
+        """True if a link carries a change, but its new content in the input is unknown."""
         change = self._state.changes.get(link.producer)
         if change is None or link.producer_path.startswith(_CALLS):
             return False  # what a placeholder asks for is taken to be what was recorded
         return link.kind is EdgeKind.LINK or (not change.answered and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
 
     def _unexplained(self, node: Node) -> tuple[set[int], list[Unexplained]]:
-        """The changed steps from which content of unknown origin may come, and that content, the latest first."""
+        """Changed steps that may be the source of unexplained content, and that content, latest first."""
         steps: set[int] = set()
         contents: list[Unexplained] = []
         for item in sorted(node.unexplained, key=lambda item: -item.since):
@@ -93,7 +93,7 @@ class Reach:
         return found
 
     def _call_around(self, node: Node) -> int:
-        """The outermost step around a step, or itself, that answers a call; 0 where none does.
+        """Outermost step around a step (or the step itself) that answers a call; 0 if none does.
 
         What is done for a call follows from the call, as the recorded answer of any tool is taken to do.
         """
@@ -114,7 +114,7 @@ class Reach:
 
 
 def explanation(assumption: JSONObject) -> str:
-    """One sentence for people."""
+    """Explain an assumption in one sentence."""
     why = assumption["assumed"]
     if not isinstance(why, dict):
         raise TypeError("not an assumption")
@@ -133,7 +133,7 @@ def _list(value: object) -> list[object]:
 
 
 def _began_before_end(began: datetime | None, producer: Node) -> bool:
-    """Whether the recorded times prove that a step cannot have seen what another one produced."""
+    """True if recorded times prove that a step started before another one ended."""
     if began is None or producer.started_at is None or producer.duration_ms is None:
         return False
     return began < producer.started_at + timedelta(milliseconds=producer.duration_ms)

@@ -1,4 +1,4 @@
-"""What a step's resolution means for the steps after it. Pure."""
+"""Record the effect of a step's answer on later steps. Pure."""
 
 from replay.calls.call_ids import asked
 from replay.calls.handed_results import HandedResults
@@ -14,7 +14,7 @@ from traces.core.vocabulary import Label, StepType
 
 
 class StepResults:
-    """Remembers what steps say now; the one place where that is written."""
+    """Records changed outputs; the only place that writes them."""
 
     def __init__(self, context: ReplayContext, state: ReplayState, handed: HandedResults) -> None:
         self._context = context
@@ -22,8 +22,8 @@ class StepResults:
         self._handed = handed
 
     def settle(self, node: Node, answer: Answer) -> None:
-        """Remember what a source step's resolution changed."""
-        self._state.resolved(node, answer)
+        """Record how a source step's answer differs from the recording."""
+        self._state.record_answer(node, answer)
         if answer.label is Label.EXACT and answer.source is node:
             self._state.changes.pop(node.no, None)
             return
@@ -34,12 +34,12 @@ class StepResults:
             self.change(Change(node=node, recorded=recorded, current=answer.output, answered=answer.known))
 
     def change(self, change: Change) -> None:
-        """From now on a step says something else than it was recorded to say."""
-        self._state.say(change)
+        """Record that a step's output differs from the recording."""
+        self._state.record_change(change)
         self._handed.changed(change.node)
 
     def asks_otherwise(self, node: Node, answer: Answer) -> bool:
-        """Whether a real answer asks for other calls than the recorded one did."""
+        """True if a known answer requests other tool calls than the recorded one."""
         change = self._state.changes.get(node.no)
         if change is None or not answer.known:
             return False

@@ -1,4 +1,4 @@
-"""Messages that were typed after an answer that is another one now. Pure.
+"""User messages that reply to an answer that has changed. Pure.
 
 They stay in the request as they were recorded, and the step that holds them says so: with the new answer, the person
 might have written something else.
@@ -27,7 +27,7 @@ _LISTED: Final = 8  # messages in a detail
 
 
 class TypedMessages:
-    """By model step: where the first changed answer stands in its messages."""
+    """Finds user messages that follow a changed answer."""
 
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
         self._context = context
@@ -36,7 +36,7 @@ class TypedMessages:
         self._typed: dict[int, tuple[int, ...]] = {}
 
     def after_a_change(self, node: Node) -> tuple[int, ...]:
-        """The places of the recorded messages of people that stand after a changed answer."""
+        """Indices of recorded user messages that follow a changed answer."""
         state = self._state
         if node.type is not StepType.MODEL or not node.input_ref:
             return ()
@@ -59,7 +59,7 @@ class TypedMessages:
         return found
 
     def _typed_before(self, node: Node, first: int) -> tuple[tuple[int, ...], int]:
-        """The places that are known from the step that this one continues, and how many messages they cover."""
+        """Indices known from the continued step, and how many messages they cover."""
         continued = self._context.graph.continued.get(node.no)
         if continued is None or self._changed_at.get(continued.producer) != first:
             return (), 0
@@ -69,7 +69,7 @@ class TypedMessages:
         return known[: bisect_left(known, shared)], shared
 
     def _inherited(self, node: Node) -> Sequence[int]:
-        """The place in the conversation that a step continues."""
+        """Index of the first changed answer in the continued conversation."""
         continued = self._context.graph.continued.get(node.no)
         if continued is None or continued.producer not in self._changed_at:
             return ()
@@ -77,18 +77,18 @@ class TypedMessages:
 
 
 def detail(typed: Sequence[int]) -> JSONObject:
-    """What the label of a step says of such messages."""
+    """Label detail that lists such messages."""
     return {_KEY: [*typed[:_LISTED]]}
 
 
 def places(answer: Answer) -> list[int]:
-    """The places that the detail of an answer has."""
+    """Indices listed in an answer's detail."""
     found = answer.detail.get(_KEY)
     return [int(str(at)) for at in found] if isinstance(found, list) else []
 
 
 def note(typed: Sequence[int]) -> str:
-    """One sentence for people; messages are counted from 1."""
+    """Explain such messages in one sentence; counted from 1."""
     which = numbered([at + 1 for at in typed]).replace("step", "message", 1)
     verbs = (
         "was typed after an answer that changes, and is"
@@ -99,7 +99,7 @@ def note(typed: Sequence[int]) -> str:
 
 
 def _is_typed(messages: Sequence[JSONValue], at: int) -> bool:
-    """Whether a message follows an answer that asks for no tools."""
+    """True if a user message follows an answer without tool calls."""
     before = messages[at - 1]
     answered = isinstance(before, dict) and role_of(before) == "assistant" and not calls_of(before)
     return answered and role_of(messages[at]) == "user"

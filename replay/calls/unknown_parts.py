@@ -1,4 +1,4 @@
-"""Inputs of which a part is not known: what a changed step now gives for it cannot be derived. Pure."""
+"""Inputs with unknown parts: new values that cannot be derived from a changed step. Pure."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from traces.core.vocabulary import EdgeKind
 
 
 class UnknownParts:
-    """What of the call that is being rebuilt is not known: new values of links, and what people would have typed."""
+    """Unknown parts of the call under construction: link values, and replies of users."""
 
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
         self._context = context
@@ -26,14 +26,14 @@ class UnknownParts:
         self._messages = TypedMessages(context, state)
 
     def check(self, node: Node, incoming: Incoming, messages: Sequence[JSONValue] = ()) -> None:
-        """A value that an unchanged step gave as well may come from either."""
+        """Mark values that an unchanged step also provides: their origin is ambiguous."""
         if not any(link.kind is EdgeKind.VALUE for link, _ in incoming):
             return
         links = self._context.graph.links.get(node.no, ())
         self.missed += _ambiguous(links, incoming, messages, self._state.changes)
 
     def applied(self, call: Call) -> Call:
-        """The call, marked where part of its input is not known."""
+        """Mark the unknown parts of a call."""
         missed, self.missed = self.missed, []
         if not self._context.brief and call.node is not None and (typed := self._messages.after_a_change(call.node)):
             call = replace(call, typed=typed)
@@ -41,7 +41,7 @@ class UnknownParts:
         if not steps or call.edits.arguments is not None:
             return call
         # A plan does not know what a live call will answer; the call itself will.
-        if self._context.environment.planning and any(map(self._state.waits_for_live, steps)):
+        if self._context.environment.planning and any(map(self._state.depends_on_live, steps)):
             return unknown_request(call, self._state)
         return replace(
             call, complete=False, changed=True, underived=steps, differs=call.differs or ("input",), signature="",
@@ -50,7 +50,7 @@ class UnknownParts:
 
 
 def unknown_request(call: Call, state: ReplayState) -> Call:
-    """A call whose messages are not known differs from the recorded one, and no cache can hold it."""
+    """Mark a call whose messages are unknown: it differs from the recorded one, and no cache matches it."""
     if call.node is not None:
         state.histories.unknowable.add(call.node.no)
     differs = tuple(dict.fromkeys(("messages", *call.differs, *edited_names(call.edits.model))))
@@ -60,7 +60,7 @@ def unknown_request(call: Call, state: ReplayState) -> Call:
 def _ambiguous(
     links: Iterable[Link], incoming: Incoming, messages: Sequence[JSONValue], changed: Container[int]
 ) -> Missed:
-    """The links to values that have another source, which did not change."""
+    """Links to values that an unchanged step also provides."""
     others = {_place(link) for link in links if _has_value(link) and link.producer not in changed}
     return [
         link

@@ -1,4 +1,4 @@
-"""Outputs of steps that make no call: what they give follows from what they were given. Pure."""
+"""Outputs of steps that make no call, derived from their changed inputs. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,7 +17,7 @@ BEGUN: Final = "begun"
 
 
 def computed(parts: ReplayParts, call: Call) -> Answer:
-    """The answer of a step that makes no call, from the changed outputs in its input where they show in its own."""
+    """Derive the answer of a step without a call: replace the changed upstream outputs that its output repeats."""
     node, context = call.node, parts.context
     if (resumed := context.environment.resumed(call.no)) is not None or node is None or call.edits is not NO_EDITS:
         return resumed or parts.chain.resolve(call)
@@ -40,7 +40,7 @@ def computed(parts: ReplayParts, call: Call) -> Answer:
 
 
 def _from_weakest(parts: ReplayParts, node: Node, output: JSONValue, producers: Sequence[Change]) -> Answer:
-    """An output that follows from changed ones has the weakest label among theirs."""
+    """Answer with a derived output and the weakest label of its producers."""
     source = max(producers, key=lambda change: SEVERITY[parts.state.label_of(change.node)[0]])
     label, reason = parts.state.label_of(source.node)
     number = parts.state.numbers.get(source.node.no, source.node.no)
@@ -52,17 +52,17 @@ def _from_weakest(parts: ReplayParts, node: Node, output: JSONValue, producers: 
 
 
 def _begun(node: Node) -> Answer:
-    """What stands for a step around others that was given something else, until they have come."""
+    """Provisional answer of a container whose input changed, until its children have resolved."""
     return Answer(
         action="simulate", label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED, known=False, source=node,
-        detail={**label_key(), BEGUN: True}, note="What it says follows from the steps inside of it",
+        detail={**label_key(), BEGUN: True}, note="Its output follows from its children",
     )  # fmt: skip
 
 
 def _passed_on(
     parts: ReplayParts, call: Call, recorded: JSONValue, incoming: Sequence[tuple[Link, Change]]
 ) -> tuple[JSONValue, Call]:
-    """What an output step gives that has no input, or that gives its input as it is."""
+    """Output of an output step that has no input or repeats its input."""
     node = call.node
     if node is None or call.underived:
         return recorded, call

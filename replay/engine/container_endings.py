@@ -1,7 +1,8 @@
-"""How a step that holds others ends: what it says, and the label that this deserves. Pure.
+"""Output and label of a container whose children differ from the recording. Pure.
 
-What it says is what its inside says now, as far as the recording shows how the one became the other; the label is the
-weakest of the steps that the words come from. Where nothing shows that, the recorded output is kept on an assumption.
+The output is the recorded one with the children's new outputs in place of the recorded ones that it repeats. Its label
+is the weakest of those children. If the recording does not show where the output comes from, it is kept and labelled
+`simulated: assumed_unaffected`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,12 +23,12 @@ from replay.state.replay_state import ReplayState
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 
-_BLANK: Final = "\u2400"  # stands for a step's words while it is looked where they went
+_BLANK: Final = "\u2400"  # replaces a child's output to find where the container repeats it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """The output, with the steps of the source that it comes from; the latest first."""
+    """A container's output and label; `origins` are the source steps it comes from, latest first."""
 
     output: JSONValue
     label: Label
@@ -38,7 +39,7 @@ class Ending:
 
 
 class Container:
-    """A step that holds others, all of which have come; something `inside` is not as recorded."""
+    """A container whose children have all resolved; `inside` lists those that differ from the recording."""
 
     def __init__(self, context: ReplayContext, state: ReplayState, node: Node, inside: Inside) -> None:
         self._context = context
@@ -49,35 +50,37 @@ class Container:
         self._last = context.graph.last_model(node.no)
 
     def ending(self) -> Ending:
-        """What the step says, and under which label."""
-        begun = self._state.containers.begun.get(self._node.no)  # it was given something else than recorded
-        if begun is not None and begun.detail.get(RAN):
-            return self._of_new_task(begun)
+        """Derive output and label."""
+        rerun = self._state.containers.reruns.get(self._node.no)  # its input changed
+        if rerun is not None and rerun.detail.get(RAN):
+            return self._of_new_task(rerun)
         origins = self._origins()
-        kept = [self._last] if self._last is not None and self._last.no not in self._inside.steps else []
+        unchanged = [self._last] if self._last is not None and self._last.no not in self._inside.steps else []
         if origins and not any(map(self._is_stuck, origins)):
             output = self._with_changes(origins)
-            return self._derived(output, origins) if self._is_explained([*origins, *kept]) else self._unknown(output)
+            return (
+                self._derived(output, origins) if self._is_explained([*origins, *unchanged]) else self._unknown(output)
+            )
         if not self._node.output_ref:
             label = Label.SIMULATED if self._inside.weakest is Label.EXACT else self._inside.weakest
             return Ending(output=None, label=label, reason=Reason.DERIVED, note=WITHOUT_OUTPUT)
-        if begun is not None:
+        if rerun is not None:
             return _assumed(self._recorded, GIVEN_OTHERWISE)
-        if kept and not origins and self._is_explained(kept):
-            return Ending(output=self._recorded, label=Label.EXACT, reason=Reason.DERIVED, origins=(kept[0].no,))
+        if unchanged and not origins and self._is_explained(unchanged):
+            return Ending(output=self._recorded, label=Label.EXACT, reason=Reason.DERIVED, origins=(unchanged[0].no,))
         return self._unknown(self._recorded)
 
-    def _of_new_task(self, begun: Answer) -> Ending:
-        """A sub-agent that ran for another task: the recorded output counts no more."""
+    def _of_new_task(self, rerun: Answer) -> Ending:
+        """Derive the ending of a sub-agent that ran for another task; its recorded output no longer applies."""
         if origins := self._origins():
             return self._derived(self._with_changes(origins), origins)
         last, changes = self._last, self._state.changes
         if last is not None and last.no in changes:
             text = text_of(answer_of(changes[last.no].current))
             return self._derived({"text": text} if self._node.type in CONTAINERS else text, [last])
-        # The same words were said to another task.
+        # The last model gave the recorded answer to another task.
         said = Label.EXACT if last is None else self._state.labels.get(last.no, (Label.EXACT, None))[0]
-        label = said if said is not Label.EXACT else begun.label or Label.SIMULATED
+        label = said if said is not Label.EXACT else rerun.label or Label.SIMULATED
         origin = () if last is None else (last.no,)
         return Ending(output=self._recorded, label=label, reason=Reason.DERIVED, origins=origin)
 
@@ -93,17 +96,17 @@ class Container:
         return _assumed(output, ending_unknown(sorted(self._inside.steps)))
 
     def _origins(self) -> list[Node]:
-        """The steps inside that are not as recorded and whose words the recorded output holds, the latest first.
+        """Changed children whose recorded output the container repeats, latest first.
 
-        Where it says what one of them says and nothing else, it is that one's alone: earlier ones say the same by
-        chance.
+        If the container repeats one child and nothing else, that child is the only origin: earlier children with the
+        same output are coincidence.
         """
         found: list[Node] = []
         for no in sorted(self._inside.steps, reverse=True):
             step = self._context.graph.by_no[no]
-            if step.type in CHECKS or (no in self._state.gone and no not in self._state.changes):
-                continue  # what checks an answer repeats it
-            said = self._said(step)
+            if step.type in CHECKS or (no in self._state.skipped and no not in self._state.changes):
+                continue  # a check repeats the answer it checks
+            said = self._recorded_output(step)
             if said is None or not self._holds(step, said):
                 continue
             if not found and self._is_all_of(step, said):
@@ -112,14 +115,14 @@ class Container:
         return found
 
     def _is_stuck(self, origin: Node) -> bool:
-        """Whether what a step says now has no place in an output that holds what it said: the shapes may differ."""
+        """True if a child's new output cannot replace its recorded one, e.g. because their shapes differ."""
         change = self._state.changes.get(origin.no)
-        if change is None or (self._context.environment.planning and self._state.waits_for_live(origin.no)):
+        if change is None or (self._context.environment.planning and self._state.depends_on_live(origin.no)):
             return False
         return replaced_in(self._recorded, [change]) == self._recorded
 
-    def _said(self, step: Node) -> JSONValue:
-        """What a step was recorded to say; None where that is nothing, or cannot be read."""
+    def _recorded_output(self, step: Node) -> JSONValue:
+        """Recorded output of a child; None if it is missing or unreadable."""
         return None if step.lacks("output") else self._context.payload(step.output_ref)
 
     def _holds(self, step: Node, said: JSONValue) -> bool:
@@ -134,14 +137,14 @@ class Container:
         return replaced_in(self._recorded, [changes[node.no] for node in origins if node.no in changes])
 
     def _is_explained(self, origins: Sequence[Node]) -> bool:
-        """Whether an output says only what these steps say, or what stood in its own input or in theirs.
+        """True if every value of the output comes from `origins`, the container's input or their inputs.
 
-        What a step that changed says is there as a whole, or a field of its answer that is the same as before.
+        Of a changed origin, fields count only if they are equal before and after.
         """
         rest = self._recorded
         known: list[str] = []
         for origin in origins:
-            said, change = self._said(origin), self._state.changes.get(origin.no)
+            said, change = self._recorded_output(origin), self._state.changes.get(origin.no)
             rest = replaced_in(rest, [_blanked(origin, said)])
             known += set(leaves_in(said)) & set(leaves_in(said if change is None else change.current))
         left = _unexplained((text.strip() for text in leaves_in(rest) if _BLANK not in text), known)
@@ -152,7 +155,7 @@ class Container:
 
 
 def _unexplained(texts: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Those that do not stand as words in what is known."""
+    """Texts that do not occur as whole words in the known ones."""
     text = "\n".join(known)
     return [one for one in texts if not has_words(text, one)]
 
@@ -164,7 +167,7 @@ def _assumed(output: JSONValue, note: str) -> Ending:
 
 
 def _blanked(step: Node, said: JSONValue) -> Change:
-    """As if a step said nothing but a mark."""
+    """A change of a child's output to a marker."""
     blank: JSONValue = _BLANK
     if step.type is StepType.MODEL:
         blank = {"message": {"role": "assistant", "content": _BLANK}}

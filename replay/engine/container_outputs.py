@@ -1,4 +1,4 @@
-"""Ends steps that hold others, such as agents and turns, once all that stands inside of them has come. Pure."""
+"""Container outputs: derive a container's output once all of its children have resolved. Pure."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from traces.core.vocabulary import Label, StepType
 
 
 class ContainerOutputs:
-    """Says how steps around others end in which something is not as recorded."""
+    """Closes containers with children that differ from the recording."""
 
     def __init__(
         self, context: ReplayContext, state: ReplayState, results: StepResults, implicit: ImplicitCalls,
@@ -31,25 +31,25 @@ class ContainerOutputs:
         self._handed = handed
 
     def before(self, no: int) -> Iterator[Event]:
-        """Close what ended before step `no`, inner steps first."""
+        """Close the containers that end before step `no`, inner ones first."""
         while self._state.containers.are_due(no):
             yield from self.close(self._state.containers.next_due())
 
     def close(self, node: Node) -> Iterator[Event]:
-        """Say how a step ends, where something inside of it is not as recorded."""
-        inside = self._state.containers.closed(node)
+        """Close a container if a child differs from the recording."""
+        inside = self._state.containers.close(node)
         if inside is None:
             return
         for inner in reversed(self._context.graph.inside(node.no)):
             yield from self.close(inner)
-        if node.no not in self._state.gone and not self._is_settled(node):
+        if node.no not in self._state.skipped and not self._is_settled(node):
             yield from self._end(node, inside)
             yield from self._hand_over(node)
 
     def _is_settled(self, node: Node) -> bool:
-        """Whether the step was answered as a whole: by the operator, a cache or a placeholder."""
+        """True if the container itself was answered by an override, a cache or a placeholder."""
         state = self._state
-        if node.no in state.containers.begun:
+        if node.no in state.containers.reruns:
             return False
         label, _ = state.labels.get(node.no, (Label.EXACT, None))
         given = node.no in state.changes or node.no in self._context.profile.by_step
@@ -61,7 +61,7 @@ class ContainerOutputs:
         ended = Container(self._context, state, node, inside).ending()
         yield self._event(node, ended)
         state.labels[node.no] = ended.label, ended.reason
-        if any(map(state.waits_for_live, ended.origins)):
+        if any(map(state.depends_on_live, ended.origins)):
             state.containers.live.add(node.no)
         if ended.is_assumed:
             state.assumed.add(node.no)
@@ -84,19 +84,19 @@ class ContainerOutputs:
         )  # fmt: skip
 
     def _hand_over(self, node: Node) -> Iterator[Event]:
-        """The result of an agent that answers a call without a tool step, where something inside of it changed."""
+        """Pass on the changed result of an agent that answers a call without a tool step."""
         state, graph = self._state, self._context.graph
         if node.type not in CONTAINERS or node.no in state.changes or (call := self._implicit.of(node)) is None:
             return
         shown = {link.producer for link in graph.links.get(call.reader, ())}
         changes = self._handed.changes(node)
         if not changes or any(change.node.no in shown for change in changes):
-            return  # the words of the result show where they come from
+            return  # provenance already links the result to its origin
         change = self._handed.change(call)
         if change.current == change.recorded:
             if changes[0].node is graph.last_model(node.no):
                 yield Divergence(text=result_kept(changes[0].node.no, node.no))
             return
-        state.labels[node.no] = state.label_of(changes[0].node)  # what is handed over comes from that one
+        state.labels[node.no] = state.label_of(changes[0].node)  # the result comes from that child
         self._results.change(change)
         self._handed.hand_over(call)

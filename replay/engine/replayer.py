@@ -1,7 +1,7 @@
-"""The replay itself: one way over the source's steps from the fork on, which planning and execution share. Pure.
+"""Replayer: visits the source steps from the fork on; planning and execution share it. Pure.
 
-A step that no change reaches is kept as it is. A step that one reaches is rebuilt and resolved by the chain, and
-its new output, where it differs, reaches further. Model answers that ask for other calls are followed.
+A step that no change reaches is reused. A step that a change reaches is rebuilt and resolved by the resolver chain;
+if its output differs, that change reaches later steps. Model answers with other tool calls are followed.
 """
 
 from collections.abc import Iterator
@@ -35,75 +35,75 @@ _CALLED = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 
 
 class Replayer:
-    """Drives one replay; `run` says everything that happens, in order."""
+    """Drives one replay; `run` yields its events in order."""
 
     def __init__(self, context: ReplayContext, hooks: Hooks = NO_HOOKS) -> None:
         self.context = context
         self._parts = parts = replay_parts(context, hooks)
         self.state = parts.state
-        self._keeping = ReusedRanges(parts.state, parts.reach)
+        self._reused = ReusedRanges(parts.state, parts.reach)
         self._outputs = ContainerOutputs(context, parts.state, parts.results, parts.implicit, parts.handed)
 
     @property
     def unreviewed(self) -> list[Call]:
-        """Calls that would go live if somebody had reviewed their tools."""
+        """Calls that would go live if their tools were reviewed as safe."""
         return self._parts.chain.unreviewed
 
     @property
     def dependence(self) -> Dependence:
-        """What of its profile a plan depends on."""
+        """Which overrides the plan depends on."""
         return self._parts.foresight.dependence
 
     def heed_start(self, outcome: Outcome) -> None:
-        """What a hook said when the agent started."""
+        """Apply a hook's decision about the start of the agent."""
         self._parts.points.heed_start(outcome)
 
     def run(self) -> Iterator[Event]:
-        """Everything that happens, in order; live calls are made as the replay comes to them."""
+        """Yield the events in order; live calls are made when the replay reaches them."""
         with turns.ending(self._parts):
-            yield from self._driven(self._steps(None))
-        yield from self._driven(self._outputs.before(self.context.graph.last + 1))
+            yield from self._drive(self._steps(None))
+        yield from self._drive(self._outputs.before(self.context.graph.last + 1))
 
-    def _driven(self, happenings: Iterator[DriverEvent]) -> Iterator[Event]:
-        """The events of `happenings`; where these ask to advance, what happens on the way comes first."""
-        stack = [happenings]
+    def _drive(self, events: Iterator[DriverEvent]) -> Iterator[Event]:
+        """Yield the events of a helper; an `Advance` request first runs the steps up to it (a trampoline)."""
+        stack = [events]
         while stack:
             match next(stack[-1], None):
                 case None:
                     stack.pop()
                 case Advance() as request:
-                    stack.append(self._advanced(request))
+                    stack.append(self._advance(request))
                 case event:
-                    self.state.containers.note(event)
+                    self.state.containers.observe(event)
                     yield event
 
-    def _advanced(self, request: Advance) -> Iterator[DriverEvent]:
+    def _advance(self, request: Advance) -> Iterator[DriverEvent]:
         yield from self._steps(request.before)
         for node in request.close:
             yield from self._outputs.close(node)
 
     def _steps(self, before: int | None) -> Iterator[DriverEvent]:
-        """Come to the steps whose turn it is, those with numbers under `before`."""
+        """Visit the queued steps with numbers below `before`."""
         while (node := self.state.queue.next(before)) is not None:
             turns.end(self._parts, node)
             if self.state.containers.are_due(node.no):
-                yield from self._keeping.flush()
+                yield from self._reused.flush()
                 yield from self._outputs.before(node.no)
-            if self._is_touched(node):
-                yield from self._keeping.flush()
+            if self._must_resolve(node):
+                yield from self._reused.flush()
                 yield from self._step(node)
             else:
-                yield from self._keeping.add(node)
-        yield from self._keeping.flush()
+                yield from self._reused.add(node)
+        yield from self._reused.flush()
 
-    def _is_touched(self, node: Node) -> bool:
-        """Whether a step is resolved anew: it is changed or reached, or the policy or a hook wants it."""
+    def _must_resolve(self, node: Node) -> bool:
+        """True if a step must be resolved: it has overrides, a change reaches it, or policy or hooks require it."""
         context, parts = self.context, self._parts
         if node.no in context.profile.by_step or context.policy.asks_anew(node.type):
             return True
         if parts.points.active and turns.is_awaited(parts, node):
             return True
-        return self.state.tasks.is_told(node) or parts.calls.is_reached(node)
+        return self.state.tasks.changes_input_of(node) or parts.calls.is_reached(node)
 
     def _step(self, node: Node) -> Iterator[DriverEvent]:
         """Resolve one source step."""
@@ -124,13 +124,13 @@ class Replayer:
             yield from self._other(node)
 
     def _other(self, node: Node) -> Iterator[Event]:
-        """Resolve a step that is no call of a loop."""
+        """Resolve a step other than a model or tool call."""
         parts = self._parts
         call = parts.calls.of_step(node)
         answer = parts.chain.resolve(call) if node.type in _CALLED else computed(parts, call)
         yield Resolved(call=call, answer=answer)
         if answer.detail.get(RAN) or answer.detail.get(BEGUN):
-            self.state.containers.begin(node, answer)
+            self.state.containers.open_rerun(node, answer)
         else:
             parts.results.settle(node, answer)
 
@@ -148,7 +148,7 @@ class Replayer:
         recorded = self.context.recorded_request(node)
         added = parts.points.take(parts.loops.of(node))
         same = not added and self._keeps_messages(node, edits)
-        if same:  # the very list, which is then known wherever it is compared or signed
+        if same:  # the same list object: its digest is cached
             plain = edited = []
             input = edited_request(recorded, edits.model)
         else:
@@ -163,7 +163,7 @@ class Replayer:
         yield Resolved(call=call, answer=answer)
         parts.results.settle(node, answer)
         if not same:
-            self.state.histories.rebuilt(node, plain, edited)
+            self.state.histories.record_rebuilt(node, plain, edited)
         if parts.results.asks_otherwise(node, answer):
             base = parts.calls.messages(node, recorded, edits)[1] if same else edited
             loop = parts.loops.recognition(node)
@@ -173,26 +173,26 @@ class Replayer:
                 yield from LoopFollower(parts, loop.loop, node, call, base, answer).run()
 
     def _unseen(self, node: Node, edits: Edits, *, repeats: bool) -> Resolved:
-        """A model step of a plan whose request is not known, or need not be: nothing of it is rebuilt."""
+        """Resolve a model step of a plan without building its request."""
         call = self._parts.calls.unseen(node, edits, repeats=repeats)
         answer = self._parts.chain.resolve(call)
         self._parts.results.settle(node, answer)
         return Resolved(call=call, answer=answer)
 
     def _keeps_messages(self, node: Node, edits: Edits) -> bool:
-        """Whether a model step is sent the recorded messages: nothing changes them."""
+        """True if a model step receives its recorded messages."""
         return not edits.messages and "system" not in edits.prompt and self._is_unreached(node)
 
     def _is_unreached(self, node: Node) -> bool:
-        """Whether nothing that changed before stands in a step's input."""
+        """True if no earlier change reaches a step's input."""
         return not self.state.tasks.has(node) and not self._parts.calls.is_reached(node)
 
     def _is_unknowable(self, node: Node) -> bool:
-        """Whether what a live call will say stands in this call's messages: then only the call itself can tell."""
+        """True if the messages contain the answer of a live call, which a plan does not know."""
         if not self.context.environment.planning:
             return False
         state = self.state
-        # What a model asks for is taken to be what was recorded, so whoever was given that knows it.
+        # Assume that the model requests its recorded tool calls; steps that consume only those stay known.
         links = (link for link in self._parts.handed.links(node.no) if not link.producer_path.startswith(_CALLS))
         return any(
             link.producer in state.histories.unknowable
@@ -201,5 +201,5 @@ class Replayer:
         )
 
     def _with_recorded_ids(self, node: Node, answer: Answer) -> Answer:
-        """The answer with the recorded ids on calls that equal the recorded ones: ids say nothing."""
+        """Restore recorded call ids on tool calls that equal recorded ones; ids carry no meaning."""
         return aligned(answer, answer_of(self.context.payload(node.output_ref)))

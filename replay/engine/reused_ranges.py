@@ -1,4 +1,4 @@
-"""Runs of steps that keep their recorded outputs, collected so that they are copied many at once. Pure."""
+"""Ranges of reused steps, collected so that many are copied at once. Pure."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from traces.core.vocabulary import Label, Reason
 
 
 class ReusedRanges:
-    """The steps since the last one that was resolved."""
+    """Reused steps since the last resolved one."""
 
     def __init__(self, state: ReplayState, reach: Reach) -> None:
         self._state = state
@@ -20,7 +20,7 @@ class ReusedRanges:
         self._assumed: dict[int, JSONObject] = {}
 
     def add(self, node: Node) -> Iterator[StepsReused]:
-        """Keep one more step: with those before it, where it follows them and is kept for the same reason."""
+        """Add a step; starts a new range unless it follows the last one and is reused for the same reason."""
         assumption = self._reach.of(node)
         last = self._nodes[-1].no if self._nodes else None
         if last is not None and (last + 1 != node.no or bool(assumption) != bool(self._assumed)):
@@ -31,10 +31,10 @@ class ReusedRanges:
             self._state.labels[node.no] = (Label.SIMULATED, Reason.ASSUMED_UNAFFECTED)
 
     def flush(self) -> Iterator[StepsReused]:
-        """All steps that are waiting."""
+        """Yield the open range."""
         if not self._nodes:
             return
         nodes, assumed = self._nodes, self._assumed
         self._nodes, self._assumed = [], {}
-        offset = self._state.number_all(nodes)
+        offset = self._state.number_block(nodes)
         yield StepsReused(first=nodes[0].no, last=nodes[-1].no, offset=offset, assumed=assumed)

@@ -1,4 +1,4 @@
-"""Following an agent loop whose model asks for other calls than it did in the recording. Pure.
+"""Follow an agent loop whose model requests other tool calls than recorded. Pure.
 
 The calls of one answer are made one after another; their results are handed over together. Recorded steps that still
 take place come in their recorded order, with what stands between them and what they hold.
@@ -29,7 +29,7 @@ from replay.loops.subagents import RAN, called_anew
 from replay.loops.tool_calls import TurnCalls
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import edit_slots, edited_request, with_system
-from replay.state.histories import Followed
+from replay.state.histories import DivergedHistory
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
@@ -40,7 +40,7 @@ _UNASKED: Final = "Nobody asks for it any more"
 
 
 class LoopFollower:
-    """One loop from the answer that left the recording to the answer that asks for nothing."""
+    """Runs one loop from the diverging answer to an answer without tool calls."""
 
     def __init__(self, parts: ReplayParts, loop: Loop, node: Node, call: Call, base: Slots, answer: Answer) -> None:
         self.parts = parts
@@ -84,7 +84,7 @@ class LoopFollower:
         return self.key in self.points.stops
 
     def _stopped(self) -> Iterator[DriverEvent]:
-        """A hook ended the loop: what it says stands for the last answer."""
+        """End the loop at a hook's decision; the hook's text is the last answer."""
         if (outcome := self.points.stops.pop(self.key, None)) is not None:
             yield Divergence(text=f"{stop_text(outcome)}; its loop ends after step {self.state.next_number - 1}.")
             self.final = stopped(outcome)
@@ -94,7 +94,7 @@ class LoopFollower:
                 self.parts.results.settle(self.call.node, self.final)
 
     def _turn(self, asked: list[JSONObject]) -> Iterator[DriverEvent]:
-        """Make the calls of one answer, let the steps inside of them come, and hand over all results."""
+        """Make the tool calls of one answer, run the steps inside them, and collect the results."""
         made: list[tuple[JSONObject, Call, Answer, Node | None]] = []
         ordered = self.calls.in_order(asked)
         room = self.rooms.of_calls(self.at, [node for _, node in ordered if node is not None])
@@ -145,7 +145,7 @@ class LoopFollower:
     def _without_tool(
         self, asked: JSONObject, implicit: ImplicitCall, verdict: Verdict
     ) -> Generator[DriverEvent, None, tuple[Call, Answer, Node | None]]:  # fmt: skip
-        """Let the agent or the search come that answers a call: what it says is the result."""
+        """Run the agent or search that answers a call without a tool step."""
         node, arguments = implicit.node, asked.get("arguments")
         yield from self._reach(node)
         call = Call(
@@ -163,14 +163,14 @@ class LoopFollower:
         return call, verdict.on(answer), node
 
     def _tell_hooks(self, made: list[tuple[JSONObject, Call, Answer, Node | None]]) -> None:
-        """Results that came without a tool step are told when they are there."""
+        """Report results without a tool step to hooks."""
         for _, call, answer, source in made:
             if source is not None and (implicit := self.parts.implicit.of(source)) is not None:
                 result = self.parts.handed.change(implicit).current
                 self.points.after_tool(self.key, call, replace(answer, output=result))
 
     def _take(self, call: Call, answer: Answer, source: Node | None) -> Iterator[DriverEvent]:
-        """A recorded call took place, or another one did in its place: what it holds comes, or is gone."""
+        """Settle a recorded call that was made or replaced; release or skip the steps inside it."""
         if source is None or source.type is not StepType.TOOL or not self.calls.use(source):
             return
         self.state.queue.done(source)
@@ -187,19 +187,19 @@ class LoopFollower:
             yield Divergence(text=f"Step {call.no}: the sub-agent is not run for it, because {refused}.")
 
     def _ended(self, sources: list[Node]) -> Iterator[DriverEvent]:
-        """The steps inside of recorded calls have come, and the calls end with what was said there."""
+        """Run the steps inside recorded calls, then close the calls."""
         if holding := tuple(node for node in sources if node.no in self.graph.children):
             yield Advance(before=max(self.graph.ends[node.no] for node in holding) + 1, close=holding)
 
     def _reach(self, node: Node) -> Iterator[DriverEvent]:
-        """Let come what stands before a recorded step: the containers around it, and what they begin with."""
+        """Run what precedes a recorded step: its containers, and the steps at their start."""
         around = [self.graph.by_no[no] for no in self.loop.around.get(node.no, ())]
         self.state.queue.release(around)
         self.state.queue.release(self._between(node.no, {*(step.no for step in around)}))
         yield Advance(before=node.no)
 
     def _between(self, before: int, around: set[int]) -> list[Node]:
-        """What is neither asked nor called, up to a step: it comes where the containers around it came."""
+        """Other steps up to a step whose containers have run."""
         graph, done = self.graph, self.state.queue.is_done
         found: list[Node] = []
         for step in self.loop.others:
@@ -211,19 +211,19 @@ class LoopFollower:
         return found
 
     def _parent(self, node: Node) -> int | None:
-        """The number of what holds a recorded step in the derived run."""
+        """Number of a recorded step's parent in the derived run."""
         path = self.loop.around.get(node.no, ())
         return self.state.parent_of(path[-1] if path else self.loop.parent)
 
     def _operator_answers(self, asked: JSONObject) -> bool:
-        """Whether the operator gave this call's answer, so that it is not made."""
+        """True if an override answers this call."""
         tool = str(asked.get("name", ""))
         node = self.calls.match(tool, asked.get("arguments"))
         edits = self._edits(node, tool)
         return edits.tool is not None or edits.output is not None
 
     def _edits(self, node: Node | None, tool: str) -> Edits:
-        """What is set on a recorded call, or on a new one of the tool."""
+        """Edits of a recorded call, or of a new call of the tool."""
         if node is not None:
             return self.context.profile.of(node)
         return self.context.profile.of_new(type=StepType.TOOL, name=tool, at=self.at.no)
@@ -252,7 +252,7 @@ class LoopFollower:
         return True
 
     def _model(self) -> Generator[DriverEvent, None, bool]:
-        """Ask the model with what its calls returned; false when that ends the loop."""
+        """Call the model with the results of its tool calls; False ends the loop."""
         node = self._next_recorded()
         self.turns += 1
         parent = yield from self._room_of(node)
@@ -279,7 +279,7 @@ class LoopFollower:
         return False
 
     def _room_of(self, node: Node | None) -> Generator[DriverEvent, None, int | None]:
-        """Go to where the next model step belongs, recorded or new, and say what contains it."""
+        """Advance to the next model step; returns the number of its parent."""
         if node is None:
             yield from self.told.missing(self.at)
             return (yield from self.rooms.opened(self.rooms.of_models, self.at))
@@ -289,7 +289,7 @@ class LoopFollower:
         return parent
 
     def _placed(self, node: Node | None, answer: Answer) -> Answer:
-        """The answer as that of the recorded step in its place, which is then done, or of a new one."""
+        """Settle the recorded step in whose place the model answered, or mark the answer as new."""
         if node is None:
             return replace(answer, detail={**answer.detail, "divergence": _NEW})
         answer = aligned(answer, answer_of(self.context.payload(node.output_ref)))
@@ -299,12 +299,12 @@ class LoopFollower:
         return answer
 
     def _next_recorded(self) -> Node | None:
-        """The recorded call in the same place, unless somebody else spoke before it."""
+        """Recorded model step in the same place, unless a user message precedes it."""
         later = [model for model in self.loop.models if model.no > self.at.no]
         return later[0] if later and not self._spoken_to(later[0]) else None
 
     def _spoken_to(self, model: Node) -> bool:
-        """Whether a message that is neither an answer nor a tool's result came before this call."""
+        """True if a message other than an answer or tool result precedes this call."""
         return spoken_to(self.graph, model, self.context.recorded_request(model))
 
     def _recorded_model(self, node: Node) -> Call:
@@ -318,7 +318,7 @@ class LoopFollower:
         return replace(call, because=tuple(sorted({*call.because, self.at.no})))
 
     def _new_model(self, parent: int | None) -> Call:
-        """A call beyond the recording: like the last one, with the overrides that match any model step."""
+        """Build a model call beyond the recording: like the last one, with the overrides for new steps."""
         last = self.call
         edits = self.context.profile.of_new(
             type=StepType.MODEL, name=self.at.name, at=self.at.no, model=self.at.model
@@ -337,12 +337,12 @@ class LoopFollower:
         )  # fmt: skip
 
     def _template(self) -> JSONObject:
-        """The last request without its messages."""
+        """Last request without its messages."""
         input = self.call.input if isinstance(self.call.input, dict) else {}
         return {name: value for name, value in input.items() if name != "messages"}
 
     def _leave(self) -> Iterator[DriverEvent]:
-        """Hand the rest back to the driver: what the recording had and nobody asked for is gone."""
+        """Return to the recording; skip recorded steps that no longer run."""
         queue, resume = self.state.queue, self._resume_point()
         left = [step for step in self.after if not queue.is_done(step)]
         self.ended_at = max((step.no for step in self.after if step.no < resume), default=self.start.no)
@@ -352,16 +352,16 @@ class LoopFollower:
             yield Advance(before=self._next_part())
         for step in left:
             if step.no < resume and not queue.is_done(step):
-                yield from self.state.drop([step], _UNASKED, told=self.calls.is_paired(step) or step.type in CONTAINERS)
+                yield from self.state.skip([step], _UNASKED, told=self.calls.is_paired(step) or step.type in CONTAINERS)
         self._tell_history()
 
     def _next_part(self) -> int:
-        """The number of the first recorded call or model step that the replay did not come to."""
+        """Number of the first recorded call or model step that the replay has not reached."""
         parts = sorted(node.no for node in (*self.loop.models, *self.loop.calls) if node.no > self.at.no)
         return next(iter(parts), self.loop.last + 1)
 
     def _resume_point(self) -> int:
-        """The number from which the replay goes on with the recording."""
+        """Number from which the replay continues with the recording."""
         beyond = self.loop.last + 1
         if not self.final.known and self.call.node is not None:
             return self.at.no + 1
@@ -369,14 +369,16 @@ class LoopFollower:
         return next(later, beyond)
 
     def _tell_history(self) -> None:
-        """Later calls continue this loop as it went; later steps see its last answer as that of the recorded end."""
+        """Make later calls continue the loop as it ran, and later steps see its last answer."""
         state = self.state
         went = [model for model in self.loop.models if self.start.no <= model.no <= self.ended_at]
         ids = frozenset(step.call_id for step in self.after if step.no <= self.ended_at and step.call_id)
         if self.start.no in state.histories.unknowable:
             state.histories.unknowable.update(model.no for model in went)
         for model in went:
-            state.histories.followed(model.no, Followed(base=self.base, tail=list(self.tail), call_ids=ids))
+            state.histories.record_divergence(
+                model.no, DivergedHistory(base=self.base, tail=list(self.tail), call_ids=ids)
+            )
         last = went[-1]
         recorded = self.context.payload(last.output_ref)
         if last is not self.call.node:

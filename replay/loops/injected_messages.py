@@ -1,4 +1,4 @@
-"""What a loop that is followed is told besides the results of its calls, as it would be now. Pure."""
+"""Messages injected between model calls: user turns and retrieved documents. Pure."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from traces.core.json_types import JSONValue
 
 
 class InjectedMessages:
-    """What the model of a loop that is followed is told, as far as the recording shows where that comes from."""
+    """Messages injected into a diverged loop, where the recording shows their origin."""
 
     def __init__(self, parts: ReplayParts, loop: Loop) -> None:
         self._parts = parts
@@ -22,7 +22,7 @@ class InjectedMessages:
         self._said = False
 
     def found(self, at: Node, node: Node) -> list[JSONValue]:
-        """What searches between the calls of `at` and the recorded step `node` found, as it is told now."""
+        """Retrieved documents that the recording injects between step `at` and model step `node`."""
         taken = {call.place for call in self._parts.implicit.within([at]).values()}
         messages = self._messages(node)
         places = [place for place in fed(self._graph, node, messages) if place not in taken]
@@ -30,7 +30,7 @@ class InjectedMessages:
         return flat([slots[place] for place in places])
 
     def missing(self, at: Node) -> Iterator[Event]:
-        """Say once that the next call is told nothing where recorded ones were, and why."""
+        """Report once why the next call gets no injected messages."""
         text = "" if self._said else self._why(at)
         if text:
             self._said = True

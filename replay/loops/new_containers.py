@@ -1,4 +1,4 @@
-"""Where steps go that the recording does not have: into containers like those of the steps in their place. Pure."""
+"""Choose parent containers for steps that are not in the recording. Pure."""
 
 from collections.abc import Generator, Sequence
 
@@ -12,7 +12,7 @@ from traces.core.vocabulary import Label, Reason
 
 
 class NewContainers:
-    """The containers of one loop that is followed since `first` left the recording."""
+    """Containers for new steps of a loop that diverged at answer `first`."""
 
     def __init__(self, parts: ReplayParts, loop: Loop, calls: TurnCalls, first: Answer) -> None:
         self._state = parts.state
@@ -23,11 +23,11 @@ class NewContainers:
 
     @property
     def of_models(self) -> tuple[int, ...]:
-        """The containers around a model step, where a new one belongs into such."""
+        """Containers around the loop's model steps."""
         return self._loop.around.get(self._loop.models[-1].no, ())
 
     def of_calls(self, at: Node, matched: Sequence[Node]) -> tuple[int, ...]:
-        """The containers that a new call belongs into: those of the calls in its place, else of any."""
+        """Containers for a new call: those of the calls in its place, else of any call."""
         following = (model.no for model in self._loop.models if model.no > at.no)
         end = next(following, self._loop.last + 1)
         here = [call for call in self._loop.calls if at.no < call.no < end and not self._calls.is_used(call)]
@@ -35,7 +35,7 @@ class NewContainers:
         return self._loop.around.get(near[0].no, ()) if near else ()
 
     def opened(self, path: Sequence[int], at: Node) -> Generator[DriverEvent, None, int | None]:
-        """The number of the innermost of these containers: the recorded ones, or new ones like them."""
+        """Open containers, recorded or new; returns the number of the innermost."""
         state = self._state
         parent = state.parent_of(self._loop.parent)
         for no in path:
@@ -51,7 +51,7 @@ class NewContainers:
         return parent
 
     def _another(self, container: Node, parent: int | None, at: Node) -> Generator[DriverEvent, None, int]:
-        """A container that the recording does not have, for steps that it does not have."""
+        """Create a container that is not in the recording."""
         call = Call(
             no=self._state.take_number(), parent=parent, type=container.type, name=container.name, input=None,
             changed=True, because=(at.no,),
@@ -65,7 +65,7 @@ class NewContainers:
         return call.no
 
     def _label(self) -> tuple[Label, Reason]:
-        """The label of what exists only because the loop left its recording: that of the answer that left it."""
+        """Label for containers created after divergence: that of the diverging answer."""
         if self._first.label in {Label.CACHED, Label.SIMULATED} and self._first.reason is not None:
             return self._first.label, self._first.reason
         return Label.SIMULATED, Reason.POLICY_FALLBACK

@@ -1,4 +1,4 @@
-"""The parts of one replay, put together. Pure."""
+"""Parts of one replay and how they are wired. Pure."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from replay.state.replay_state import ReplayState
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayParts:
-    """What works on one context and one state; each part knows only those that it is given."""
+    """Collaborators that share one context and one state."""
 
     context: ReplayContext
     state: ReplayState
@@ -36,7 +36,7 @@ class ReplayParts:
 
 
 def replay_parts(context: ReplayContext, hooks: Hooks) -> ReplayParts:
-    """The parts of a replay that has not begun."""
+    """Wire the parts of a new replay."""
     state, implicit, points = ReplayState(context), ImplicitCalls(context), HookPoints(hooks)
     handed = HandedResults(context, state, implicit)
     reach, subagents = Reach(context, state, implicit, handed), SubAgents(context, state)

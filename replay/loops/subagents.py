@@ -1,4 +1,4 @@
-"""Agents that are run by a call of another one: called with another task, they run again. Pure."""
+"""Sub-agents: re-run when their caller passes other arguments. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,7 +20,7 @@ RAN: Final = "ran_anew"
 
 
 class SubAgents:
-    """The sub-agents of one replay that run anew, each for the task of the call that it answers."""
+    """Re-runs of recorded sub-agents with new tasks."""
 
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
         self._context = context
@@ -29,7 +29,7 @@ class SubAgents:
         self.refused = ""  # why the last call could not be answered so
 
     def answer(self, call: Call) -> Answer | None:
-        """What stands for a call of a recorded sub-agent with other arguments, until its steps have run."""
+        """Provisional answer of a sub-agent call with new arguments, until its steps have run."""
         self.refused = ""
         if call.node is None or not call.changed or (first := self._first_model(call.node)) is None:
             return None
@@ -39,7 +39,7 @@ class SubAgents:
         return _ran(call.node)
 
     def called(self, call: Call, answer: Answer) -> Iterator[StepSkipped]:
-        """What a tool call's answer means for the steps inside of it."""
+        """Re-run or skip the steps inside an answered tool call."""
         node = call.node
         if node is None or answer.label is Label.EXACT or node.no not in self._graph.children:
             return
@@ -47,10 +47,10 @@ class SubAgents:
             self._begin(call, node, answer)
         else:
             inside = self._graph.inside(node.no)
-            yield from self._state.drop(inside, f"Step {node.no} is answered as a whole", told=True)
+            yield from self._state.skip(inside, f"Step {node.no} is answered as a whole", told=True)
 
     def can_answer(self, implicit: ImplicitCall, arguments: JSONValue) -> bool:
-        """Whether an agent or a search without a tool step can run for other arguments; `refused` says why not."""
+        """True if an agent or search without a tool step can run with new arguments; else `refused` says why."""
         node, task = implicit.node, _other(implicit, arguments)
         first = self._first_model(node)
         if first is not None:
@@ -62,24 +62,24 @@ class SubAgents:
         return not self.refused
 
     def begin_without_tool(self, implicit: ImplicitCall, arguments: JSONValue) -> None:
-        """From now on an agent or a search without a tool step runs for these arguments."""
+        """Re-run an agent or search without a tool step with new arguments."""
         node, first = implicit.node, self._first_model(implicit.node)
         steps = (node, *self._graph.inside(node.no))
-        self._state.tasks.give(_other(implicit, arguments), steps, first, asker=implicit.caller)
+        self._state.tasks.assign(_other(implicit, arguments), steps, first, asker=implicit.caller)
         if first is not None:
-            self._state.containers.begin(node, _ran(node))
+            self._state.containers.open_rerun(node, _ran(node))
 
     def opened(self, node: Node) -> Answer | None:
-        """What stands for a step around others that run for a new task, until they have run."""
+        """Provisional answer of a container whose steps run for a new task."""
         if not self._state.tasks.has(node) or node.no not in self._graph.children:
             return None
         return _ran(node)
 
     def _begin(self, call: Call, node: Node, answer: Answer) -> None:
-        """From now on the steps inside are those of a run for the new arguments."""
+        """Re-run the steps inside a call with its new arguments."""
         if (first := self._first_model(node)) is not None:
-            self._state.tasks.give(self._task(call, node), self._graph.inside(node.no), first)
-            self._state.containers.begin(node, answer)
+            self._state.tasks.assign(self._task(call, node), self._graph.inside(node.no), first)
+            self._state.containers.open_rerun(node, answer)
 
     def _problem(self, task: Change, first: Node) -> str:
         context = self._context
@@ -100,12 +100,12 @@ class SubAgents:
 
 
 def called_anew(call: Call, node: Node) -> Call:
-    """A new call as one of the recorded sub-agent in whose place it is made."""
+    """A new call as a call of the recorded sub-agent in its place."""
     return replace(call, node=node, name=node.name, changed=True, differs=("arguments",))
 
 
 def _other(implicit: ImplicitCall, arguments: JSONValue) -> Change:
-    """Other arguments in the place of the recorded ones."""
+    """Change of the recorded arguments."""
     return Change(node=implicit.call, recorded=implicit.arguments, current=arguments)
 
 

@@ -1,4 +1,4 @@
-"""The calls of a loop that is followed: which recorded one answers which, and how results are handed over. Pure."""
+"""Tool calls of a diverged loop: match them with recorded ones, and format their results. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -26,7 +26,7 @@ _NOT_MADE: Final = frozenset({
 
 
 class TurnCalls:
-    """What was called in a turn so far, and the recorded calls from `start` on that may answer new ones."""
+    """Calls made so far in a turn, and recorded calls from `start` on that may answer new ones."""
 
     def __init__(self, parts: ReplayParts, loop: Loop, start: Node, template: JSONObject) -> None:
         self._context = parts.context
@@ -51,7 +51,7 @@ class TurnCalls:
         self._learn(start)
 
     def in_order(self, asked: Sequence[JSONObject]) -> list[tuple[JSONObject, Node | None]]:
-        """The calls of one answer, in the order of the recorded ones where they are the same, with these."""
+        """Order the calls of one answer like the recorded calls they match; returns them in pairs."""
         taken: set[int] = set()
         found: list[tuple[JSONObject, Node | None]] = []
         for call in asked:
@@ -69,7 +69,7 @@ class TurnCalls:
         return found.call if found else None
 
     def use(self, node: Node) -> bool:
-        """Take a recorded call; false when it answered another one before."""
+        """Use a recorded call; False if it already answered another one."""
         if node.no in self._used:
             return False
         self._used.add(node.no)
@@ -84,7 +84,7 @@ class TurnCalls:
         return node.no in self._paired
 
     def without_tool(self, asked: JSONObject, at: Node) -> ImplicitCall | None:
-        """The agent or the search that answers a call without a tool step: as it was recorded, or run anew."""
+        """Agent or search that answers a call without a tool step, reused or re-run."""
         tool, arguments = str(asked.get("name", "")), asked.get("arguments")
         if (found := self._without_tool.exact(tool, arguments)) is not None:
             return self._implicit.of(found.call)
@@ -95,7 +95,7 @@ class TurnCalls:
         return implicit if can else None
 
     def answer(self, call: Call, at: Node) -> Answer:
-        """Recorded calls in their order; then duplicates are suppressed; then the chain, the semantic cache in it."""
+        """Resolve a call: recorded calls in order, then duplicate suppression, then the resolver chain."""
         self._subagents.refused = ""
         resumed = self._context.environment.resumed(call.no)
         if resumed is not None or call.node is not None or call.edits is not NO_EDITS:
@@ -117,14 +117,14 @@ class TurnCalls:
         return self._resolvers.resolve_tool(call, self._repeated, self._similar, anew, from_others=not kept)
 
     def came(self, call: Call, answer: Answer) -> None:
-        """Remember how a call ended, for calls that repeat it."""
+        """Record how a call ended, for calls that repeat it."""
         status = StepStatus.DENIED if answer.reason in _NOT_MADE else answer.status
         self._outcome(call.called, call.input, status, call.no)
         if status is not StepStatus.DENIED:
             self._made.add(self._key(call.called, call.input))
 
     def in_its_place(self, call: Call, at: Node) -> Node | None:
-        """The first unused recorded call of the same tool before the next recorded model step."""
+        """First unused recorded call of the same tool before the next recorded model step."""
         return self._in_place(call.called, at)
 
     def _in_place(self, tool: str, at: Node) -> Node | None:
@@ -137,7 +137,7 @@ class TurnCalls:
         return None
 
     def said_of_new(self, call: Call, at: Node) -> str:
-        """How a call that no recorded one answers differs from the one in its place, if there is one."""
+        """Describe how a new call differs from the recorded one in its place."""
         node = self.in_its_place(call, at)
         if node is None:
             return wording.asked_newly(call.no, call.called)
@@ -145,7 +145,7 @@ class TurnCalls:
         return wording.asked_otherwise(call.no, call.called, self._asked(node)[1], call.input)
 
     def message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
-        """The result as the agent would hand it to the model: as it did in the recording where it can be seen."""
+        """Format a result as a tool message, in the recorded style if that is known."""
         implicit = None if source is None else self._implicit.of(source)
         _, recorded = self._messages.get(self._call_id(source) if source is not None else "", (0, None))
         if implicit is not None:
@@ -160,14 +160,14 @@ class TurnCalls:
         return {**recorded, "tool_call_id": call.call_id} if "tool_call_id" in recorded else recorded
 
     def handed_over(self, results: Sequence[tuple[Node | None, JSONObject]]) -> list[JSONValue]:
-        """The results of one answer's calls: those of recorded calls in the order of the recorded messages."""
+        """Order tool messages: those of recorded calls like the recorded messages."""
         places = {node.no: place for node, _ in results if node is not None and (place := self._place(node))}
         known = iter(sorted((pair for pair in results if pair[0] and pair[0].no in places),
                             key=lambda pair: places[pair[0].no] if pair[0] else 0))  # fmt: skip
         return [next(known)[1] if node and node.no in places else message for node, message in results]
 
     def _place(self, node: Node) -> int:
-        """The place of a call's result among the recorded messages; 0 where it has none."""
+        """Index of a call's result among the recorded messages; 0 if it has none."""
         return self._messages.get(self._call_id(node), (0, {}))[0]
 
     def _learn(self, start: Node) -> None:
@@ -186,7 +186,7 @@ class TurnCalls:
                 self._messages[str(message["tool_call_id"])] = (place, message)
 
     def _became(self, node: Node) -> StepStatus:
-        """How a recorded call ended in this replay."""
+        """Status of a recorded call in this replay."""
         _, reason = self._state.labels.get(node.no, (None, None))
         if reason in _NOT_MADE:
             return StepStatus.DENIED
@@ -194,8 +194,8 @@ class TurnCalls:
         return self._state.statuses.get(node.no, changed)
 
     def _remember(self, node: Node) -> None:
-        """A recorded call from before: an idempotent tool repeats its answer, unless it failed or was changed."""
-        if node.type is not StepType.TOOL or node.no in self._state.gone:
+        """Register an earlier recorded call: an idempotent tool repeats its answer unless it failed or changed."""
+        if node.type is not StepType.TOOL or node.no in self._state.skipped:
             return
         self._made.add(self._key(*self._asked(node)))
         holds = node.no not in self._state.changes and node.status in {StepStatus.OK, StepStatus.PARTIAL}
@@ -204,11 +204,11 @@ class TurnCalls:
             self.use(node)
 
     def _of_this_turn(self, start: Node, calls: Iterable[Node]) -> list[Node]:
-        """Of the recorded calls those between what somebody said last and `start`, but for those that are gone."""
+        """Recorded calls of the current turn up to `start`, without skipped ones."""
         turn = of_this_turn(_list(self._context.recorded_request(start).get("messages")))
         answers = [message for message in turn if isinstance(message, dict) and message.get("role") == "assistant"]
         models = [model.no for model in self._loop.models if model.no < start.no]
-        made = [call for call in calls if call.no not in self._state.gone]
+        made = [call for call in calls if call.no not in self._state.skipped]
         if len(answers) <= len(models):
             since = models[-len(answers)] if answers else start.no
             return [call for call in made if call.no >= since]
@@ -217,13 +217,13 @@ class TurnCalls:
         return [call for call in made if call.no >= self._context.graph.fork or call.call_id in ids]
 
     def _earlier(self) -> list[Node]:
-        """The calls of this loop from before the fork, its closed containers around them."""
+        """Calls of this loop before the fork, including those in its closed containers."""
         graph, scope = self._context.graph, self._loop.parent
         around = {node.no for node in graph.earlier if node.parent == scope}
         return [node for node in graph.earlier_calls if node.parent == scope or node.parent in around]
 
     def _asked(self, node: Node) -> tuple[str, JSONValue]:
-        """The tool and the arguments of a recorded call."""
+        """Tool and arguments of a recorded call."""
         if (implicit := self._implicit.of(node)) is not None:
             return implicit.tool, implicit.arguments
         return node.called, self._context.payload(node.input_ref)
@@ -245,7 +245,7 @@ class TurnCalls:
                 self._control.record_failure(tool, arguments, spec)
 
     def _spec(self, tool: str) -> ToolSpec | None:
-        """What the request's tool schemas declare about repetition; None where they say nothing."""
+        """What the request's tool schemas declare about idempotency; None if nothing."""
         for schema in self._tools:
             if isinstance(schema, dict) and schema.get("name") == tool:
                 hints = schema.get("annotations")
@@ -260,7 +260,7 @@ class TurnCalls:
         return self._key(call.called, call.input) in self._made
 
     def _repeated(self, call: Call) -> Node | None:
-        """An idempotent tool would answer a call that used up its recordings as it did last."""
+        """Last recorded call of an idempotent tool whose recordings are used up."""
         spec = self._spec(call.called)
         match = self._recorded.used_up(call.called, call.input)
         return match.call if match is not None and (spec is None or spec.idempotent) else None

@@ -1,4 +1,4 @@
-"""The turns of a replay's loops, their tool calls, and loops that a hook has stopped. Pure."""
+"""Turns, tool calls under hooks, and loops stopped by a hook. Pure."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from replay.loops.hook_points import Verdict, failed, stop_text, stopped
 from replay.loops.replay_parts import ReplayParts
 from replay.loops.subagents import RAN
 from replay.overrides.edits import NO_EDITS
-from replay.state.histories import Followed
+from replay.state.histories import DivergedHistory
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
@@ -22,7 +22,7 @@ from traces.signatures.call_signatures import signature
 
 
 def end(parts: ReplayParts, node: Node | None) -> None:
-    """End the turns that `node` no longer belongs to; None: all of them."""
+    """End the turns that `node` does not belong to; None ends all."""
     points = parts.points
     while (turn := points.turn) is not None:
         inside = node is not None and node.no <= parts.loops.last(turn)
@@ -33,7 +33,7 @@ def end(parts: ReplayParts, node: Node | None) -> None:
 
 @contextmanager
 def ending(parts: ReplayParts) -> Iterator[None]:
-    """At the end, and where the replay fails, all turns that are open are over."""
+    """End all open turns when the replay ends or fails."""
     try:
         yield
     except Stopped:
@@ -43,12 +43,12 @@ def ending(parts: ReplayParts) -> Iterator[None]:
 
 
 def is_awaited(parts: ReplayParts, node: Node) -> bool:
-    """Whether a hook said something to this step's loop that reaches it."""
+    """True if a hook's decision affects this step."""
     return node.type in LOOPED and parts.points.waits(parts.loops.of(node), model=node.type is StepType.MODEL)
 
 
 def made(parts: ReplayParts, loop: LoopKey, call: Call, verdict: Verdict, answer: Callable[[], Answer]) -> Answer:
-    """A tool call as hooks let it be made, and what they are told of its end."""
+    """Make a tool call under hooks, and report its end to them."""
     try:
         found = verdict.denied() or verdict.on(answer())
     except Stopped as stopped:
@@ -59,27 +59,27 @@ def made(parts: ReplayParts, loop: LoopKey, call: Call, verdict: Verdict, answer
 
 
 def stop(parts: ReplayParts, node: Node) -> Iterator[Event]:
-    """A hook stopped this loop: its steps from `node` on are gone, up to where somebody else speaks."""
+    """Stop a loop at a hook's decision: skip its steps from `node` to the next user message."""
     key = parts.loops.of(node)
     outcome = parts.points.stops.pop(key)
     gone = [step for step in parts.loops.rest(node) if step is node or not parts.state.queue.is_done(step)]
     yield Divergence(text=f"{stop_text(outcome)}; its loop ends before step {node.no} of the source.")
-    parts.state.gone.add(node.no)
+    parts.state.skipped.add(node.no)
     yield StepSkipped(node=node, why=stop_text(outcome), told=True)
-    yield from parts.state.drop(gone, stop_text(outcome), told=True)
+    yield from parts.state.skip(gone, stop_text(outcome), told=True)
     models = [step for step in gone if step.type is StepType.MODEL and parts.loops.of(step) == key]
     if models:
         answer = stopped(outcome)
         _, base = parts.calls.messages(models[0], parts.context.recorded_request(models[0]), NO_EDITS)
         ids = frozenset(step.call_id for step in gone if step.call_id)
-        went = Followed(base=base, tail=[answer_of(answer.output)], call_ids=ids)
+        went = DivergedHistory(base=base, tail=[answer_of(answer.output)], call_ids=ids)
         for step in models:
-            parts.state.histories.followed(step.no, went)
+            parts.state.histories.record_divergence(step.no, went)
         parts.results.settle(models[-1], answer)
 
 
 def tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
-    """A tool call that is made anew; hooks may deny it or change its arguments, unless the operator answers it."""
+    """Resolve a tool step; hooks may deny it or change its arguments, unless an override answers it."""
     call = parts.calls.of_step(node)
     if call.edits.tool is not None or call.edits.output is not None:
         answer = parts.chain.resolve(call)
@@ -95,7 +95,7 @@ def tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
 
 
 def _with_arguments(parts: ReplayParts, call: Call, node: Node, arguments: JSONValue) -> Call:
-    """The call of a recorded tool with the arguments that a hook gave it."""
+    """Call of a recorded tool with a hook's arguments."""
     recorded = parts.context.payload(node.input_ref)
     same = digest(recorded) == digest(arguments)
     signed = signature(type=call.type, name=call.name, input=arguments, tool_name=call.tool_name)

@@ -1,4 +1,4 @@
-"""Conversations that were rebuilt, so that later calls continue them as they are now. Pure."""
+"""Rebuilt conversations: the messages that later model calls continue from. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from traces.core.vocabulary import EdgeKind
 
 
 @dataclass(frozen=True, kw_only=True)
-class Followed:
-    """A loop that went another way: its messages up to where it left the recording, and what came then.
+class DivergedHistory:
+    """Messages of a loop that left its recording: `base` up to the divergence, `tail` since.
 
-    `call_ids` are the recorded calls whose results stand in later recorded messages and are gone.
+    `call_ids` are recorded calls that were not made; later recorded messages contain their results.
     """
 
     base: Slots
@@ -24,56 +24,56 @@ class Followed:
 
 @dataclass
 class Histories:
-    """By the number of a source model step: what its messages became."""
+    """Rebuilt messages by source model step."""
 
     environment: ReplayEnvironment
     _plain: dict[int, Slots] = field(default_factory=dict)
     _edited: dict[int, Slots] = field(default_factory=dict)
-    _followed: dict[int, Followed] = field(default_factory=dict)
+    _diverged: dict[int, DivergedHistory] = field(default_factory=dict)
     unknowable: set[int] = field(default_factory=set)  # in a plan: calls whose messages hold a live answer
 
     def has(self, no: int) -> bool:
-        return no in self._plain or no in self._followed or no in self.unknowable
+        return no in self._plain or no in self._diverged or no in self.unknowable
 
-    def rebuilt(self, node: Node, plain: Slots, edited: Slots) -> None:
-        """Remember a model step's messages before and after its own edits, unless they are as recorded."""
-        if edited and not _as_recorded(edited, _messages(self.environment.payload(node.input_ref))):
+    def record_rebuilt(self, node: Node, plain: Slots, edited: Slots) -> None:
+        """Store a model step's messages before and after its own edits, unless they equal the recording."""
+        if edited and not _is_recorded(edited, _messages(self.environment.payload(node.input_ref))):
             self._plain[node.no] = plain
             self._edited[node.no] = edited
 
-    def followed(self, no: int, went: Followed) -> None:
-        self._followed[no] = went
+    def record_divergence(self, no: int, history: DivergedHistory) -> None:
+        self._diverged[no] = history
 
     def prefix(self, links: Iterable[Link], messages: Sequence[JSONValue], *, own_edits: bool) -> Slots | None:
-        """What stands in place of the messages that a call has from the one that it continues.
+        """Rebuilt messages that replace the prefix which a call shares with the call it continues; None if unchanged.
 
-        A message edit at one call stays in the history of the calls after it; a call with edits of its own
-        starts from the unedited messages, because its edits count those.
+        Message edits of one call remain in the history of later calls. A call that has message edits itself starts
+        from the unedited messages, because its edits address those by index.
         """
         for link in links:
             if link.kind is not EdgeKind.HISTORY:
                 continue
-            if (went := self._followed.get(link.producer)) is not None:
-                return _detour(went, link, messages)
+            if (history := self._diverged.get(link.producer)) is not None:
+                return _diverged_prefix(history, link, messages)
             if link.producer in self._plain:
                 return (self._plain if own_edits else self._edited)[link.producer]
         return None
 
 
-def _detour(went: Followed, link: Link, messages: Sequence[JSONValue]) -> Slots:
-    """The recorded messages after the point of departure give way to what came instead, but for what others said."""
+def _diverged_prefix(history: DivergedHistory, link: Link, messages: Sequence[JSONValue]) -> Slots:
+    """Replace the recorded messages after the divergence by the new ones; keep what other people wrote."""
     place = link.consumer_path.removeprefix("/messages").removeprefix("/")
-    end = int(place) + 1 if place.isdecimal() else len(went.base)
-    slots: Slots = [*went.base, *([] for _ in range(end - len(went.base)))]
+    end = int(place) + 1 if place.isdecimal() else len(history.base)
+    slots: Slots = [*history.base, *([] for _ in range(end - len(history.base)))]
     if slots:
-        slots[-1] = [*slots[-1], *went.tail]
-    while len(slots) < len(messages) and _answers(messages[len(slots)], went.call_ids):
+        slots[-1] = [*slots[-1], *history.tail]
+    while len(slots) < len(messages) and _answers(messages[len(slots)], history.call_ids):
         slots.append([])
     return slots
 
 
-def _as_recorded(slots: Slots, messages: Sequence[JSONValue]) -> bool:
-    """Ends at the first difference, which in a long conversation comes early."""
+def _is_recorded(slots: Slots, messages: Sequence[JSONValue]) -> bool:
+    """True if every slot holds its recorded message; stops at the first difference."""
     if len(slots) != len(messages):
         return False
     return all(len(slot) == 1 and slot[0] == message for slot, message in zip(slots, messages, strict=True))

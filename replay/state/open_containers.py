@@ -1,4 +1,4 @@
-"""Steps around others in which something is not as recorded, until they end. Pure."""
+"""Containers with children that differ from the recording, until they close. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,63 +13,63 @@ from traces.core.vocabulary import Label
 
 @dataclass
 class Inside:
-    """What is not as recorded in a step that holds others: `steps` of the source, and the weakest label of all."""
+    """Children of a container that differ from the recording: source `steps`, and the weakest label of all children."""
 
     steps: set[int] = field(default_factory=set)
     weakest: Label = Label.EXACT
 
     def weaken(self, label: Label | None) -> None:
-        """Another step stands inside."""
+        """Account for the label of one more child."""
         if label is not None and SEVERITY[label] > SEVERITY[self.weakest]:
             self.weakest = label
 
 
 class OpenContainers:
-    """What is known of them; whoever closes them looks it up."""
+    """Bookkeeping of open containers; `engine/container_outputs.py` closes them."""
 
     def __init__(self, graph: Graph, numbers: Mapping[int, int]) -> None:
         self._graph = graph
         self._numbers = numbers  # of the source's steps in the derived run
-        self._inside: dict[int, Inside] = {}  # by the step around
+        self._inside: dict[int, Inside] = {}  # by container
         self._ends: list[tuple[int, int]] = []
         self._closed: set[int] = set()
-        self.begun: dict[int, Answer] = {}  # what stood for a step around others when the replay came to it
-        self.outputs: dict[int, JSONValue] = {}  # of those that ended otherwise than recorded
-        self.live: set[int] = set()  # what ended with words of live calls
+        self.reruns: dict[int, Answer] = {}  # provisional answers of containers whose input changed
+        self.outputs: dict[int, JSONValue] = {}  # of closed containers whose output changed
+        self.live: set[int] = set()  # closed containers whose output contains live answers
 
-    def note(self, event: Event) -> None:
-        """Whatever encloses what is not as recorded may end otherwise."""
+    def observe(self, event: Event) -> None:
+        """Mark the containers around an event that differs from the recording."""
         match event:
             case StepsReused():
                 for no in event.assumed:
                     self._not_exact(self._graph.by_no[no], Label.SIMULATED)
             case Resolved(call=Call(node=None)):
-                self._added(event.call.parent, event.answer.label)
+                self._mark_unrecorded(event.call.parent, event.answer.label)
             case Resolved(call=Call(node=Node() as node)) if event.answer.label is not Label.EXACT:
                 self._not_exact(node, event.answer.label)
             case StepSkipped():
                 self._around(event.node)
 
-    def changed(self, node: Node) -> None:
-        """What encloses `node` may say something else now."""
+    def mark_changed(self, node: Node) -> None:
+        """Mark the containers around a step whose output changed."""
         for inside in self._around(node):
             inside.steps.add(node.no)
 
-    def begin(self, node: Node, answer: Answer) -> None:
-        """`node` was given something else than recorded: `answer` stands for it until its inside has come."""
-        self.begun[node.no] = answer
+    def open_rerun(self, node: Node, answer: Answer) -> None:
+        """Open a container whose input changed; `answer` is provisional until its children have resolved."""
+        self.reruns[node.no] = answer
         self._open(node)
 
     def are_due(self, no: int) -> bool:
-        """Whether something ended before step `no`."""
+        """True if a container ends before step `no`."""
         return bool(self._ends) and self._ends[0][0] < no
 
     def next_due(self) -> Node:
-        """What ended first, inner steps before those around them."""
+        """Pop the container that ends first, inner containers before outer ones."""
         return self._graph.by_no[-heappop(self._ends)[1]]
 
-    def closed(self, node: Node) -> Inside | None:
-        """What is not as recorded inside of a step that ends now; None where nothing is, or it ended before."""
+    def close(self, node: Node) -> Inside | None:
+        """Close a container: its changed children, or None if there are none or it is already closed."""
         if node.no in self._closed or node.no not in self._inside:
             return None
         self._closed.add(node.no)
@@ -83,18 +83,18 @@ class OpenContainers:
             inside.steps.add(node.no)
             inside.weaken(label)
 
-    def _added(self, parent: int | None, label: Label | None) -> None:
-        """A step that was not recorded came in a step around others, which may be one that was not recorded either."""
-        if (holder := self._holder(parent)) is None:
+    def _mark_unrecorded(self, parent: int | None, label: Label | None) -> None:
+        """A step without a recording ran inside a container, which itself may have no recording."""
+        if (container := self._container(parent)) is None:
             return
-        for inside in (self._open(holder), *self._around(holder)):
+        for inside in (self._open(container), *self._around(container)):
             inside.weaken(label)
 
-    def _holder(self, number: int | None) -> Node | None:
-        """The step around others that has this number in the derived run."""
-        holders: Iterable[int] = (no for no in self._graph.children if no is not None)
-        found = next((no for no in holders if self._numbers.get(no, no) == number), None)
-        return None if found is None else self._graph.by_no.get(found)
+    def _container(self, number: int | None) -> Node | None:
+        """The source container that has this number in the derived run."""
+        containers: Iterable[int] = (no for no in self._graph.children if no is not None)
+        source_no = next((no for no in containers if self._numbers.get(no, no) == number), None)
+        return None if source_no is None else self._graph.by_no.get(source_no)
 
     def _open(self, node: Node) -> Inside:
         if node.no not in self._inside:

@@ -1,4 +1,4 @@
-"""All that changes during one replay. Pure."""
+"""Mutable state of one replay. Pure."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from traces.core.vocabulary import Label, Reason, StepStatus
 
 
 class ReplayState:
-    """What became of the source's steps so far, by their numbers in the source."""
+    """Outcomes of source steps so far, by source step number."""
 
     def __init__(self, context: ReplayContext) -> None:
         graph = context.graph
@@ -26,28 +26,28 @@ class ReplayState:
         self.numbers: dict[int, int] = {}
         self.containers = OpenContainers(graph, self.numbers)
         self.changes: dict[int, Change] = {}
-        self.changed: list[int] = []  # in order; some may have been taken back
+        self.changed: list[int] = []  # sorted; may contain steps whose change was reverted
         self.labels: dict[int, tuple[Label, Reason]] = {}
         self.statuses: dict[int, StepStatus] = {}
-        self.assumed: set[int] = set()  # taken to be unaffected, or made from what is
-        self.gone: set[int] = set()
+        self.assumed: set[int] = set()  # labelled assumed_unaffected, or derived from such steps
+        self.skipped: set[int] = set()
         self.next_number = graph.fork
-        self.numbers_moved = False  # a step has another number than its source
+        self.numbers_moved = False  # some step has a different number than its source
 
     def take_number(self) -> int:
-        """The next number of the derived run."""
+        """Allocate the next step number of the derived run."""
         self.next_number += 1
         return self.next_number - 1
 
     def number(self, node: Node) -> int:
-        """The next number of the derived run, as that of a source step."""
+        """Allocate the next number of the derived run for a source step."""
         number = self.take_number()
         self.numbers_moved |= number != node.no
         self.numbers[node.no] = number
         return number
 
-    def number_all(self, nodes: Iterable[Node]) -> int:
-        """The next numbers for steps that follow one another; returns how much higher these are."""
+    def number_block(self, nodes: Iterable[Node]) -> int:
+        """Allocate numbers for consecutive source steps; returns their offset from the source."""
         steps = list(nodes)
         offset = self.next_number - steps[0].no
         if offset:
@@ -57,20 +57,20 @@ class ReplayState:
         return offset
 
     def parent_of(self, source_parent: int | None) -> int | None:
-        """The number in the derived run of what holds a source step."""
+        """Number in the derived run of a source step's parent."""
         return None if source_parent is None else self.numbers.get(source_parent, source_parent)
 
-    def say(self, change: Change) -> None:
-        """From now on a step says something else than it was recorded to say."""
+    def record_change(self, change: Change) -> None:
+        """Record that a step's output differs from the recording."""
         no = change.node.no
         self.changes[no] = change
         at = bisect_left(self.changed, no)
         if at == len(self.changed) or self.changed[at] != no:
             insort(self.changed, no)
-        self.containers.changed(change.node)
+        self.containers.mark_changed(change.node)
 
-    def resolved(self, node: Node, answer: Answer) -> None:
-        """Remember status and label of a source step."""
+    def record_answer(self, node: Node, answer: Answer) -> None:
+        """Record status and label of a resolved source step."""
         self.statuses[node.no] = answer.status
         if answer.label is not None and answer.reason is not None:
             self.labels[node.no] = (answer.label, answer.reason)
@@ -80,14 +80,14 @@ class ReplayState:
     def label_of(self, node: Node) -> tuple[Label, Reason]:
         return self.labels.get(node.no, (Label.SIMULATED, Reason.POLICY_FALLBACK))
 
-    def waits_for_live(self, no: int) -> bool:
-        """Whether what a step says, or what is said inside of it, comes from a live call."""
+    def depends_on_live(self, no: int) -> bool:
+        """True if a step's output comes from a live call, its own or a child's."""
         return self.labels.get(no, (None, None))[1] in LIVE_REASONS or no in self.containers.live
 
-    def drop(self, nodes: Iterable[Node], why: str, *, told: bool = False) -> Iterator[StepSkipped]:
-        """These steps do not take place any more."""
+    def skip(self, nodes: Iterable[Node], why: str, *, told: bool = False) -> Iterator[StepSkipped]:
+        """Skip steps that no longer run."""
         for node in nodes:
             if not self.queue.is_done(node):
                 self.queue.done(node)
-                self.gone.add(node.no)
+                self.skipped.add(node.no)
                 yield StepSkipped(node=node, why=why, told=told)

@@ -1,6 +1,6 @@
-"""Which source steps a walk comes to next. Pure.
+"""Order in which a replay visits source steps. Pure.
 
-Steps come in their order. A loop that is followed holds its steps, and lets go of those that still take place.
+Steps are visited in recorded order. A diverged loop holds back its steps and releases those that still run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from replay.core.graph import Node
 
 
 class StepQueue:
-    """The steps that are still to come."""
+    """Source steps that are not visited yet."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
@@ -20,7 +20,7 @@ class StepQueue:
         self._done: set[int] = set()
 
     def next(self, before: int | None = None) -> Node | None:
-        """The next step, if there is one with a number under `before`; it counts as done from now on."""
+        """Take the next step with a number below `before`; None if there is none."""
         while (node := self._first()) is not None:
             if before is not None and node.no >= before:
                 return None
@@ -34,11 +34,11 @@ class StepQueue:
         return None
 
     def hold(self, nodes: Iterable[Node]) -> None:
-        """These come only when somebody lets go of them."""
+        """Hold steps back until they are released."""
         self._held.update(node.no for node in nodes)
 
     def release(self, nodes: Iterable[Node]) -> None:
-        """These come in their turn."""
+        """Release held steps into their recorded order."""
         for node in nodes:
             if node.no in self._held:
                 self._held.discard(node.no)
@@ -51,8 +51,8 @@ class StepQueue:
         return node.no in self._done
 
     def _first(self) -> Node | None:
-        marching = self._nodes[self._at] if self._at < len(self._nodes) else None
+        upcoming = self._nodes[self._at] if self._at < len(self._nodes) else None
         released = self._released[0][1] if self._released else None
-        if marching is None or released is None:
-            return marching or released
-        return released if released.no <= marching.no else marching
+        if upcoming is None or released is None:
+            return upcoming or released
+        return released if released.no <= upcoming.no else upcoming
