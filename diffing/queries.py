@@ -1,6 +1,7 @@
 """Reading what is compared and what was reported."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
@@ -27,17 +28,16 @@ from diffing.schemas.report import (
 )
 from diffing.schemas.report import DiffReport as Report
 from traces.call_index import ignore_lists
+from traces.core.step_header import STORED, typed
 from traces.errors import NotFound
 from traces.models import Edge, IgnoreList, Run, Step
 from traces.runs.originals import original_of
 
 _ANCESTORS: Final = 50  # forks of forks followed back to find the step that both runs replay
 _COLUMNS: Final = (
-    "id", "sequence_no", "parent_no", "type", "name", "status", "label", "reason", "signature", "input_ref",
-    "output_ref", "summary", "error", "provider", "model", "tool_name", "call_id", "tokens_in", "tokens_out",
-    "cost_usd", "duration_ms", "source_step",
+    *STORED, "sequence_no", "parent_no", "label", "reason", "summary", "error", "cost_usd", "source_step",
 )  # fmt: skip
-_COST: Final = _COLUMNS.index("cost_usd")
+_FIELDS: Final = (*_COLUMNS[:-1], "origin")
 _MOST_CONTENT: Final = 1 << 30
 
 
@@ -51,7 +51,7 @@ def side(run: Run, *, links: bool, under: IgnoreList | None = None) -> Side:
     steps = [_step(row, origins) for row in rows.iterator(chunk_size=5_000)]
     if under is not None:
         reduced = ignore_lists.reduced(under, (step.signature for step in steps))
-        steps = [step._replace(signature=reduced.get(step.signature, step.signature)) for step in steps]
+        steps = [replace(step, signature=reduced.get(step.signature, step.signature)) for step in steps]
     return Side(
         run=_facts(run), steps=steps, links=_links(run.id) if links else (), ignoring=ignore_lists.ignoring_of(under)
     )
@@ -214,10 +214,11 @@ def _facts(run: Run) -> RunFacts:
 
 
 def _step(row: Sequence[Any], origins: Mapping[UUID, UUID]) -> SideStep:
-    source = row[-1]
-    cost = row[_COST]
-    origin = origins.get(source, source) if source else row[0]
-    return SideStep._make((*row[:_COST], float(cost) if cost is not None else None, row[_COST + 1], origin))
+    columns = typed(_FIELDS, row)
+    source, cost = columns["origin"], columns["cost_usd"]
+    columns["origin"] = origins.get(source, source) if source else columns["id"]
+    columns["cost_usd"] = None if cost is None else float(cost)
+    return SideStep(**columns)
 
 
 def _links(run_id: UUID) -> list[Link]:

@@ -212,7 +212,7 @@ def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[Si
 def _own_name(step: SideStep, other: SideStep) -> SideStep:
     """A model step that is replayed with another model has the name of the step it replays: that of the first model."""
     borrowed = step.type == StepType.MODEL and step.name == other.name == other.model != step.model
-    return step._replace(name=step.model) if borrowed and step.model else step
+    return replace(step, name=step.model) if borrowed and step.model else step
 
 
 def _changes(base: SideStep, candidate: SideStep) -> list[str]:

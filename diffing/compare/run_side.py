@@ -7,39 +7,27 @@ from typing import NamedTuple
 from uuid import UUID
 
 from traces.core.json_types import JSONObject
+from traces.core.step_header import StoredHeader, step_view
 from traces.core.vocabulary import StepType
 from traces.signatures.ignore_rules import NOTHING, Ignoring
 
 CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})  # hold other steps; what they say their children say too
 
 
-class SideStep(NamedTuple):
-    """One step. A named tuple, because two runs of 100,000 steps are built from rows in one go.
+@step_view
+class SideStep(StoredHeader):
+    """One step.
 
     `origin` names the recorded step that this one replays, over any number of forks, or the step itself.
     """
 
-    id: UUID
     sequence_no: int
     parent_no: int | None
-    type: str
-    name: str
-    status: str
     label: str
     reason: str
-    signature: str
-    input_ref: str
-    output_ref: str
     summary: str
     error: str
-    provider: str
-    model: str
-    tool_name: str
-    call_id: str
-    tokens_in: int | None
-    tokens_out: int | None
     cost_usd: float | None
-    duration_ms: float | None
     origin: UUID
 
     @property
@@ -50,8 +38,7 @@ class SideStep(NamedTuple):
     @property
     def role(self) -> str:
         """What the step is for. A turn is named by what was said, many a model step by its model."""
-        named_by_content = self.type == StepType.TURN or (self.type == StepType.MODEL and self.name == self.model)
-        return "" if named_by_content else self.called
+        return "" if self.type == StepType.TURN or self.is_named_by_model else self.called
 
     @property
     def tokens(self) -> int | None:

@@ -110,8 +110,8 @@ def _settings(pair: Pair, base: SideStep, candidate: SideStep) -> Iterator[Facet
 
 def _status(pair: Pair, base: SideStep, candidate: SideStep) -> Facet:
     section: SectionName = _SECTIONS.get(StepType(base.type), "run")
-    left: JSONObject = {"status": base.status, "error": base.error}
-    right: JSONObject = {"status": candidate.status, "error": candidate.error}
+    left: JSONObject = {"status": str(base.status), "error": base.error}
+    right: JSONObject = {"status": str(candidate.status), "error": candidate.error}
     category = _CATEGORIES.get(StepType(base.type), "structure")
     return Facet(
         pair=pair, section=section, kind="status", part="output", category=category, form="values",

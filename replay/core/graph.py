@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from uuid import UUID
 
-from traces.core.vocabulary import EdgeKind, StepStatus, StepType
+from traces.core.step_header import StoredHeader, step_view
+from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.lost_payloads import LostPayloads
 from traces.provenance.input_origins import Unexplained
 
@@ -39,35 +39,15 @@ CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
 CHECKS = frozenset({StepType.VALIDATOR, StepType.SAFETY})  # what they say of another input only they can tell
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Node:
+@step_view
+class Node(StoredHeader):
     """One source step without its payloads."""
 
     no: int
-    id: UUID
-    type: StepType
-    name: str
     parent: int | None = None
-    status: StepStatus = StepStatus.OK
-    signature: str = ""
-    input_ref: str = ""
-    output_ref: str = ""
-    provider: str = ""
-    model: str = ""
-    tool_name: str = ""
-    call_id: str = ""
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    tokens_cached: int | None = None
-    duration_ms: float | None = None
     started_at: datetime | None = None
     unexplained: tuple[Unexplained, ...] = ()  # input of unknown origin
     lost: LostPayloads = ()  # what of its recording cannot be read
-
-    @property
-    def called(self) -> str:
-        """The tool's name, or the step's own."""
-        return self.tool_name or self.name
 
     def lacks(self, field: str) -> bool:
         """Whether a payload of its recording cannot be read."""
@@ -75,7 +55,7 @@ class Node:
 
     def named_for(self, model: str) -> str:
         """What the step is called when it asks `model`: many steps are named after the model that they ask."""
-        return model if self.type is StepType.MODEL and self.name == self.model else self.name
+        return model if self.is_named_by_model else self.name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from replay.langfuse.core.events import Event, RunFacts, StepFacts, step_event, trace_event
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import StepStatus, StepType
+from traces.core.step_header import header_of
+from traces.core.vocabulary import StepType
 from traces.models import Run, Step
 from traces.payloads.missing_parts import Readable
 from traces.runs import queries
@@ -14,8 +15,7 @@ from traces.storage import artifacts
 
 _PAGE: Final = 50  # steps of a long conversation are large
 _PLAIN: Final = (
-    "id", "name", "label", "reason", "started_at", "duration_ms", "error", "provider", "model", "tool_name", "call_id",
-    "tokens_in", "tokens_out", "tokens_cached", "retries", "detail",
+    "id", "label", "reason", "started_at", "duration_ms", "error", "retries", "detail",
 )  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def _facts(step: Step, payloads: Readable, parent: UUID | None) -> StepFacts:
     plain: dict[str, Any] = {name: getattr(step, name) for name in _PLAIN}
     given = {"input": step.input_ref, "output": step.output_ref}
     return StepFacts(
-        **plain, no=step.sequence_no, type=StepType(step.type), status=StepStatus(step.status), parent=parent,
+        **header_of(step), **plain, no=step.sequence_no, parent=parent,
         cost_usd=None if step.cost_usd is None else float(step.cost_usd),
         input=payloads.values.get(step.input_ref), output=payloads.values.get(step.output_ref),
         unavailable=tuple(f"{name} ({ref})" for name, ref in given.items() if payloads.lacks(ref)),

@@ -1,6 +1,6 @@
 """Load the graph of a run from the fork on, and what cannot be read of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -12,22 +12,18 @@ from replay.core.graph import Graph, Link, Node
 from replay.store.witness_loader import load_witnesses
 from traces.core.gc_pause import without_pauses
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import EdgeKind, StepStatus, StepType
+from traces.core.step_header import STORED, typed
+from traces.core.vocabulary import EdgeKind, StepType
 from traces.models import Edge, Step
 from traces.payloads.lost_payloads import LostPayloads
 from traces.provenance.input_origins import Unexplained, from_json
 from traces.storage import bulk
 from traces.storage.integrity import Inspector
 
-_COLUMNS: Final = (
-    "sequence_no", "id", "type", "name", "parent_no", "status", "signature", "input_ref", "output_ref", "provider",
-    "model", "tool_name", "call_id", "tokens_in", "tokens_out", "tokens_cached", "duration_ms",
-    "started_at", "unexplained",
-)  # fmt: skip
+_COLUMNS: Final = (*STORED, "sequence_no", "parent_no", "started_at", "unexplained")
+_FIELDS: Final = (*STORED, "no", "parent", "started_at", "unexplained")
 _NOT_LOOKED: Final = "the run was stored before origins were looked for"
 _READ_WHOLE: Final = 2000  # steps: verifying all artifacts of a run takes about 50 microseconds per step
-_TYPES: Final = {str(member): member for member in StepType}
-_STATUSES: Final = {str(member): member for member in StepStatus}
 _KINDS: Final = {str(member): member for member in EdgeKind}
 
 
@@ -74,18 +70,13 @@ def load_graph(run_id: UUID, fork: int, lost: Mapping[int, LostPayloads] = Mappi
 
 
 def _nodes(steps: Any) -> tuple[Node, ...]:
-    return tuple(_node(*row) for row in steps.values_list(*_COLUMNS).iterator(2000))
+    return tuple(_node(row) for row in steps.values_list(*_COLUMNS).iterator(2000))
 
 
-def _node(no: int, id: UUID, type: str, name: str, parent: int | None, status: str, *rest: Any) -> Node:
-    (signature, input_ref, output_ref, provider, model, tool_name, call_id, *counts, began, unexplained) = rest
-    tokens_in, tokens_out, cached, took = counts
-    return Node(
-        no=no, id=id, type=_TYPES[type], name=name, parent=parent, status=_STATUSES[status], signature=signature,
-        input_ref=input_ref, output_ref=output_ref, provider=provider, model=model, tool_name=tool_name,
-        call_id=call_id, tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=cached, duration_ms=took,
-        started_at=began, unexplained=unexplained_of(no, input_ref, unexplained),
-    )  # fmt: skip
+def _node(row: Sequence[Any]) -> Node:
+    columns = typed(_FIELDS, row)
+    columns["unexplained"] = unexplained_of(columns["no"], columns["input_ref"], columns["unexplained"])
+    return Node(**columns)
 
 
 def unexplained_of(no: int, input_ref: str, stored: list[JSONObject] | None) -> tuple[Unexplained, ...]:

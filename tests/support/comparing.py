@@ -1,7 +1,7 @@
 """Runs to compare, without a database: written as steps, turned into what the diff sees of stored ones."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from diffing.report.build import report
 from diffing.schemas.report import DiffOptions, DiffReport
 from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import StepStatus, StepType
 from traces.payloads.splitter import Splitter, split
 from traces.payloads.step_summaries import summarize
 from traces.provenance.edges import find_provenance
@@ -85,7 +85,7 @@ def diff_of(base: Sequence[Given], candidate: Sequence[Given], *, derived: bool 
     right = side_of(candidate, store, source_run=left.run.id if derived else None)
     if derived:
         steps = [
-            step._replace(origin=left.steps[index].id) if index < len(left.steps) else step
+            replace(step, origin=left.steps[index].id) if index < len(left.steps) else step
             for index, step in enumerate(right.steps)
         ]
         right = Side(run=right.run, steps=steps, links=right.links)
@@ -171,8 +171,8 @@ def _step(number: int, step: Given, store: Store) -> SideStep:
     key = new_id()
     tool_name = step.name if step.type is StepType.TOOL else ""
     return SideStep(
-        id=key, sequence_no=number, parent_no=step.parent, type=step.type, name=step.name, status=step.status,
-        label="live", reason=step.reason,
+        id=key, sequence_no=number, parent_no=step.parent, type=step.type, name=step.name,
+        status=StepStatus(step.status), label="live", reason=step.reason,
         signature=signature(type=step.type, name=step.name, input=step.input, model=step.model, tool_name=tool_name),
         input_ref=store.save(step.input), output_ref=store.save(step.output),
         summary=summarize(type=step.type, name=step.name, tool_name=tool_name, input=step.input, output=step.output),

@@ -26,6 +26,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import StepHeader, step_view
 from traces.core.vocabulary import (
     JudgementKind,
     JudgementSource,
@@ -33,13 +34,11 @@ from traces.core.vocabulary import (
     Reason,
     RunSource,
     RunStatus,
-    StepStatus,
-    StepType,
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecordedStep:
+@step_view
+class RecordedStep(StepHeader):
     """One step; `key` and `parent` name steps inside their run, `None` payloads were not recorded.
 
     `null_output` tells an output that is null from one that was not recorded.
@@ -48,23 +47,13 @@ class RecordedStep:
     """
 
     key: str
-    type: StepType
-    name: str
     parent: str | None = None
-    status: StepStatus = StepStatus.OK
     started_at: datetime | None = None
     ended_at: datetime | None = None
     input: JSONValue = None
     output: JSONValue = None
     null_output: bool = False
     error: str = ""
-    provider: str = ""
-    model: str = ""
-    tool_name: str = ""
-    call_id: str = ""
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    tokens_cached: int | None = None
     cost_usd: Decimal | None = None
     retries: int = 0
     links: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from traces.core.canonical import NotCanonical, digest
 from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.core.step_header import header_of
 from traces.core.vocabulary import Label, StepStatus, StepType
 from traces.errors import InvalidRecording
 from traces.ingest import step_rows as ingest_rows
@@ -93,7 +94,7 @@ def _answered_calls(
     for step, row in zip(steps, step_rows, strict=True):
         answered = step.type is StepType.TOOL and step.status is StepStatus.OK and step.output is not None
         if answered and step.label is Label.LIVE:
-            yield row.sequence_no, step.tool_name or step.name, step.input
+            yield row.sequence_no, step.called, step.input
 
 
 def _judgements(given: Sequence[RecordedJudgement], steps: Iterable[RecordedStep]) -> Iterator[JudgementRow]:
@@ -120,16 +121,15 @@ def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Spli
     summary = step_summaries.summarize(
         type=step.type, name=step.name, tool_name=step.tool_name, input=step.input, output=step.output
     )
+    header = header_of(step) | {"name": step_summaries.one_line(step.name, 300)}
     return StepRow(
-        sequence_no=numbers[step.key], parent_no=None if step.parent is None else numbers[step.parent],
-        external_id=step.key, type=step.type, name=step_summaries.one_line(step.name, 300), status=step.status,
-        label=step.label, reason=step.reason or "", started_at=step.started_at, duration_ms=duration,
+        **header, sequence_no=numbers[step.key], parent_no=None if step.parent is None else numbers[step.parent],
+        external_id=step.key, label=step.label, reason=step.reason or "",
+        started_at=step.started_at, duration_ms=duration,
         input_ref=_ref(index, step, "input", step.input, splitter),
         output_ref=splitter.split(None) if step.null_output else _ref(index, step, "output", step.output, splitter),
         attributes_ref=_ref(index, step, "attributes", step.attributes or None, splitter),
         signature=_signature(step, splitter), error=step.error.replace("\x00", "\ufffd"), summary=summary,
-        provider=step.provider, model=step.model, tool_name=step.tool_name, call_id=step.call_id,
-        tokens_in=step.tokens_in, tokens_out=step.tokens_out, tokens_cached=step.tokens_cached,
         cost_usd=None if step.cost_usd is None else step.cost_usd.quantize(_COST), retries=step.retries,
         document_count=len(documents) if isinstance(documents, list) else None,
     )  # fmt: skip
@@ -153,8 +153,8 @@ def _signature(step: RecordedStep, splitter: Splitter) -> str:
 
 def _facts(step: RecordedStep, row: StepRow, numbers: dict[str, int]) -> StepFacts:
     return StepFacts(
-        no=row.sequence_no, type=step.type, input=step.input, output=step.output, input_ref=row.input_ref,
-        output_ref=row.output_ref, call_id=step.call_id,
+        **header_of(step), no=row.sequence_no, input=step.input, output=step.output, input_ref=row.input_ref,
+        output_ref=row.output_ref,
         links=tuple(numbers[link] for link in step.links),
     )  # fmt: skip
 

@@ -14,40 +14,27 @@ import orjson
 from traces.core.canonical import digest, digest_bytes
 from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import StoredHeader, step_view
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 
 _CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StepRow:
-    """The columns of one step; the references name stored payloads."""
+@step_view
+class StepRow(StoredHeader):
+    """The columns of one step."""
 
     sequence_no: int
-    type: StepType
-    name: str
-    status: StepStatus
     label: Label
     id: UUID = field(default_factory=new_id)
     parent_no: int | None = None
     external_id: str = ""
     started_at: datetime | None = None
-    duration_ms: float | None = None
     reason: Reason | str = ""
-    signature: str = ""
-    input_ref: str = ""
-    output_ref: str = ""
     attributes_ref: str = ""
     detail: JSONObject = field(default_factory=dict)
     error: str = ""
     summary: str = ""
-    provider: str = ""
-    model: str = ""
-    tool_name: str = ""
-    call_id: str = ""
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    tokens_cached: int | None = None
     cost_usd: Decimal | None = None
     retries: int = 0
     document_count: int | None = None
@@ -56,9 +43,13 @@ class StepRow:
 
 
 COLUMNS: Final = tuple(column.name for column in fields(StepRow))
-# What a recording says of a step; ids are given by this store, and lineage is of the derived run's own.
-_COMPUTED: Final = frozenset({"id", "source_step", "summary", "signature", "unexplained"})
-SAID: Final = tuple(name for name in COLUMNS if name not in _COMPUTED)
+# What a recording says of a step, in the order of its content digest, which is stored: without the ids that this store
+# gives, what it computes, and the lineage of a derived run.
+SAID: Final = (
+    "sequence_no", "type", "name", "status", "label", "parent_no", "external_id", "started_at", "duration_ms", "reason",
+    "input_ref", "output_ref", "attributes_ref", "detail", "error", "provider", "model", "tool_name", "call_id",
+    "tokens_in", "tokens_out", "tokens_cached", "cost_usd", "retries", "document_count",
+)  # fmt: skip
 _PLAIN: Final = frozenset({str, int, type(None)})
 values_of: Final = attrgetter(*COLUMNS)
 said_of: Final = attrgetter(*SAID)

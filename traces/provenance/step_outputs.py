@@ -7,6 +7,7 @@ from typing import Final
 
 from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONValue
+from traces.core.step_header import StepHeader, step_view
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ANSWER, call_ids, calls_of, message_of, messages_of, text_of, text_places
 from traces.payloads.splitter import Splitter
@@ -18,17 +19,16 @@ from traces.provenance.text_index import TextIndex, distinctive
 LISTS_OF_PARTS: Final = ("messages", "documents")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StepFacts:
+@step_view
+class StepFacts(StepHeader):
     """What provenance needs of a step: its payloads and their digests; `links` are sequence numbers."""
 
+    name: str = ""  # explains nothing
     no: int
-    type: StepType
     input: JSONValue
     output: JSONValue
     input_ref: str = ""
     output_ref: str = ""
-    call_id: str = ""
     links: tuple[int, ...] = ()
 
 

@@ -9,7 +9,8 @@ import orjson
 from django.db import connection
 
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import EdgeKind, Label, StepType
+from traces.core.step_header import header_of
+from traces.core.vocabulary import EdgeKind, Label
 from traces.ingest.step_rows import COLUMNS
 from traces.models import Edge, Run, Step
 from traces.payloads.splitter import Splitter
@@ -190,10 +191,9 @@ def _found(
     values = artifacts.available(ref for ref in refs if ref)
     facts = [
         StepFacts(
-            no=step.sequence_no, type=StepType(step.type),
+            **header_of(step), no=step.sequence_no,
             input=values.get(step.input_ref) if step.sequence_no in near else None,
             output=values.get(step.output_ref), input_ref=step.input_ref, output_ref=step.output_ref,
-            call_id=step.call_id,
         )
         for step in steps
     ]  # fmt: skip

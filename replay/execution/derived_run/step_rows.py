@@ -13,7 +13,8 @@ from replay.resolution.lost_recordings import detail as lost_detail
 from replay.resolution.placeholders import PLACEHOLDER, placeholder
 from replay.store.payload_writer import PayloadWriter
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import Label, Reason, StepStatus, StepType
+from traces.core.step_header import header_of
+from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.ingest.step_rows import COLUMNS, StepRow
 from traces.models import Step
 from traces.payloads import step_summaries
@@ -62,9 +63,9 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) ->
 def kept_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | None = None) -> StepRow:
     """A source step under another number or parent."""
     columns = {name: getattr(step, name) for name in COLUMNS if name not in {"id", "detail"}}
-    columns |= {
+    columns |= header_of(step) | {
         "sequence_no": no, "parent_no": parent, "label": Label.EXACT, "reason": Reason.SOURCE_OUTPUT_REUSED,
-        "source_step": step.id, "type": StepType(step.type), "status": StepStatus(step.status),
+        "source_step": step.id,
     }  # fmt: skip
     return StepRow(**columns, detail=detail or label_key())
 

@@ -13,6 +13,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from replay.core.payloads import calls_of
 from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import StepHeader, step_view
 from traces.core.vocabulary import StepStatus, StepType
 
 MOST_BYTES: Final = 3_500_000  # of one request; Langfuse takes 4.5 MB
@@ -48,13 +49,10 @@ class RunFacts:
         return self.id.hex
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepFacts:
+@step_view
+class StepFacts(StepHeader):
     id: UUID
     no: int
-    type: StepType
-    name: str
-    status: StepStatus
     label: str
     reason: str = ""
     parent: UUID | None = None
@@ -64,13 +62,6 @@ class StepFacts:
     output: JSONValue = None
     unavailable: tuple[str, ...] = ()
     error: str = ""
-    provider: str = ""
-    model: str = ""
-    tool_name: str = ""
-    call_id: str = ""
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    tokens_cached: int | None = None
     cost_usd: float | None = None
     retries: int = 0
     detail: JSONObject = field(default_factory=dict)

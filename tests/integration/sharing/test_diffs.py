@@ -21,7 +21,7 @@ from tests.support.comparing import agent, failing_refund, fixed_refund, output,
 from tests.support.queues import held
 from tests.support.stored_diffs import recorded, shared
 from traces.core.ids import new_id
-from traces.core.vocabulary import Label, Reason, RunStatus
+from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
 from traces.errors import Pinned
 from traces.models import Run
 from traces.runs import services as traces
@@ -59,6 +59,13 @@ def posted(base: Run, candidate: Run, similarity: str = "lexical") -> Any:
 def diff() -> DiffReport:
     base, candidate = recorded(failing_refund()), recorded(fixed_refund())
     return services.diff(base_id=base.id, candidate_id=candidate.id, options=LEXICAL)
+
+
+def test_loaded_steps_have_types_and_statuses() -> None:
+    """Proofs compare them by identity."""
+    steps = queries.side(recorded(failing_refund()), links=False).steps
+    assert all(isinstance(step.type, StepType) and isinstance(step.status, StepStatus) for step in steps)
+    assert {step.status for step in steps} == {StepStatus.OK, StepStatus.ERROR}
 
 
 def test_two_runs_are_compared_and_the_verdict_is_a_sentence() -> None:

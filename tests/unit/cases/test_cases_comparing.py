@@ -38,14 +38,14 @@ def _side(change: Case, store: Store) -> Side:
         else value
         for name, value in change.items()
     }
-    step: SideStep = side.steps[1]._replace(signature="", **columns)
+    step: SideStep = replace(side.steps[1], signature="", **columns)
     return replace(side, steps=[side.steps[0], step])
 
 
 def _report(case: Case) -> DiffReport:
     store = Store()
     base, candidate = _side(case["base"], store), _side(case["candidate"], store)
-    steps = [one._replace(origin=other.origin) for one, other in zip(candidate.steps, base.steps, strict=True)]
+    steps = [replace(one, origin=other.origin) for one, other in zip(candidate.steps, base.steps, strict=True)]
     return compared(base, replace(candidate, steps=steps, run=replace(candidate.run, source_run=base.run.id)), store)
 
 

@@ -157,7 +157,7 @@ def _with_call(step: RecordedStep, open_calls: list[tuple[str, str, str]]) -> Re
     if step.call_id:
         open_calls[:] = [call for call in open_calls if call[2] != step.call_id]
         return step
-    wanted = (step.tool_name or step.name, _digest(step.input))
+    wanted = (step.called, _digest(step.input))
     found = next((call for call in open_calls if call[:2] == wanted), None)
     if found is None:
         return step

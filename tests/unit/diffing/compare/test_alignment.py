@@ -107,7 +107,7 @@ def test_the_same_lookup_in_another_turn_is_a_move() -> None:
 def test_lineage_wins_over_likeness() -> None:
     base = steps_of(lookups(1, 2))
     candidate = steps_of(lookups(2, 1))
-    derived = [step._replace(origin=base[index].origin) for index, step in enumerate(candidate)]
+    derived = [replace(step, origin=base[index].origin) for index, step in enumerate(candidate)]
     assert [(m.base, m.candidate, m.found_by) for m in align(base, derived)] == [
         (0, 0, "lineage"),
         (1, 1, "lineage"),
@@ -118,7 +118,7 @@ def test_lineage_wins_over_likeness() -> None:
 def test_steps_that_a_replay_added_are_aligned_between_those_it_inherited() -> None:
     base = steps_of(lookups(1, 2, 3))
     candidate = steps_of(lookups(1, 8, 3))
-    derived = [step if index == 2 else step._replace(origin=base[index].origin) for index, step in enumerate(candidate)]
+    derived = [step if index == 2 else replace(step, origin=base[index].origin) for index, step in enumerate(candidate)]
     assert [(m.base, m.candidate, m.found_by) for m in align(base, derived)][2] == (2, 2, "sequence")
 
 
@@ -183,7 +183,7 @@ def test_swapping_the_sides_swaps_the_alignment(base: Sequence[SideStep], candid
 @given(runs())
 @settings(max_examples=80, deadline=None)
 def test_a_run_is_aligned_with_itself_step_by_step(base: Sequence[SideStep]) -> None:
-    copy = [step._replace(id=new_id(), origin=new_id()) for step in base]
+    copy = [replace(step, id=new_id(), origin=new_id()) for step in base]
     assert [(m.base, m.candidate) for m in align(base, copy)] == [(n, n) for n in range(len(base))]
 
 
@@ -209,12 +209,13 @@ def test_edits_of_whole_conversations_are_found_again() -> None:
 def test_very_long_runs_are_aligned_without_comparing_all_with_all(count: int) -> None:
     base = steps_of([Given(type=StepType.AGENT, name="agent")])
     flat = [base[0]] + [
-        base[0]._replace(
+        replace(
+            base[0],
             id=new_id(),
             origin=new_id(),
             sequence_no=n + 2,
             parent_no=1,
-            type="tool",
+            type=StepType.TOOL,
             tool_name=f"t{n % 7}",
             name=f"t{n % 7}",
             signature=f"s{n}",
@@ -224,9 +225,9 @@ def test_very_long_runs_are_aligned_without_comparing_all_with_all(count: int) -
         for n in range(count)
     ]
     changed = [
-        step._replace(id=new_id(), origin=new_id(), input_ref=f"{step.input_ref}x", signature=f"{step.signature}x")
+        replace(step, id=new_id(), origin=new_id(), input_ref=f"{step.input_ref}x", signature=f"{step.signature}x")
         if step.sequence_no % 3 == 0
-        else step._replace(id=new_id(), origin=new_id())
+        else replace(step, id=new_id(), origin=new_id())
         for step in flat
     ]
     found = align(flat, changed)

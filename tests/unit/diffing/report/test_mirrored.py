@@ -118,7 +118,7 @@ def _do(draw: st.DrawFn, talk: Talk, kind: str, name: str) -> None:
 def ignoring(side: Side, run: Sequence[Given]) -> Side:
     """A side as it is read under an app's ignore list."""
     steps = [
-        step._replace(signature=IGNORED.signature(
+        replace(step, signature=IGNORED.signature(
             type=StepType(step.type), name=step.name, input=given.input, tool_name=step.tool_name,
         ) or step.signature)
         for step, given in zip(side.steps, run, strict=True)
@@ -140,7 +140,7 @@ def both(base: Sequence[Given], candidate: Sequence[Given], store: Store, *, for
     right = side_of(candidate, store, source_run=left.run.id if forked else None)
     if forked:
         alike = zip(right.steps, left.steps, strict=False)
-        steps = [mine._replace(origin=of.id) if mine.type == of.type else mine for mine, of in alike]
+        steps = [replace(mine, origin=of.id) if mine.type == of.type else mine for mine, of in alike]
         right = replace(right, steps=[*steps, *right.steps[len(steps) :]])
     return left, right
 
@@ -158,7 +158,7 @@ def test_swapping_the_sides_swaps_the_report(base: list[Given], candidate: list[
 def test_a_run_does_not_differ_from_itself(run: list[Given]) -> None:
     store = Store()
     side = side_of(run, store)
-    again = [step._replace(id=new_id(), origin=new_id()) for step in side.steps]
+    again = [replace(step, id=new_id(), origin=new_id()) for step in side.steps]
     assert is_empty(compared(side, side, store))
     assert is_empty(compared(side, replace(side, steps=again), store))
 

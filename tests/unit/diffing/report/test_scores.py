@@ -103,7 +103,7 @@ def test_configuration_score() -> None:
 
 
 def timed(side: Side, duration: float, cost: float) -> Side:
-    return replace(side, steps=[step._replace(duration_ms=duration, cost_usd=cost) for step in side.steps])
+    return replace(side, steps=[replace(step, duration_ms=duration, cost_usd=cost) for step in side.steps])
 
 
 def test_small_differences_of_time_and_cost_do_not_count() -> None:

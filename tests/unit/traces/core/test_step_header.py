@@ -1,0 +1,63 @@
+"""The fields that all views of a step share."""
+
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from diffing.compare.run_side import SideStep
+from replay.core.graph import Node
+from replay.langfuse.core import events
+from traces.core.recorded_run import RecordedStep
+from traces.core.step_header import STORED, StepHeader, StoredHeader, header_of, typed
+from traces.core.vocabulary import StepStatus, StepType
+from traces.ingest.step_rows import COLUMNS, SAID, StepRow
+from traces.models import Step
+from traces.provenance import step_outputs
+
+HEADER: dict[str, Any] = {
+    "type": StepType.TOOL, "name": "look up", "status": StepStatus.ERROR, "provider": "", "model": "",
+    "tool_name": "get_order", "call_id": "c1", "tokens_in": 1, "tokens_out": 2, "tokens_cached": None,
+}  # fmt: skip
+
+
+def test_header_passes_between_views() -> None:
+    recorded = RecordedStep(**HEADER, key="a", input={"id": 1})
+    facts = step_outputs.StepFacts(**header_of(recorded), no=1, input=recorded.input, output=None)
+    assert header_of(facts) == header_of(recorded) == HEADER
+
+
+def test_header_of_a_database_row_has_members() -> None:
+    row = SimpleNamespace(
+        **{name: str(value) if name in {"type", "status"} else value for name, value in HEADER.items()}
+    )
+    header = header_of(row)
+    assert header == HEADER
+    assert header["type"] is StepType.TOOL
+    assert header["status"] is StepStatus.ERROR
+
+
+def test_stored_columns_are_columns_of_the_database() -> None:
+    assert set(STORED) <= {field.attname for field in Step._meta.concrete_fields}
+    row = ["tool" if name == "type" else "ok" if name == "status" else name for name in STORED]
+    assert StoredHeader(**typed(STORED, row)).signature == "signature"
+
+
+@pytest.mark.parametrize("view", [Node, RecordedStep, StepRow, SideStep, step_outputs.StepFacts, events.StepFacts])
+def test_views_extend_the_header_with_slots(view: type[StepHeader]) -> None:
+    assert issubclass(view, StepHeader)
+    assert "__dict__" not in dir(view)
+
+
+def test_equal_steps_have_equal_hashes() -> None:
+    node = Node(id=UUID(int=1), no=1, type=StepType.MODEL, name="m1", model="m1")
+    assert hash(node) == hash(Node(id=UUID(int=1), no=1, type=StepType.MODEL, name="m1", model="m1"))
+    assert node.is_named_by_model
+    assert node.called == "m1"
+
+
+def test_content_digest_covers_every_recorded_column() -> None:
+    computed = {"id", "source_step", "summary", "signature", "unexplained"}
+    assert set(SAID) == set(COLUMNS) - computed
+    assert COLUMNS[-1] == "unexplained", "`explained` replaces the last one"
