@@ -1,4 +1,4 @@
-"""Which agent loop of a recording each step belongs to, and where that ends. Pure."""
+"""Agent loops of a recording: which steps belong to which loop. Pure."""
 
 from functools import cached_property
 from typing import Final
@@ -16,7 +16,7 @@ LOOPED: Final = frozenset({StepType.MODEL, StepType.TOOL})
 
 
 class AgentLoops:
-    """The loops of one recording. Steps are told apart by loop only where somebody listens to that."""
+    """Agent loops of one recording. Steps are assigned to loops only if hooks listen."""
 
     def __init__(self, context: ReplayContext, implicit: ImplicitCalls, *, listening: bool) -> None:
         self._context = context
@@ -26,7 +26,7 @@ class AgentLoops:
         self._recognitions: dict[LoopKey, Recognition] = {}
 
     def recognition(self, node: Node) -> Recognition:
-        """The loop of a model step, or why there is none."""
+        """Loop of a model step, or why there is none."""
         key = (node.parent, self._graph.threads[node.no])
         if key not in self._recognitions:
             conversation = self._graph.conversations[self._graph.threads[node.no]]
@@ -39,17 +39,17 @@ class AgentLoops:
         return self._keys.get(node.no, (node.parent, None))
 
     def last(self, key: LoopKey) -> int:
-        """The number of the last step of a loop; of a step outside of any, the end of what holds it."""
+        """Number of a loop's last step; outside of loops, the end of the container."""
         return self._last.get(key, self._graph.ends.get(key[0] or 0, self._graph.last))
 
     def before(self, node: Node) -> int:
-        """How many model calls of the loop came before this one, from the fork on."""
+        """Number of earlier model calls of the loop, from the fork on."""
         key = self.of(node)
         loop = self._found.get(key) if key is not NOWHERE else None
         return 0 if loop is None else sum(model.no < node.no for model in loop.models)
 
     def rest(self, node: Node) -> list[Node]:
-        """The steps of a loop from `node` on, up to where somebody else speaks."""
+        """Steps of a loop from `node` to the next user message."""
         graph, loop = self._graph, self._found.get(self.of(node))
         if loop is None:
             siblings = [step for step in graph.children[node.parent] if step.no >= node.no and step.type in LOOPED]

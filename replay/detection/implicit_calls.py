@@ -1,4 +1,4 @@
-"""Steps that answer a model's call though no tool step stands around them: agents, and searches. Pure.
+"""Agents and searches that answer a tool call for which no tool step was recorded. Pure.
 
 Recorders write an agent that was called, or a search, often without the call that it answers. Which call that is shows
 in ids, in the task that it was given, in its name, or in what it said: the message that hands it over repeats it.
@@ -25,7 +25,7 @@ _WORDS: Final = 2  # of a text by which something is known again: one alone may 
 
 @dataclass(frozen=True, kw_only=True)
 class ImplicitCall:
-    """A call of step `caller` that `node` answers; the message at `place` of step `reader`'s request hands it over."""
+    """A call of step `caller` that `node` answers; its result is message `place` of step `reader`'s request."""
 
     node: Node
     caller: int
@@ -43,7 +43,7 @@ class ImplicitCall:
 
     @property
     def call(self) -> Node:
-        """The step as the tool call for which it stands."""
+        """The step as a tool call."""
         return replace(self.node, type=StepType.TOOL, tool_name=self.tool, call_id=self.call_id)
 
     @property
@@ -54,7 +54,7 @@ class ImplicitCall:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Candidate:
-    """What may answer a call: a search, or an agent by the first model step of its conversation."""
+    """A possible answer to a call: a search, or an agent given by its first model step."""
 
     step: Node
     around: tuple[Node, ...]  # innermost first
@@ -67,7 +67,7 @@ class _Candidate:
 
 
 class ImplicitCalls:
-    """The steps of a recording that answer calls without a tool step, looked up where that matters."""
+    """Finds steps of a recording that answer calls without a tool step, lazily."""
 
     def __init__(self, context: ReplayContext) -> None:
         self._context = context
@@ -75,18 +75,18 @@ class ImplicitCalls:
         self._known: dict[int, dict[int, ImplicitCall]] = {}  # by model step: by the step that answers a call of it
 
     def of(self, node: Node) -> ImplicitCall | None:
-        """The call that a step answers, if it is such a step."""
+        """Call that a step answers, if any."""
         callers = self._open.get(node.no, ()) if node.type in KINDS else ()
         found = (self._answered(caller).get(node.no) for caller in reversed(callers))
         return next((call for call in found if call is not None), None)
 
     def within(self, models: Iterable[Node]) -> dict[int, ImplicitCall]:
-        """Those that answer calls of these model steps, by number."""
+        """Steps that answer calls of these model steps, by number."""
         return {no: found for model in models for no, found in self._answered(model.no).items()}
 
     @cached_property
     def _readers(self) -> dict[int, int]:
-        """By model step: the first one that continues it, with its answer."""
+        """First continuing model step by model step."""
         found: dict[int, int] = {}
         for no, link in sorted(self._graph.continued.items()):
             if link.producer_path:
@@ -95,7 +95,7 @@ class ImplicitCalls:
 
     @cached_property
     def _open(self) -> dict[int, tuple[int, ...]]:
-        """By agent and search: the model steps before it whose conversations go on after it."""
+        """Possible callers by agent or search: earlier model steps whose conversations continue after it."""
         graph = self._graph
         waiting = [no for no in sorted(self._readers) if no < graph.fork]
         found: dict[int, tuple[int, ...]] = {}
@@ -110,7 +110,7 @@ class ImplicitCalls:
 
     @cached_property
     def _around(self) -> dict[int, list[Node]]:
-        """By model step: the agents and searches that came before its conversation went on."""
+        """Agents and searches between a model step and its continuation, by model step."""
         found: dict[int, list[Node]] = {}
         for no, callers in self._open.items():
             for caller in callers:
@@ -123,7 +123,7 @@ class ImplicitCalls:
         return self._known[caller]
 
     def _found(self, no: int) -> dict[int, ImplicitCall]:
-        """Which steps between a model step and the one that continues it answer its calls."""
+        """Match the calls of a model step with the steps before its continuation."""
         graph, caller = self._graph, self._graph.by_no.get(no)
         steps = self._between(no, self._readers[no])
         if caller is None or not (waiting := self._waiting(caller, steps)):
@@ -134,7 +134,7 @@ class ImplicitCalls:
         return {call.node.no: call for call in placed if call is not None}
 
     def _placed(self, call: ImplicitCall) -> ImplicitCall | None:
-        """The answer to a call whose id no message names, with the message in which its words stand."""
+        """Find the message with the result of a call whose id no message names."""
         graph = self._graph
         own = {call.node.no, *(step.no for step in graph.inside(call.node.no))}
         messages = _messages(self._payload(graph.by_no[call.reader].input_ref))
@@ -146,7 +146,7 @@ class ImplicitCalls:
         return None
 
     def _between(self, caller: int, reader: int) -> list[Node]:
-        """The steps between two; of those before the fork only what goes on after it."""
+        """Steps between two steps; before the fork only open ones."""
         graph = self._graph
         earlier = {node.no: node for node in (*graph.earlier, *graph.open) if node.no > caller}
         first = max(caller + 1, graph.fork)
@@ -157,7 +157,7 @@ class ImplicitCalls:
         return any(link.producer == caller.no for link in self._graph.links.get(step.no, ()))
 
     def _waiting(self, caller: Node, steps: Iterable[Node]) -> list[ImplicitCall]:
-        """The calls of a model step that no tool step answers; with their results where these have their ids."""
+        """Calls of a model step without a tool step, with their results if ids match."""
         answered = {step.call_id for step in steps if step.type is StepType.TOOL}
         calls = calls_of(answer_of(self._payload(caller.output_ref)))
         calls = [call for call in calls if str(call.get("id") or "") not in {"", *answered}]
@@ -173,7 +173,7 @@ class ImplicitCalls:
         ]  # fmt: skip
 
     def _candidates(self, caller: Node, steps: Iterable[Node]) -> Iterator[_Candidate]:
-        """What may answer calls of a model step: searches, then agents, outer ones before those that they hold."""
+        """Candidates for a model step's calls: searches, then agents, outer before inner."""
         graph = self._graph
         scope = {step.no for step in graph.ancestors(caller)}
         agents: list[_Candidate] = []
@@ -211,7 +211,7 @@ class ImplicitCalls:
 def _matched(
     graph: Graph, candidates: Sequence[_Candidate], waiting: Sequence[ImplicitCall], called: Collection[int]
 ) -> list[ImplicitCall]:
-    """The calls that a step answers, each with that step: the surest signs first."""
+    """Match calls with candidates, strongest evidence first."""
     found: dict[str, _Candidate] = {}
     for sign in _SIGNS:
         for call in waiting:
@@ -224,14 +224,14 @@ def _matched(
 
 
 def _whole(graph: Graph, match: _Candidate, others: Collection[int]) -> Node:
-    """The outermost step that holds this agent alone; among such, one that says something of it."""
+    """Outermost container of this agent alone, preferably one with payloads."""
     own = [step for step in match.held if not any(within.no in others for within in graph.inside(step.no))]
     telling = [step for step in own if step.input_ref or step.output_ref or step.call_id]
     return (telling or own or match.held[:1])[-1]
 
 
 def _inside(graph: Graph, step: Node, scope: Collection[int]) -> list[Node] | None:
-    """What encloses a step inside of `scope`, innermost first; None where a tool step is among it."""
+    """Containers of a step inside `scope`, innermost first; None if one is a tool step."""
     found: list[Node] = []
     for above in graph.ancestors(step):
         if above.no in scope:
@@ -247,7 +247,7 @@ def _has_id(one: _Candidate, call: ImplicitCall) -> bool:
 
 
 def _has_task(one: _Candidate, call: ImplicitCall) -> bool:
-    """Whether it was given a text that stands among the arguments."""
+    """True if the candidate's input contains a text of the arguments."""
     given = "\n".join(text for value in one.given for text in texts_in(value))
     return any(text in given for text in texts_in(call.arguments) if _tells(text))
 
@@ -257,7 +257,7 @@ def _has_name(one: _Candidate, call: ImplicitCall) -> bool:
 
 
 def _has_said(one: _Candidate, call: ImplicitCall) -> bool:
-    """Whether the result repeats what it said last, or what it found first."""
+    """True if the result repeats the candidate's last answer or first document."""
     return _tells(one.said) and one.said in call.content
 
 
@@ -274,7 +274,7 @@ def _messages(input: JSONValue) -> list[JSONValue]:
 
 
 def _results(input: JSONValue) -> dict[str, tuple[int, JSONObject]]:
-    """By call id: the message with its result, and its place."""
+    """Result messages and their indices by call id."""
     return {
         str(message["tool_call_id"]): (place, message) for place, message in enumerate(_messages(input))
         if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str)

@@ -1,4 +1,4 @@
-"""What a model is told between its calls besides their results: by somebody else, or by a search. Pure."""
+"""Messages between model calls other than tool results: user turns and retrieved documents. Pure."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from traces.core.vocabulary import StepType
 
 
 def spoken_to(graph: Graph, model: Node, input: JSONObject) -> bool:
-    """Whether a message came before this call that is no answer, no tool's result, and not what a search found."""
+    """True if a user message precedes this call (no answer, tool result or retrieved document)."""
     messages = messages_of(input)
     place = _taken_over(graph, model)
     said = range(place + 1, len(messages)) if place is not None else ()
@@ -18,7 +18,7 @@ def spoken_to(graph: Graph, model: Node, input: JSONObject) -> bool:
 
 
 def goes_on(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> bool:
-    """Whether what came before this call belongs to the calls of the step that it continues."""
+    """True if the messages before this call belong to the tool calls of the continued step."""
     place = _taken_over(graph, model)
     if place is None or place >= len(messages):
         return False
@@ -28,7 +28,7 @@ def goes_on(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> bool:
 
 
 def fed(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> list[int]:
-    """The places of the messages in which this call was told, between calls, what a search had found since."""
+    """Indices of messages with documents retrieved since the continued call."""
     place = _taken_over(graph, model)
     if place is None or not goes_on(graph, model, messages):
         return []
@@ -40,7 +40,7 @@ def fed(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> list[int]:
 
 
 def of_this_turn(messages: Sequence[JSONValue]) -> Sequence[JSONValue]:
-    """The messages since somebody spoke last after an answer that asks for nothing."""
+    """Messages since the last user message that follows an answer without tool calls."""
     for at in range(len(messages) - 1, 0, -1):
         before = messages[at - 1]
         answered = isinstance(before, dict) and before.get("role") == "assistant" and not before.get("tool_calls")
@@ -50,7 +50,7 @@ def of_this_turn(messages: Sequence[JSONValue]) -> Sequence[JSONValue]:
 
 
 def _taken_over(graph: Graph, model: Node) -> int | None:
-    """The place of the last message that a call has from the one that it continues."""
+    """Index of the last message that a call shares with the call it continues."""
     link = graph.continued.get(model.no)
     return None if link is None else message_place(link.consumer_path)[0]
 

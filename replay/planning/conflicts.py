@@ -1,4 +1,4 @@
-"""Where a policy contradicts itself, a profile or a plan. Pure."""
+"""Conflicts of a policy with itself, with a profile or with a plan. Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -18,14 +18,14 @@ Provider = Callable[[str, str, str | None], str | None]
 
 
 def of_policy(policy: Policy) -> Iterator[PlanRefusal]:
-    """What a policy asks for in one place and forbids in another."""
+    """Conflicts within a policy."""
     if policy.order == "reexecute" and not policy.allow:
         yield _refused("/policy/order", "`order: reexecute` asks for live calls, and `allow` lists none")
     yield from _of_tools(policy)
 
 
 def of_profile(graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider) -> Iterator[PlanRefusal]:
-    """What the profile asks for and the policy forbids; each entry is looked at once."""
+    """Overrides that the policy forbids; each entry is checked once."""
     seen: set[int] = set()
     models = (node for node in graph.nodes if node.type is StepType.MODEL and node.no in profile.by_step)
     for node in models:
@@ -36,7 +36,7 @@ def of_profile(graph: Graph, profile: AppliedProfile, policy: Policy, provider: 
 
 
 def unreviewed(calls: Sequence[Call]) -> Iterator[PlanRefusal]:
-    """Nothing goes live before every tool that the plan would run was reviewed."""
+    """Unreviewed tools that the plan would run; nothing goes live before they are reviewed."""
     if not calls:
         return
     tools = list(dict.fromkeys(call.called for call in calls))
@@ -47,7 +47,7 @@ def unreviewed(calls: Sequence[Call]) -> Iterator[PlanRefusal]:
 
 
 def strict(policy: Policy, steps: Sequence[PlannedStep], events: Sequence[Event]) -> Iterator[PlanRefusal]:
-    """A step or a new call that would be simulated, or get no answer, under a policy that wants neither."""
+    """Steps and new calls that a strict policy refuses because they would be simulated or unanswered."""
     if not policy.strict:
         return
     simulated = [step for step in steps if step.label is Label.SIMULATED or step.action == "blocked"]
@@ -70,7 +70,7 @@ def strict(policy: Policy, steps: Sequence[PlannedStep], events: Sequence[Event]
 
 
 def reexecuted(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRefusal]:
-    """`order: reexecute` where nothing can be executed."""
+    """`order: reexecute` without anything to execute."""
     idle = not_executed(policy, events)
     live = any(isinstance(event, Resolved) and event.answer.action == "live" for event in events)
     if idle and not live:
@@ -82,13 +82,13 @@ def reexecuted(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRefusal]
 
 
 def not_executed(policy: Policy, events: Sequence[Event]) -> list[Node]:
-    """The steps that were to be executed again and that a recording answers, because nothing can execute them."""
+    """Steps under `order: reexecute` that a recording answers because nothing can execute them."""
     resolved = (event for event in events if isinstance(event, Resolved) and event.answer.action in {"reuse", "cache"})
     return [one.call.node for one in resolved if one.call.node is not None and policy.asks_anew(one.call.type)]
 
 
 def of_budget(policy: Policy, fork: int, live: Sequence[PlannedStep]) -> Iterator[PlanRefusal]:
-    """A budget that leaves no room for what the plan is certain to need."""
+    """Budgets below the certain needs of the plan."""
     budget = policy.budget
     if live and budget.max_live_calls == 0:
         yield _refused("/policy/budget/max_live_calls", f"the budget allows no live calls, and {_makes(live)}", live[0])
@@ -102,7 +102,7 @@ def of_budget(policy: Policy, fork: int, live: Sequence[PlannedStep]) -> Iterato
 def budget_warnings(
     policy: Policy, live: Sequence[PlannedStep], cost: float | None, *, steps: int
 ) -> Iterator[str]:  # fmt: skip
-    """A budget that the plan as it is would use up; an answer that ends the loop earlier may save it."""
+    """Budgets that the plan would exhaust unless a loop ends earlier."""
     room = policy.budget.max_steps
     if room is not None and steps > room:
         yield f"The budget allows {_steps(room)}, and this replay has {steps}: it stops when these are made."
@@ -138,7 +138,7 @@ def _of_tools(policy: Policy) -> Iterator[PlanRefusal]:
 
 
 def _covering(patterns: Sequence[str], name: str) -> str | None:
-    """The first pattern that takes in all that `name`, a name or a glob, does."""
+    """First pattern that covers everything that `name` (a name or glob) matches."""
     return next((pattern for pattern in patterns if pattern == name or fnmatchcase(name, pattern)), None)
 
 
@@ -163,7 +163,7 @@ def _refused(where: str, detail: str, step: PlannedStep | None = None) -> PlanRe
 def bad_edit(
     no: int, index: int, entry: Override, messages: list[JSONValue], prompt: JSONObject
 ) -> PlanRefusal | None:  # fmt: skip
-    """The first edit of an entry that step `no` cannot take: no such message, or one that `prompt` sets too."""
+    """First edit that does not fit step `no`: the message does not exist, or `prompt` sets it too."""
     system = _system_places(messages, prompt)
     for at, edit in enumerate(entry.messages or ()):
         where = pointer(index, "messages", at, "index")

@@ -1,4 +1,4 @@
-"""Where an execution differs from its plan, in words. Pure."""
+"""Deviations of an execution from its plan, as sentences. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,7 +11,7 @@ _SHOWN: Final = 200
 
 
 class Deviations:
-    """What the steps of a source run became, held against what the plan said; `planned` leaves out plain reuse."""
+    """Compares outcomes of source steps with the plan; `planned` omits reused steps."""
 
     def __init__(self, planned: Mapping[str, Sequence[Any]]) -> None:
         self._planned = planned
@@ -25,12 +25,12 @@ class Deviations:
         return [*self._said, *wording.unreached(self._unreached)]
 
     def say(self, text: str) -> None:
-        """Note a deviation; of very many the first are kept."""
+        """Record a deviation, up to a limit."""
         if len(self._said) < _SHOWN:
             self._said.append(text)
 
     def became(self, no: int, label: str, reason: str, *, holds_others: bool) -> None:
-        """A step has its label; one that holds others is compared when it is closed, or at the end."""
+        """Compare a step's label with the plan; containers are compared when they close."""
         if holds_others:
             self._holding[no] = (label, reason)
         else:
@@ -41,7 +41,7 @@ class Deviations:
         self._compare(no, label, reason)
 
     def left_out(self, node: Node, *, told: bool) -> None:
-        """A step that nothing leads to any more."""
+        """Record a skipped step."""
         if node.type is StepType.TOOL:
             self.unused.append(node.no)
         if not told and self._expected(node.no) != "unreached":
@@ -57,6 +57,6 @@ class Deviations:
             self.say(wording.otherwise(no, expected, reason))
 
     def _expected(self, no: int) -> str:
-        """The label that the plan gave to a source step, or its action where that has none."""
+        """Planned label of a source step, or its action if it has no label."""
         action, label, _ = self._planned.get(str(no), ["reuse", Label.EXACT, ""])
         return str(label or action)

@@ -1,4 +1,4 @@
-"""How models are configured in a recording and in a plan, and what that makes of its determinism. Pure."""
+"""Model configurations of a recording and a plan, and the determinism score. Pure."""
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -19,7 +19,7 @@ from traces.payloads.parts import MissingPart
 
 
 def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, environment: PlanEnvironment) -> Determinism:
-    """The recorded configuration of every model step that the profile sets, against what it would be."""
+    """Compare recorded and planned configurations of the edited model steps."""
     models = [node for node in graph.nodes if node.type is StepType.MODEL]
     edited = [node for node in models if profile.of(node).model]
     pairs = []
@@ -30,7 +30,7 @@ def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, enviro
 
 
 def _different(nodes: Sequence[Node], profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[Node]:
-    """One of all those that were configured alike and are edited alike."""
+    """One step of each group with equal configuration and edits."""
     found: dict[tuple[object, ...], Node] = {}
     _read_parameters({node.input_ref for node in nodes if node.input_ref}, environment)
     for node in nodes:
@@ -40,7 +40,7 @@ def _different(nodes: Sequence[Node], profile: AppliedProfile, environment: Plan
 
 
 def _read_parameters(refs: Collection[str], environment: PlanEnvironment) -> None:
-    """Know of these inputs all but their messages, in comparable form."""
+    """Read the parameters of inputs, without messages, in comparable form."""
     known = environment.sources.parameters
     unknown = [ref for ref in refs if ref not in known]
     values = (
@@ -83,7 +83,7 @@ def _parameters(input: JSONObject) -> JSONObject:
 
 
 def _changed(graph: Graph, profile: AppliedProfile) -> list[str]:
-    """What the profile changes besides model configurations; a prompt's text or template is critical."""
+    """Other changes of the profile; a prompt's text or template is critical."""
     found: dict[str, None] = {}
     for edits in profile.distinct:
         if {"system", "template", "template_id", "version"} & edits.prompt.keys():

@@ -1,4 +1,4 @@
-"""The environment of a plan: everything but live calls and the operator. Pure."""
+"""Environment of a plan: everything except live calls and the operator. Pure."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Price = Callable[[str, str, int | None, int | None], float | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """What a plan may look up: recorded payloads, the signature cache, providers and prices."""
+    """Lookups of a plan: recorded payloads, signature cache, providers and prices."""
 
     payload: Callable[[str], JSONValue]
     cached: Callable[[str, Collection[UUID]], CachedAnswer | None]
@@ -39,7 +39,7 @@ class Sources:
 
 @dataclass
 class PlanEnvironment:
-    """The world of a plan: everything but live calls and the operator."""
+    """Environment of a plan: everything except live calls and the operator."""
 
     sources: Sources
     planning: bool = True
@@ -87,7 +87,7 @@ class PlanEnvironment:
         )  # fmt: skip
 
     def _embedding_cost(self, call: Call, serving: RetrieverMatch) -> float | None:
-        """What embedding the query costs; searching costs nothing by the token."""
+        """Cost of embedding the query; the search itself has no token cost."""
         if not serving.provider or not isinstance(call.input, dict):
             return 0.0
         tokens = 1 + len(str(call.input.get("query", ""))) // _CHARACTERS_PER_TOKEN

@@ -1,4 +1,4 @@
-"""What a plan lists: one entry for every source step from the fork on. Pure."""
+"""Entries of a plan: one for every source step from the fork on. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -62,7 +62,7 @@ def _assumed(node: Node, note: str) -> PlannedStep:
 
 
 def lost_step(node: Node) -> PlannedStep:
-    """A step that nothing reaches, and whose recording cannot be read."""
+    """Entry of an unreached step whose recording cannot be read."""
     return PlannedStep(
         sequence_no=node.no,
         type=node.type,

@@ -1,4 +1,4 @@
-"""What a replay would do with every step, and what it would cost. Pure: the engine's walk with live calls unknown."""
+"""Planner: what a replay would do with every step, and its cost. Pure: runs the engine with live calls unknown."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ def plan(
     graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, brief: bool = False,
     untouched: bool = True,
 ) -> Plan:  # fmt: skip
-    """The plan; refusals are in it, and nothing starts that has one.
+    """Plan a replay. Refusals are part of the plan; a refused replay does not start.
 
     Steps that nothing reaches are listed where `untouched` says so; a brief plan says of the others what becomes of
     them, not why.
@@ -90,7 +90,7 @@ def _outlook(
 
 
 def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
-    """The plan of a replay that is refused before its steps are looked at."""
+    """Plan of a replay that is refused before its steps are planned."""
     determinism = Determinism(
         score=None, factors={}, threshold=policy.determinism_threshold, critical_changes=[], other_changes=[]
     )
@@ -104,7 +104,7 @@ def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
 def plan_unchanged(
     fork: int, last: int, models: Sequence[Node], policy: Policy, sources: Sources, lost: Sequence[Node]
 ) -> Plan:
-    """The brief plan of a replay that changes nothing, for which only the `lost` steps from the fork on are loaded."""
+    """Brief plan of a replay without changes; only the `lost` steps from the fork on are loaded."""
     graph = Graph(fork=fork, nodes=tuple(models))
     profile = AppliedProfile(by_step={}, refusals=(), profile=OverrideProfile(overrides=[]))
     determinism = determinism_of(graph, profile, policy, PlanEnvironment(sources))
@@ -116,7 +116,7 @@ def plan_unchanged(
 
 @dataclass(frozen=True, kw_only=True)
 class _Counted:
-    """What a plan counts: `total` steps from the fork on, of which it may list fewer, and all those before."""
+    """Step counts of a plan: `total` from the fork on (it may list fewer), and those before."""
 
     fork: int
     total: int
@@ -189,13 +189,13 @@ def _warnings(
 
 
 def _new(events: Sequence[Event]) -> list[Resolved]:
-    """The calls that the recording does not have, as far as they are known before anything runs."""
+    """New calls that are known before anything runs."""
     resolved = (event for event in events if isinstance(event, Resolved))
     return [one for one in resolved if "divergence" in one.answer.detail and one.call.type not in CONTAINERS]
 
 
 def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
-    """How the loop was recognised in which the first model step is re-resolved."""
+    """How the loop of the first re-resolved model step was recognised."""
     changed = (step for step in steps if step.type is StepType.MODEL and step.reason != EXACT)
     first = next((graph.by_no[step.sequence_no] for step in changed), None)
     return recognise(graph, first).said if first is not None else _NOTHING_TO_FOLLOW
@@ -211,7 +211,7 @@ def _missing(graph: Graph, missing: MissingPart) -> PlanRefusal:
 
 
 def _bad_edits(graph: Graph, profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[PlanRefusal]:
-    """Message edits that a matched step cannot take: the first one of each entry."""
+    """Message edits that do not fit a matched step: the first one of each entry."""
     for index, entry in enumerate(profile.profile.overrides):
         for node in graph.nodes if entry.messages else ():
             edits = profile.of(node)
@@ -228,7 +228,7 @@ def _bad_edits(graph: Graph, profile: AppliedProfile, environment: PlanEnvironme
 def _unserved(
     events: Sequence[Event], profile: OverrideProfile, policy: Policy, environment: PlanEnvironment
 ) -> Iterable[PlanRefusal]:
-    """A search that an override asks for, and that nothing can make."""
+    """Retrievals that an override requests and no retriever can serve."""
     for event in events:
         if not isinstance(event, Resolved) or not event.call.edits.retrieval or event.answer.known:
             continue

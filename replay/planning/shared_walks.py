@@ -1,4 +1,4 @@
-"""What a plan's walk comes to, kept for plans that ask the same models otherwise. Pure.
+"""Plan results shared by plans that differ only in what models are asked. Pure.
 
 Where every model step that a profile edits is asked live, nothing that it sets on what models are asked can become
 known before the answers: whatever it is, the same steps are asked, and the same ones follow. So plans that set the same
@@ -36,7 +36,7 @@ _FLAT: Final = frozenset({StepType.MODEL, StepType.TOOL})
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What a walk says, what its live calls would cost by number, and tools that somebody has to review first."""
+    """Events of one planning run, costs of its live calls by number, and tools to review first."""
 
     events: Sequence[Event]
     costs: Mapping[int, float | None]
@@ -46,17 +46,17 @@ class Outlook:
 
 
 class Requests(Protocol):
-    """What model steps are asked with edits, where nothing else changes that."""
+    """Edited model requests that no other change reaches."""
 
     def are_new(self, edited: Sequence[EditedStep]) -> bool:
-        """Whether no recording can have an answer to any of them."""
+        """True if no recording can contain an answer to any of them."""
 
     def recorded(self, edited: Sequence[EditedStep]) -> frozenset[int]:
-        """The numbers of the steps whose edits state what is recorded."""
+        """Numbers of the steps whose edits equal the recording."""
 
 
 class UnknownRequests:
-    """Nothing is known of what any recording answered."""
+    """Requests of a plan without access to other recordings."""
 
     def are_new(self, edited: Sequence[EditedStep]) -> bool:
         return not edited
@@ -67,7 +67,7 @@ class UnknownRequests:
 
 @dataclass
 class Outlooks:
-    """Those of one source, by what a profile sets on other steps than models; None where plans cannot share one."""
+    """Shared plan results of one source, by edits of steps other than models; None if not shareable."""
 
     _known: dict[Hashable, Outlook | None] = field(default_factory=dict)
 
@@ -75,7 +75,7 @@ class Outlooks:
         self, graph: Graph, profile: AppliedProfile, policy: Policy, *, provider: Provider, price: Price,
         requests: Requests, walked: Callable[[Edited], Outlook],
     ) -> Outlook:  # fmt: skip
-        """The outlook of a plan: as `walked`, or that of one before it with the costs of this one."""
+        """Result of a plan: newly `walked`, or a shared one with this plan's costs."""
         served = _served(graph, profile, policy, provider)
         edited = None if served is None else _edited(graph, profile, policy, frozenset(served), requests)
         if served is None or edited is None or not (edited.asked or edited.repeated):
@@ -111,7 +111,7 @@ class Outlooks:
 def _edited(
     graph: Graph, profile: AppliedProfile, policy: Policy, served: frozenset[int], requests: Requests
 ) -> Edited | None:  # fmt: skip
-    """Which model steps are asked live whatever they are asked; None where that is not so of all that are edited."""
+    """Edited model steps that go live whatever their request is; None if some may not."""
     if policy.asks_anew(StepType.MODEL):
         return Edited(asked=served)
     steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(served)]
@@ -129,14 +129,14 @@ def _relied_on(outlook: Outlook, profile: AppliedProfile, edited: Edited) -> lis
 
 
 def _leaves_the_recording(event: Event) -> bool:
-    """Whether a loop goes another way: what then is asked depends on all that the profile sets."""
+    """True if a loop diverges: its later requests depend on the whole profile."""
     return isinstance(event, Divergence | StepSkipped) or (isinstance(event, Resolved) and event.call.node is None)
 
 
 def _served(
     graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider
 ) -> dict[int, tuple[str, str]] | None:  # fmt: skip
-    """By model step that is asked: who answers it, and the model. None where a profile does more, or one finds none."""
+    """Provider and model by asked model step; None if the profile does more or a step finds no provider."""
     asking = {id(edits): _only_asks(edits) for edits in profile.distinct}
     anew = policy.asks_anew(StepType.MODEL)
     if not anew and "model" not in policy.allow:
@@ -158,7 +158,7 @@ def _served(
 
 
 def _others(graph: Graph, profile: AppliedProfile) -> tuple[Hashable, Hashable]:
-    """What a profile sets on other steps than models: exactly, and so that tools may be given other outputs."""
+    """Edits of steps other than models: exactly, and ignoring which output a tool is given."""
     edited = [(graph.by_no[no], edits) for no, edits in sorted(profile.by_step.items(), key=itemgetter(0))]
     others = [(node, edits) for node, edits in edited if node.type is not StepType.MODEL]
     named = {id(edits): repr(edits) for edits in {id(one): one for _, one in others}.values()}
@@ -174,14 +174,14 @@ def _others(graph: Graph, profile: AppliedProfile) -> tuple[Hashable, Hashable]:
 
 
 def _given_digest(edits: Edits) -> str | None:
-    """The digest of the output that edits give a tool, where they do nothing else."""
+    """Digest of a tool's overridden output, if the edits do nothing else."""
     if edits.tool is None or replace(edits, entries=(), tool=None) != Edits():
         return None
     return Splitter().split(edits.tool.output)
 
 
 def _only_asks(edits: Edits) -> bool:
-    """Whether edits change what a model is asked, and nothing else."""
+    """True if edits change a model's request and nothing else."""
     bare = replace(edits, entries=(), model={}, prompt={}, messages=())
     return bare == Edits() and edits.prompt.keys() <= _ONLY_ASKED
 
@@ -194,7 +194,7 @@ def _named(node: Node, edits: Edits, provider: Provider) -> tuple[str | None, st
 
 
 def _priced(known: Outlook, served: Mapping[int, tuple[str, str]], price: Price) -> Outlook:
-    """The same with what its models cost."""
+    """The shared result with this plan's model costs."""
     costs, changed = dict(known.costs), dict[int, float | None]()
     for event in known.events:
         node = event.call.node if isinstance(event, Resolved) and event.answer.action == "live" else None

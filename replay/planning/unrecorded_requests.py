@@ -1,4 +1,4 @@
-"""Model requests that profiles make of the recorded ones, and that no recording can have answered. Pure.
+"""Edited model requests to which no recording can contain an answer. Pure.
 
 The signature of an edited request is computed from its stored form, which has references in place of messages: a plan
 of a long run signs thousands of requests, and reads none of them for edits of models and parameters.
@@ -26,7 +26,7 @@ _Place = tuple[str, object, tuple[object, ...]]
 
 @dataclass(kw_only=True)
 class StoredRequests:
-    """The recorded requests of a source, signed as profiles edit them."""
+    """Signs the recorded requests of a source with a profile's edits applied."""
 
     payload: Callable[[str], JSONValue]
     roots: Roots  # recorded inputs with references in place of their parts
@@ -38,14 +38,14 @@ class StoredRequests:
     _splitter: Splitter = field(default_factory=Splitter)
 
     def are_new(self, edited: Sequence[EditedStep]) -> bool:
-        """Whether no step was ever asked any of these requests; false where that cannot be told."""
+        """True if no stored step has any of these requests; False if unknown."""
         try:
             return not self.is_any_known(list(self._signatures(edited)))
         except (_Unsigned, MissingPart):
             return False
 
     def recorded(self, edited: Sequence[EditedStep]) -> frozenset[int]:
-        """The numbers of the steps whose edits state what is recorded."""
+        """Numbers of the steps whose edits equal the recording."""
         try:
             stated = list(zip(edited, self._rests_of(edited), strict=True))
         except (_Unsigned, MissingPart):
@@ -59,7 +59,7 @@ class StoredRequests:
             yield self._signer(node, edits).signature(rest.signed)
 
     def _rests_of(self, edited: Sequence[EditedStep]) -> Iterator["_Rest"]:
-        """What each step is asked besides its messages; of those alike it is worked out once."""
+        """Request of each step without its messages; computed once per group of equal steps."""
         self._roots = self.roots({node.input_ref for node, _ in edited})
         known: dict[tuple[bytes, int, str, str], _Rest] = {}
         for node, edits in edited:
@@ -105,14 +105,14 @@ class StoredRequests:
 
 @dataclass(frozen=True, kw_only=True)
 class _Rest:
-    """What a step is asked besides its messages: as it is signed, and whether it is what is recorded."""
+    """A request without its messages: signed form, and whether it equals the recording."""
 
     signed: bytes
     is_recorded: bool
 
 
 class _Unsigned(Exception):
-    """A request that is not stored in the usual form."""
+    """Raised for a request that is not stored in parts."""
 
 
 def _edits_messages(edits: Edits) -> bool:

@@ -1,4 +1,4 @@
-"""The resolver chain: one call at a time, the first resolver that answers decides label and reason. Pure."""
+"""Resolver chain: the first resolver that answers a call decides label and reason. Pure."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -30,7 +30,7 @@ _KINDS: Final = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIE
 
 
 class ResolverChain:
-    """The chain for one replay. Duplicates are suppressed before it, because they are never made."""
+    """Resolver chain of one replay. Duplicate calls are suppressed before it."""
 
     def __init__(
         self, policy: Policy, environment: ReplayEnvironment, anew: Resolver = lambda call: None,
@@ -44,7 +44,7 @@ class ResolverChain:
         self.unreviewed: list[Call] = []  # calls that would go live if somebody had reviewed their tools
 
     def resolve(self, call: Call) -> Answer:
-        """The answer to `call`, with its label's key in the detail; the last resolver always answers."""
+        """Resolve a call; the label's key is in the detail. The last resolver always answers."""
         if (resumed := self.environment.resumed(call.no)) is not None:
             return resumed
         for resolver in self._chain(call):
@@ -56,7 +56,7 @@ class ResolverChain:
         self, call: Call, repeated: Callable[[Call], Node | None], similar: Callable[[Call], Match[Node] | None],
         anew: Resolver, *, from_others: bool,
     ) -> Answer:  # fmt: skip
-        """The answer to a tool call that no unused recording has: a repetition, a cached one, or by policy.
+        """Resolve a tool call without an unused recording: repetition, cache, or policy.
 
         `from_others`: one that other calls were given may stand for it.
         """
@@ -108,7 +108,7 @@ class ResolverChain:
         yield self._fallback
 
     def _operator(self, call: Call) -> Answer | None:
-        """What the operator gave, unless it is what the recording has anyway."""
+        """Override output, unless it equals the recording."""
         given = operator_output(call, self.environment)
         if given is None or (not call.changed and call.node is not None and self._is_recorded(call, given)):
             return None
@@ -135,14 +135,14 @@ class ResolverChain:
         return self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
 
     def _unverified(self, node: Node) -> Answer | None:
-        """The recorded output of a step whose request cannot be read any more."""
+        """Recorded output of a step whose request is unreadable."""
         if node.lacks("output") or are_refused(self.policy):
             return None
         answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
         return replace(answer, action="simulate", note=lost_note(node.lost))
 
     def _semantic(self, call: Call) -> Answer | None:
-        """A tool call whose arguments changed only in wording has the answer that it was recorded with."""
+        """Recorded answer of a tool call whose arguments changed only in wording."""
         node = call.node
         if node is None or not node.input_ref or node.lost or call.underived:
             return None
@@ -152,7 +152,7 @@ class ResolverChain:
         return self._similar(Match(call=node, similarity=alike)) if alike >= self.policy.semantic_threshold else None
 
     def _elsewhere(self, call: Call) -> Answer | None:
-        """What a call much like this one was answered with in any run of the app."""
+        """Answer to a similar call in any run of the app."""
         if not call.complete:
             return None
         hit = self.environment.similar(call, self.policy.semantic_threshold)
@@ -174,7 +174,7 @@ class ResolverChain:
         return None if hit is None else from_cache(hit, Reason.CACHE_SIGNATURE)
 
     def _live(self, call: Call) -> Answer | None:
-        """Ask a provider, where the policy lets calls of this kind go live."""
+        """Call a provider if the policy allows live calls of this kind."""
         kind = _KINDS.get(call.type)
         if kind not in self.policy.allow or not call.complete:
             return None
@@ -187,7 +187,7 @@ class ResolverChain:
         return None if provider is None else self.environment.live(call, provider)
 
     def _live_tool(self, call: Call) -> Answer | None:
-        """A tool runs only where the policy lets it and somebody has reviewed it as safe."""
+        """Run a tool if the policy allows it and it is reviewed as safe."""
         if self._forbidden(call.called):
             return None
         standing = self.environment.tool(call.called)
@@ -200,14 +200,14 @@ class ResolverChain:
         return replace(answer, note=f"{answer.note}, once you let it") if answer is not None and waits else answer
 
     def is_listed(self, tool: str) -> bool:
-        """Whether the policy wants a tool's new calls denied, or asked about first."""
+        """True if the policy denies a tool's new calls or asks about them first."""
         return self._is_blocked(tool) or self.policy.tools.asks(tool)
 
     def _is_blocked(self, tool: str) -> bool:
         return _any_glob(self.policy.tools.block, tool)
 
     def _forbidden(self, tool: str) -> str:
-        """Why the policy's lists keep a tool from running; empty when they do not."""
+        """Why the policy's lists forbid a tool; empty if they allow it."""
         rules = self.policy.tools
         if self._is_blocked(tool):
             return "on the blocklist"
@@ -226,7 +226,7 @@ class ResolverChain:
         return operator_said(said)
 
     def _blocked(self, call: Call) -> Answer | None:
-        """A blocklisted call is denied; a tool that is no safe one by review is answered with a message."""
+        """Deny a blocklisted call; answer a tool that is not reviewed as safe with a message."""
         listed = self._is_blocked(call.called)
         safe = self.environment.tool(call.called).safe
         if safe and not listed:
@@ -276,7 +276,7 @@ class ResolverChain:
         return f"a {call.type} step cannot be computed from a changed input"
 
     def _not_live(self, tool: str) -> str:
-        """Why a safe tool did not run."""
+        """Why a safe tool does not run."""
         if "tool" not in self.policy.allow:
             return "the policy allows no live tool calls"
         if forbidden := self._forbidden(tool):
@@ -292,7 +292,7 @@ def from_cache(hit: CachedAnswer, reason: Reason) -> Answer:
 
 
 def _explained(call: Call, answer: Answer) -> Answer:
-    """The answer with its label's key, why it is not exact, and which messages people typed before a change."""
+    """Add to an answer its label's key, why it is not exact, and replies to changed answers."""
     detail = {**label_key(), **_why(call, answer)}
     if not call.typed or not call.changed or answer.reason is Reason.OPERATOR_OVERRIDE:
         return answer.with_detail({**detail, **answer.detail})
@@ -301,7 +301,7 @@ def _explained(call: Call, answer: Answer) -> Answer:
 
 
 def _why(call: Call, answer: Answer) -> JSONObject:
-    """Why a step is not exact: its call differs from the recorded one, or the recording lacks it."""
+    """Why a step is not exact: its call differs, or its recording is incomplete."""
     if answer.label is Label.EXACT:
         return {}
     if call.underived:

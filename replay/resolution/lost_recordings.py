@@ -1,4 +1,4 @@
-"""Steps whose recording cannot be read: what stands in for it, and when a policy refuses that. Pure."""
+"""Steps with unreadable recordings: their placeholders, and when a policy refuses them. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Outputs that the operator sets or answers with. Pure."""
+"""Outputs set by overrides or answered by the operator. Pure."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 
 
 def operator_said(said: OperatorAnswer) -> Answer | None:
-    """What the operator answered when asked; None: to go on as the policy says."""
+    """Operator's answer; None means that the policy decides."""
     if said.fallback:
         return None
     return Answer(
@@ -20,7 +20,7 @@ def operator_said(said: OperatorAnswer) -> Answer | None:
 
 
 def operator_output(call: Call, environment: ReplayEnvironment) -> Answer | None:
-    """The output that the overrides of this step give it: what was said, or what follows from it without a call."""
+    """Output that a step's overrides set or imply without a call."""
     edits = call.edits
     base = Answer(action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
     if edits.tool is not None:
@@ -35,7 +35,7 @@ def operator_output(call: Call, environment: ReplayEnvironment) -> Answer | None
 
 
 def said(type: StepType, value: JSONValue) -> JSONValue:
-    """A what-if output in the shape of its step type: a text said by a model is its message."""
+    """Override output in the shape of its step type; a model's text becomes a message."""
     if type is not StepType.MODEL:
         return value
     if isinstance(value, dict) and "message" in value:
@@ -47,7 +47,7 @@ def said(type: StepType, value: JSONValue) -> JSONValue:
 
 
 def _operator_documents(call: Call, base: Answer, environment: ReplayEnvironment) -> Answer | None:
-    """The given candidate list, or the head of the recorded one where only `top_k` was lowered."""
+    """Overridden documents, or the head of the recorded ones if only `top_k` was lowered."""
     edits = call.edits.retrieval
     if "documents" in edits:
         return replace(base, output={"documents": edits["documents"]})

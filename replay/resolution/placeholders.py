@@ -1,4 +1,4 @@
-"""Placeholders for outputs that nothing can give. Pure."""
+"""Placeholders for outputs that nothing can provide. Pure."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ PLACEHOLDER: Final = "placeholder"
 
 
 def placeholder(type: StepType, note: str) -> JSONValue:
-    """A value of the step's shape that says it is not an answer."""
+    """Placeholder in the shape of the step type."""
     text = f"[Forkpoint] No answer for this {type} step: {note}."
     if type is StepType.MODEL:
         return {"message": {"role": "assistant", "content": text}, "finish_reason": PLACEHOLDER}

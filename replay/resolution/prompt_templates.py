@@ -1,4 +1,4 @@
-"""Rendering a prompt template again, in the way in which the recording rendered it."""
+"""Re-render prompt templates in the recorded notation. Pure."""
 
 import re
 from typing import Final
@@ -14,7 +14,7 @@ _MARKS: Final = (
 
 
 def render(recorded: JSONValue, output: JSONValue, current: JSONValue) -> JSONValue:
-    """The output of a prompt step whose template or variables changed; None when it cannot be told.
+    """Output of a prompt step with a changed template or variables; None if it cannot be derived.
 
     `recorded` and `current` are the step's inputs, `output` what the recording made of the first.
     """
@@ -30,7 +30,7 @@ def render(recorded: JSONValue, output: JSONValue, current: JSONValue) -> JSONVa
 
 
 def _mark(recorded: JSONObject, output: JSONValue) -> re.Pattern[str] | None:
-    """The notation that turns the recorded template into the recorded text."""
+    """Notation that renders the recorded template as the recorded text."""
     template, text = recorded.get("template"), _text(output)
     if not isinstance(template, str) or text is None:
         return None
@@ -41,7 +41,7 @@ def _mark(recorded: JSONObject, output: JSONValue) -> re.Pattern[str] | None:
 
 
 def _filled(template: str, variables: JSONValue, mark: re.Pattern[str]) -> str:
-    """Unknown variables stay as they are written."""
+    """Unknown variables remain unchanged."""
     known = variables if isinstance(variables, dict) else {}
     return mark.sub(lambda found: str(known.get(found.group(1), found.group())), template)
 

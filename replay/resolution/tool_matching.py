@@ -1,4 +1,4 @@
-"""Which recorded tool call answers a new one.
+"""Match new tool calls with recorded ones. Pure.
 
 Exact: same tool, same canonical arguments; each recorded call is used once, in order. Semantic: same tool, same
 argument names, and every argument alike: numbers, booleans, dates, ids, addresses, paths and enumerations must
@@ -36,7 +36,7 @@ def _whole(tool: str, arguments: JSONValue) -> JSONValue:
 
 @dataclass
 class RecordedCalls(Generic[Call]):
-    """The recorded calls that may answer new ones; matching one uses it up. `reduced` is what of a call is compared."""
+    """Recorded calls that may answer new ones; each answers one. `reduced` selects what is compared."""
 
     reduced: Callable[[str, JSONValue], JSONValue] = _whole
     _exact: dict[str, list[Call]] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class RecordedCalls(Generic[Call]):
         self._of[call] = (exact, shape.rigid)
 
     def use(self, call: Call) -> None:
-        """Mark a call as used up; nothing happens when it was not there or was used before."""
+        """Mark a call as used; no effect if it is unknown or already used."""
         if (keys := self._of.pop(call, None)) is None:
             return
         exact, rigid = keys
@@ -61,7 +61,7 @@ class RecordedCalls(Generic[Call]):
         del self._shapes[rigid][call]
 
     def exact(self, tool: str, arguments: JSONValue) -> Match[Call] | None:
-        """The next unused call with the same name and arguments."""
+        """Next unused call with the same name and arguments."""
         waiting = self._exact.get(self._key(tool, arguments))
         return Match(call=waiting[0], similarity=1.0) if waiting else None
 
@@ -70,7 +70,7 @@ class RecordedCalls(Generic[Call]):
         return self._exact.get(self._key(tool, arguments), [])
 
     def used_up(self, tool: str, arguments: JSONValue) -> Match[Call] | None:
-        """The last used call with the same name and arguments: an idempotent tool would answer so again."""
+        """Last used call with the same name and arguments, which an idempotent tool would repeat."""
         last = self._last.get(self._key(tool, arguments))
         return None if last is None else Match(call=last, similarity=1.0)
 

@@ -1,4 +1,4 @@
-"""The caches: any sealed run of the app that holds a real answer to the same call, or to a tool call much like it."""
+"""Caches: real answers to equal or similar calls in any sealed run of the app."""
 
 from collections.abc import Collection, Iterable
 from typing import Final

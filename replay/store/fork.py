@@ -1,4 +1,4 @@
-"""One way to make a replay of a source and overrides, whoever asks: a preview, a launch, a worker, or a probe."""
+"""Fork factory: prepares a replay for previews, launches, workers and probes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

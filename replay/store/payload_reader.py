@@ -1,4 +1,4 @@
-"""Recorded payloads of a replay, each read once, and many at once where it is known what comes next."""
+"""Recorded payloads of a replay, read once, with read-ahead."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""Storing what a replay made, each message of a conversation once."""
+"""Store payloads of a replay; each message of a conversation is stored once."""
 
 from traces.core.json_types import JSONValue
 from traces.payloads.splitter import Splitter
@@ -6,7 +6,7 @@ from traces.storage import artifacts
 
 
 class PayloadWriter:
-    """Stores payloads; what one of them shares with those before it is neither cut nor written again."""
+    """Stores payloads; parts shared with earlier ones are not split or written again."""
 
     def __init__(self) -> None:
         self._splitter = Splitter()

@@ -1,4 +1,4 @@
-"""The outcome of a stored run: its final answer, its tool calls and how it ended."""
+"""Outcome of a stored run: final answer, tool calls and status."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Loading other recorded runs of an app as witnesses of what is configuration."""
+"""Load other runs of an app as witnesses: content that is equal everywhere is configuration."""
 
 from collections.abc import Iterable
 from typing import Final
