@@ -46,7 +46,8 @@ first change that the diff lists. *Not recorded*: cases in which a change that m
 the runs has; they count for the precision, and not for top-1. Of the programs *held out* only the figures of each group
 were seen while the product was developed, so that the kind of their failures is known. *Unseen* programs were written
 before the method was developed further, and measured before and after that. Since then their failures were looked at.
-*Fresh* programs were written by someone who did not read the method, and measured once, when it was done.
+*Fresh* programs were written by someone who did not read the method, and measured once before (top-1 89.8 %, `high`
+right in 96 of 98); their failures were looked at since.
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with the probability eps. A/A pairs are
 two recordings that differ although only words were changed that mean nothing.

@@ -1,7 +1,7 @@
-"""FRESH: programs that were written after the method was done, by someone who did not read it, and measured once.
+"""FRESH: programs that were written after the method was done, by someone who had not read it.
 
-Do not read these modules, run them or look at their cases while attribution is developed. As soon as a case of theirs
-is looked at, or the method is changed after they were measured, they belong to `development`.
+They were measured once before: top-1 89.8 %, `high` right in 96 of 98. Their failures were looked at since, so that
+their figures show no more than those of `development` do.
 """
 
 from dataclasses import replace
