@@ -4,15 +4,16 @@ A model draws its answers. Where two runs are declared to be tries at one task, 
 somebody sets (prompts, tools, models, parameters, documents) is never drawn, nor is another answer of the world.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from diffing.attribution.declared_config import Repeats, declared_changes, repeats
 from diffing.attribution.roots import Reaction, Roots
 from diffing.attribution.unexplained_changes import Atom
-from diffing.attribution.wording import step_name, value_note
 from diffing.compare.comparison import Comparison, Pair
+from diffing.sentences.changes import step_name, value_note
+from diffing.sentences.verdicts import Doubt, DoubtKind
 from traces.core.vocabulary import StepType
 
 _WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
@@ -22,10 +23,10 @@ _TALK: Final = 2  # turns of a user; a task that is given once is set by somebod
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chance:
-    """`drawn`: every root was drawn anew. `doubts` name what else may have made the difference, in words."""
+    """`drawn`: every root was drawn anew. `doubts`: what else may have made the difference."""
 
     drawn: bool = False
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     repeats: Repeats | None = None
 
     @property
@@ -65,40 +66,43 @@ def _is_talk(comparison: Comparison) -> bool:
     return all(sum(step.type == StepType.TURN for step in steps) >= _TALK for steps in sides)
 
 
-def _settings(comparison: Comparison) -> Iterator[str]:
+def _settings(comparison: Comparison) -> Iterator[Doubt]:
     """What the runs declare of their configuration stands behind every step, and need not show in any."""
     changes = [] if comparison.derived else declared_changes(comparison.base.run, comparison.candidate.run)
     if changes:
         noted = "; ".join(value_note(change) for change in changes[:2])
-        yield f"the different configurations that the runs declare ({noted}), whatever these changed"
+        yield Doubt(kind=DoubtKind.CONFIGURATION, settings=noted)
 
 
-def _unrecorded(atoms: Sequence[Atom]) -> Iterator[str]:
+def _unrecorded(atoms: Sequence[Atom]) -> Iterator[Doubt]:
     for atom in atoms:
         steps = (atom.pair.base, atom.pair.candidate)
         if atom.sampled and any(step is not None and not step.input_ref for step in steps):
-            yield f"what {step_name(atom.pair)} was asked, which was not recorded"
+            yield Doubt(kind=DoubtKind.REQUEST, step=step_name(atom.pair))
             return
 
 
-def _reactions(reactions: Sequence[Reaction], *, talk: bool) -> Iterator[str]:
+def _reactions(reactions: Sequence[Reaction], *, talk: bool) -> Iterator[Doubt]:
     """The first of each kind."""
     first = {reaction.kind: reaction.pair for reaction in reversed(reactions)}
-    if "template" in first:
-        yield f"another template at {step_name(first['template'])}"
-    if "variables" in first:
-        yield f"what was put into the prompt of {step_name(first['variables'])}, which may come of that or not"
-    if "user" in first and not talk:
-        yield f"what the user says otherwise before {step_name(first['user'])}, in answer to that or not"
+    for name, kind in _REACTIONS.items():
+        if name in first and not (name == "user" and talk):
+            yield Doubt(kind=kind, step=step_name(first[name]))
 
 
-def _unread(pairs: Sequence[Pair]) -> Iterator[str]:
+_REACTIONS: Final[Mapping[Literal["template", "variables", "user"], DoubtKind]] = {
+    "template": DoubtKind.TEMPLATE,
+    "variables": DoubtKind.VARIABLES,
+    "user": DoubtKind.USER,
+}
+
+
+def _unread(pairs: Sequence[Pair]) -> Iterator[Doubt]:
     if pairs:
-        also = f" and {len(pairs) - 1:,} more steps" if len(pairs) > 1 else ""
-        yield f"{step_name(pairs[0])}{also}, whose contents were not compared"
+        yield Doubt(kind=DoubtKind.UNREAD, step=step_name(pairs[0]), more=len(pairs) - 1)
 
 
-def _world(comparison: Comparison, places: Collection[int]) -> Iterator[str]:
+def _world(comparison: Comparison, places: Collection[int]) -> Iterator[Doubt]:
     """A call that was answered otherwise before any other call differed: nothing the run did explains that."""
     for pair in comparison.acting:
         if pair.step.type not in _WORLD:
@@ -106,5 +110,5 @@ def _world(comparison: Comparison, places: Collection[int]) -> Iterator[str]:
         if pair.both is None or "input" in pair.changes:
             return
         if pair.answers_differently and not pair.overridden and pair.place in places:
-            yield f"{step_name(pair)}, which answered the same call differently"
+            yield Doubt(kind=DoubtKind.SAME_CALL, step=step_name(pair))
             return

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator
 from typing import Final, get_args
 from uuid import UUID
 
-from diffing.attribution.wording import closed, shown
 from diffing.render.edge_kinds import EVIDENCE, VIA
 from diffing.render.evidence import told
 from diffing.render.glossary import WORDS
@@ -16,6 +15,7 @@ from diffing.report.control_lane import ALSO, altered
 from diffing.report.run_outcomes import doing, not_run
 from diffing.schemas.report import Brief, DiffReport, Section, SectionItem, SectionName, TextDiff, UnchangedLane
 from diffing.schemas.terms import StepRef
+from diffing.sentences.text import closed, shown
 from diffing.sequences.text_diff import shortened
 
 _SHOWN: Final = 40  # items of a section, and changed steps

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from diffing.attribution.wording import METHODS
 from diffing.render.numbers import lasting, signed
 from diffing.report.run_outcomes import doing
 from diffing.schemas.report import DiffReport
+from diffing.sentences.changes import METHODS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from diffing.attribution.wording import closed
 from diffing.compare.placeholders import MARK, NOT_RUN
 from diffing.report.evidence import counted, deciding, has_proved, kept, skipped
 from diffing.report.run_outcomes import compared, doing
 from diffing.schemas.evidence import Evidence
 from diffing.schemas.report import AlignedPair, Attribution, Brief, DiffReport, Relation
 from diffing.schemas.terms import MODEL_NAME, SYSTEM_PROMPT
+from diffing.sentences.text import closed
 from diffing.sequences.text_diff import shortened
 
 _NAMED: Final = 3  # changes named in a line

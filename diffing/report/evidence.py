@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 from uuid import UUID
 
-from diffing.attribution.wording import OTHERS, SUSPECTED, UNLINKED, capital
 from diffing.schemas.evidence import AtomEvidence, Evidence, EvidenceQuestion, Findings, NoiseGate
 from diffing.schemas.report import Attribution, Cause, DiffReport, PathLink
 from diffing.schemas.terms import Confidence
+from diffing.sentences.changes import OTHERS, SUSPECTED, UNLINKED
+from diffing.sentences.text import capital
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from diffing.attribution.wording import shown
 from diffing.compare.placeholders import idle_side, untested
 from diffing.schemas.report import AlignedPair, DiffReport, RunRef
 from diffing.schemas.terms import StepRef
+from diffing.sentences.text import shown
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, get_args
 
-from diffing.attribution import wording
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.references import step_ref
 from diffing.content.facets import Facet
@@ -22,6 +21,8 @@ from diffing.schemas.report import (
     Unavailable,
     ValueChange,
 )
+from diffing.sentences import changes as phrases
+from diffing.sentences import text
 from diffing.sequences.json_diff import LIMIT as VALUES
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
@@ -141,7 +142,7 @@ def _unseen(key: str, seen: set[str]) -> bool:
 
 def _text_pairs(facet: Facet) -> list[tuple[str, str]]:
     if facet.form == "text":
-        return [(wording.as_text(facet.base), wording.as_text(facet.candidate))]
+        return [(text.as_text(facet.base), text.as_text(facet.candidate))]
     if facet.form == "ranks":
         return _documents(facet)
     return [(item.base, item.candidate) for item in facet.messages[:_MESSAGES]]
@@ -158,7 +159,7 @@ def _item(facet: Facet, texts: Texts) -> SectionItem:
     text = texts.diff(*pairs[0]) if pairs else None
     return SectionItem(
         kind=facet.kind,
-        title=f"{wording.step_name(facet.pair)}: {wording.noted(facet)}",
+        title=f"{phrases.step_name(facet.pair)}: {phrases.noted(facet)}",
         relation="changed",
         base=step_ref(facet.pair.base),
         candidate=step_ref(facet.pair.candidate),
@@ -191,7 +192,7 @@ def _unpaired(pair: Pair) -> SectionItem:
     summary = f": {pair.step.summary}" if pair.step.summary else ""
     return SectionItem(
         kind="call" if pair.step.type == StepType.TOOL else "step",
-        title=f"{wording.step_name(pair)}, {said[pair.relation]}{summary}",
+        title=f"{phrases.step_name(pair)}, {said[pair.relation]}{summary}",
         relation=pair.relation,
         base=step_ref(pair.base),
         candidate=step_ref(pair.candidate),

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from diffing.attribution import wording
 from diffing.attribution.declared_config import declared_settings
 from diffing.compare.comparison import Comparison
 from diffing.compare.placeholders import untested
@@ -12,6 +11,8 @@ from diffing.content.facets import Facet
 from diffing.content.similarity import Likeness, reading
 from diffing.report.scores import IMPORTED
 from diffing.schemas.report import SectionItem, SectionName, ValueChange
+from diffing.sentences import changes as phrases
+from diffing.sentences import text
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
 from diffing.sequences.ranked_lists import ranked, rewritten
@@ -55,11 +56,11 @@ def _group(kind: str, base: JSONObject, candidate: JSONObject) -> list[SectionIt
     if not changes:
         return []
     values = [ValueChange.model_validate(change._asdict()) for change in changes]
-    said = "; ".join(wording.value_note(change) for change in changes[:4])
+    said = "; ".join(phrases.value_note(change) for change in changes[:4])
     return [
         SectionItem(
             kind=kind,
-            title=f"{wording.capital(kind)}: {said}",
+            title=f"{text.capital(kind)}: {said}",
             relation="changed",
             base=None,
             candidate=None,
@@ -90,9 +91,9 @@ def _metadata(run: RunFacts) -> JSONObject:
 def _prompt(comparison: Comparison, facets: list[Facet]) -> str:
     texts = [facet for facet in facets if facet.form == "text"]
     if texts:
-        return f"{wording.cause(texts[0])}{_and_more(len(_distinct(texts)) - 1, 'other prompt text')}."
+        return f"{phrases.cause(texts[0])}{_and_more(len(_distinct(texts)) - 1, 'other prompt text')}."
     if facets:
-        return f"{wording.cause(facets[0])}{_and_more(len(facets) - 1, 'other difference')}."
+        return f"{phrases.cause(facets[0])}{_and_more(len(facets) - 1, 'other difference')}."
     asked = [pair for pair in comparison.pairs if pair.step.type in {StepType.MODEL, StepType.PROMPT}]
     if not asked:
         return "Neither run has a prompt."
@@ -115,7 +116,7 @@ def _retrieval(comparison: Comparison, facets: list[Facet]) -> str:
         said = ", ".join(f"{counts[op]} {op}" for op in kinds if counts[op])
         return f"{_count(len(found), 'retrieval')} found other documents: {said}."
     if facets:
-        return f"{wording.cause(facets[0])}; the documents found are the same."
+        return f"{phrases.cause(facets[0])}; the documents found are the same."
     unpaired = _unpaired(comparison, StepType.RETRIEVAL)
     if unpaired:
         return f"{unpaired}."
@@ -141,14 +142,14 @@ def _tool(comparison: Comparison, facets: list[Facet]) -> str:
     ]
     unpaired = _unpaired(comparison, StepType.TOOL)
     said += [unpaired[:1].lower() + unpaired[1:]] if unpaired else []
-    return f"{wording.capital('; '.join(said))}." if said else "The same calls with the same results."
+    return f"{text.capital('; '.join(said))}." if said else "The same calls with the same results."
 
 
 def _model(comparison: Comparison, facets: list[Facet]) -> str:
     if not _has(comparison, StepType.MODEL):
         return "Neither run calls a model."
     config = _distinct([facet for facet in facets if facet.part == "config"])
-    said = [wording.cause(facet) for facet in config[:2]]
+    said = [phrases.cause(facet) for facet in config[:2]]
     changed = {facet.pair.place for facet in facets if facet.part == "output"}
     paired = sum(bool(pair.both) for pair in comparison.pairs if pair.step.type == StepType.MODEL)
     if paired:
@@ -158,14 +159,14 @@ def _model(comparison: Comparison, facets: list[Facet]) -> str:
         said.append("no answers to compare")
     unpaired = _unpaired(comparison, StepType.MODEL)
     said += [unpaired[:1].lower() + unpaired[1:]] if unpaired else []
-    return f"{wording.capital('; '.join(said))}."
+    return f"{text.capital('; '.join(said))}."
 
 
 def _output(comparison: Comparison, facets: list[Facet], likeness: Compare) -> str:
     answers = [facet for facet in facets if facet.kind == "final answer"]
     if answers:
-        found = likeness(wording.as_text(answers[-1].base), wording.as_text(answers[-1].candidate))
-        how = wording.METHODS[found.method]
+        found = likeness(text.as_text(answers[-1].base), text.as_text(answers[-1].candidate))
+        how = phrases.METHODS[found.method]
         return f"The final answers are {reading(found.score)} (likeness {found.score:.2f} of 1, {how})."
     final = comparison.final
     if final is None:
@@ -182,7 +183,7 @@ def _run(comparison: Comparison) -> str:
     said.append(_more(candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out, "token"))
     if base.error_count or candidate.error_count:
         said.append(f"errors {base.error_count} → {candidate.error_count}{_untested(comparison)}")
-    return f"{wording.capital('; '.join(part for part in said if part))}."
+    return f"{text.capital('; '.join(part for part in said if part))}."
 
 
 def _untested(comparison: Comparison) -> str:

@@ -2,12 +2,12 @@
 
 from django import template
 
-from diffing.attribution.wording import METHODS
-from diffing.attribution.wording import closed as with_full_stop
-from diffing.attribution.wording import shown as in_words
 from diffing.render.edge_kinds import EVIDENCE, VIA
 from diffing.report.run_outcomes import not_run
 from diffing.schemas.report import AlignedPair
+from diffing.sentences.changes import METHODS
+from diffing.sentences.text import closed as with_full_stop
+from diffing.sentences.text import shown as in_words
 from traces.core.json_types import JSONValue
 
 register = template.Library()

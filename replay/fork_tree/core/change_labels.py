@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from diffing.attribution.wording import shown
+from diffing.sentences.text import shown
 from replay.overrides.profile import Match, Override, OverrideProfile
 from traces.core.json_types import JSONObject
 

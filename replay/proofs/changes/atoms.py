@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from diffing.attribution.wording import edit, shown
+from diffing.sentences.changes import edit
+from diffing.sentences.text import shown
 from diffing.sequences.text_diff import shortened
 from replay.overrides.edits import with_both
 from replay.overrides.profile import ModelOverride, Override, OverrideProfile

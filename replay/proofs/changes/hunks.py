@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from diffing.attribution.wording import edit, shown
+from diffing.sentences.changes import edit
+from diffing.sentences.text import shown
 from diffing.sequences.anchors import differing
 from diffing.sequences.text_diff import shortened, tokens
 from traces.core.canonical import digest

@@ -2,9 +2,9 @@
 
 from typing import Final, get_args
 
-from diffing.attribution.wording import noted
 from diffing.compare.comparison import Pair
 from diffing.compare.references import step_ref
+from diffing.sentences.changes import noted
 from replay.overrides.profile import CallEnd
 from replay.proofs.core.types import Atoms, Stage
 from replay.proofs.subject.subject import Subject

@@ -79,9 +79,9 @@ def test_two_tries_at_one_task_differ_by_chance() -> None:
     found = attributed(talk(), otherwise(), trial(0), trial(2))
     assert (found.verdict, found.confidence) == ("noise", "noise")
     assert found.sentence == (
-        "Probably chance: these are two tries at one task under one configuration (task 7, trial 0 and 2), and no "
-        "recorded prompt, tool, model or setting differs between them. They part at step 3, where the user worded the "
-        "request differently; in the end the answer now says “HAT200” instead of “HAT110”."
+        "Probably chance: the runs are two trials of one task with one configuration (task 7, trial 0 and 2), and no "
+        "recorded prompt, tool, model or setting differs between them. They diverge at step 3, where the user worded "
+        "the request differently; in the end, the answer now says “HAT200” instead of “HAT110”."
     )
 
 

@@ -97,8 +97,8 @@ def test_changes_made_together_are_not_told_by_one_of_them() -> None:
         prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED, model_name="m2"
     )
     sentence = diff_of(failing_refund(), candidate, derived=True).attribution.sentence
-    assert sentence.startswith("2 changes were made together; which of them did it was not tested: adding “Amounts")
-    assert "; switching the model from m1 to m2. The answer became" in sentence
+    assert sentence.startswith("2 changes were made together; which of them is the cause was not tested: adding “")
+    assert "; switching the model from m1 to m2. The answer is now" in sentence
 
 
 def test_two_recordings_name_what_else_differs() -> None:
@@ -126,8 +126,8 @@ def test_declared_configurations_come_before_a_users_wording() -> None:
 
     report = declaring(run("Hello, refund it", "Done."), run("Hi, refund it", "Not possible."), "base", "policy_v2")
     assert report.attribution.sentence.startswith(
-        "Suspected, not proved: the runs declare different configurations (policy base → policy_v2), and what those "
-        "changed was not recorded. The first difference that shows: changing “Hello” to “Hi” in the user's message."
+        "Suspected, not proved: the runs declare different configurations (policy base → policy_v2), and the effect "
+        "of these was not recorded. First recorded difference: changing “Hello” to “Hi” in the user's message."
     )
 
 
@@ -136,7 +136,7 @@ def test_declared_configurations_do_not_hide_a_recorded_change_of_the_model() ->
         return [agent(), model([system("Be kind."), user("Refund it")], said(answer), model=name), output(answer)]
 
     report = declaring(run("m1", "Done."), run("m2", "Not possible."), "base", "other")
-    assert report.attribution.sentence.startswith("Suspected, not proved: switching the model from m1 to m2 turned")
+    assert report.attribution.sentence.startswith("Suspected, not proved: switching the model from m1 to m2 changed")
 
 
 def test_an_answer_that_somebody_typed_in_needs_no_experiment() -> None:
@@ -144,7 +144,7 @@ def test_an_answer_that_somebody_typed_in_needs_no_experiment() -> None:
     candidate[5] = replace(candidate[5], output={"message": said(ACCEPTED)}, reason=Reason.OPERATOR_OVERRIDE)
     candidate[6] = output(ACCEPTED)
     found = diff_of(failing_refund(), candidate, derived=True).attribution
-    assert found.sentence.startswith("The answer of step 6 (model chat) was set by hand, so the outcome differs by")
+    assert found.sentence.startswith("The output of step 6 (model chat) was set by hand, so the outcome differs by")
     assert found.cheapest_experiment == ""
 
 
@@ -158,8 +158,8 @@ def test_a_model_is_not_said_to_have_been_asked_the_same_where_it_was_not() -> N
                    .attribution.alternatives)
         for asked in ("Go", "Go on")
     ]  # fmt: skip
-    assert "what it was asked did not" in reasons[0]
-    assert "what it was asked differs as well" in reasons[1]
+    assert "its request did not" in reasons[0]
+    assert "its request differs as well" in reasons[1]
 
 
 def test_quotations_show_where_texts_differ() -> None:
@@ -182,7 +182,7 @@ def test_a_check_that_was_not_run_neither_failed_nor_passed() -> None:
 
 def test_equal_runs_with_placeholders_have_no_difference() -> None:
     assert diff_of(blocked_refund(), blocked_refund()).attribution.verdict == "no_difference"
-    assert diff_of(fixed_refund(), fixed_refund()).attribution.sentence == "The two runs say and do the same."
+    assert diff_of(fixed_refund(), fixed_refund()).attribution.sentence == "The two runs do not differ."
 
 
 @pytest.mark.parametrize("derived", [True, False])
@@ -235,7 +235,7 @@ def test_sections_with_nothing_to_compare_say_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "says"), [("Use {rule}.", "what was put into the prompt"), ("By {rule}.", "another template")]
+    ("template", "says"), [("Use {rule}.", "the prompt variables of"), ("By {rule}.", "a different template")]
 )
 def test_other_variables_are_not_called_another_template(template: str, says: str) -> None:
     def run(used: str, rule: str, answer: str) -> list[Given]:

@@ -81,7 +81,7 @@ def test_another_model_is_suspected_before_the_calls_that_it_may_have_chosen() -
     assert (found.primary.category, found.confidence) == ("model", "low")
     [call] = found.alternatives
     assert call.category == "tool"
-    assert "no recorded change before it says why" in call.description
+    assert "no recorded change before it explains why" in call.description
 
 
 def looked_up(result: str, answer: str) -> list[Given]:

@@ -67,12 +67,12 @@ def test_a_fixed_prompt_is_named_with_what_it_changed_on_the_way() -> None:
     assert found.sentence == (
         "Adding “Amounts of issue_refund are in euros.” to the system prompt changed issue_refund's amount from 4200 "
         "to 42, so issue_refund succeeded instead of failing, "
-        f"and the answer became “{ACCEPTED}” instead of “{REFUSED}”"
+        f"and the answer is now “{ACCEPTED}” instead of “{REFUSED}”"
     )
     assert (found.verdict, found.confidence) == ("cause", "medium")
     assert found.primary is not None
     assert found.primary.category == "prompt"
-    assert found.evidence[0] == "The change is in the prompt, and so in what the model was asked."
+    assert found.evidence[0] == "The prompt changed, so the model was asked something different."
 
 
 def test_the_path_leads_over_the_call_to_the_answer() -> None:
@@ -108,11 +108,10 @@ def test_an_operators_tool_answer_is_a_known_cause() -> None:
     found = diff_of(failing_refund(), overridden_refund(), derived=True).attribution
     assert found.primary is not None
     assert (found.primary.category, found.confidence) == ("tool", "medium")
-    assert (
-        found.sentence
-        == f"Changing issue_refund's state from refused to accepted turned the answer “{REFUSED}” into “{ACCEPTED}”"
+    assert found.sentence == (
+        f"Changing issue_refund's state from refused to accepted changed the answer from “{REFUSED}” to “{ACCEPTED}”"
     )
-    assert any("Whoever made the fork set" in line for line in found.evidence)
+    assert any("The fork overrides the output" in line for line in found.evidence)
 
 
 def test_a_model_switch_alone_is_the_cause() -> None:
@@ -276,7 +275,7 @@ def test_what_a_user_says_after_another_answer_is_no_cause_and_not_ruled_out() -
         "Another answer of the model to the same request",
         "Changing “Why not?” to “Thank you!” in the user's message",
     ]
-    assert "what the user says otherwise before step 3" in found.sentence
+    assert "the user's different message before step 3" in found.sentence
 
 
 def test_steps_without_recorded_flow_are_ordered_and_it_is_said() -> None:
@@ -342,7 +341,7 @@ def test_a_sentence_ends_once() -> None:
         diff_of(failing_refund(), fixed_refund(), derived=True).attribution.sentence,
         diff_of(failing_refund(), failing_refund()).attribution.sentence,
     ]
-    assert [sentence[-2:] for sentence in sentences] == [".”", "e."]
+    assert [sentence[-2:] for sentence in sentences] == [".”", "r."]
 
 
 def test_a_cause_is_not_told_again_as_its_effect() -> None:

@@ -111,7 +111,7 @@ def test_the_html_is_accessible_in_structure(refund: DiffReport) -> None:
 def test_equal_runs_render_too() -> None:
     same = diff_of(failing_refund(), failing_refund())
     assert "Every step is the same in both runs." in as_html(same)
-    assert "say and do the same" in as_markdown(same)
+    assert "The two runs do not differ" in as_markdown(same)
 
 
 def test_the_markdown_reads_in_order(refund: DiffReport) -> None:

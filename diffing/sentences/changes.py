@@ -1,4 +1,4 @@
-"""What changed, said as a person would say it: short phrases that name the thing and quote the few words."""
+"""Changes as short phrases, which name the thing and quote the words that differ. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -7,16 +7,16 @@ from diffing.compare.comparison import Pair
 from diffing.compare.placeholders import idle_side
 from diffing.content.facets import WINDOW, Facet
 from diffing.content.message_diff import call_text
+from diffing.sentences.text import VALUE, as_text, capital, leaf, shown
 from diffing.sequences.json_diff import Change, value_changes
 from diffing.sequences.ranked_lists import Rewritten, ranked, rewritten
 from diffing.sequences.ranked_lists import compare as compare_ranks
 from diffing.sequences.text_diff import Span, apart, deleted, inserted, normalise, shortened, word_diff
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import StepStatus
+from traces.core.vocabulary import StepStatus, StepType
 
 QUOTE: Final = 90  # characters quoted of a text in a sentence
 _TOLD: Final = 2  # values of one kind told with what they say
-_VALUE: Final = 60  # characters of a value
 _LISTED: Final = 8  # names of fields
 _READ: Final = 40  # differences looked at for the most telling one
 _SAME: Final = 0.5  # share of a text that an edit keeps; one that keeps less is another text
@@ -49,7 +49,7 @@ UNLINKED: Final = " The recordings do not show how one led to the other."
 
 
 def cause(facet: Facet) -> str:
-    """The change as what somebody did: “Adding “…” to the system prompt”."""
+    """The change as an action: “Adding “…” to the system prompt”."""
     if facet.kind in _TEXTS:
         return edit(as_text(facet.base), as_text(facet.candidate), _TEXTS[facet.kind])
     if facet.kind == WINDOW:
@@ -67,6 +67,33 @@ def cause(facet: Facet) -> str:
     if facet.kind == "documents":
         return _documents(facet)
     return _answer(facet)
+
+
+def resampled(pair: Pair) -> str:
+    """Another answer of a model, which no change explains."""
+    return f"Another answer of the model to the same request at {step_name(pair)}"
+
+
+def unpaired(pair: Pair) -> str:
+    """A step that only one run has."""
+    side = "base" if pair.base else "candidate"
+    number = pair.step.sequence_no
+    if pair.step.type == StepType.TOOL:
+        return f"{'Not calling' if pair.base else 'Calling'} {pair.step.called} at step {number} of the {side}"
+    summary = f" (“{shortened(pair.step.summary, 60)}”)" if pair.step.summary else ""
+    return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {number} of the {side}{summary}"
+
+
+def unpaired_note(pair: Pair) -> str:
+    """A step that only one run has, as a note beside it."""
+    return f"only in the {'base' if pair.base else 'candidate'}: {pair.step.summary}".rstrip(": ")
+
+
+def joined(cause: str, effect: str) -> str:
+    """What changed at the first step of a path, and what the step made of it."""
+    if effect in {"", cause}:
+        return cause
+    return f"{cause}; so it {effect}" if effect.startswith("asks") else f"{cause}; {effect}"
 
 
 def edit(base: str, candidate: str, where: str) -> str:
@@ -122,34 +149,10 @@ def value_note(change: Change) -> str:
     if change.op == "removed":
         return f"{name} {shown(change.base)} removed".strip()
     if isinstance(change.base, str) and isinstance(change.candidate, str):
-        base, candidate = map(shown, apart(change.base, change.candidate, _VALUE))
+        base, candidate = map(shown, apart(change.base, change.candidate, VALUE))
     else:
         base, candidate = shown(change.base), shown(change.candidate)
     return f"{name} {base} → {candidate}".strip()
-
-
-def shown(value: JSONValue) -> str:
-    """A value as one writes it in a sentence."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    if isinstance(value, str):
-        return f"“{shortened(value, _VALUE)}”" if " " in value or not value else shortened(value, _VALUE)
-    if isinstance(value, dict):
-        return f"{{{', '.join(list(value)[:4])}{'…' if len(value) > 4 else ''}}}"
-    if isinstance(value, list):
-        return f"{len(value)} item{'' if len(value) == 1 else 's'}" if len(value) > 3 else ", ".join(map(shown, value))
-    return "nothing" if value is None else str(value)
-
-
-def leaf(path: str) -> str:
-    """The name at the end of a JSON pointer; of a list's item, the list's name and the place from 1."""
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
-    if parts and parts[-1].isdecimal():
-        holder = next((part for part in reversed(parts) if not part.isdecimal()), "item")
-        return f"{holder} {int(parts[-1]) + 1}"
-    return parts[-1] if parts else ""
 
 
 def step_name(pair: Pair) -> str:
@@ -157,19 +160,6 @@ def step_name(pair: Pair) -> str:
     step = pair.step
     named = f" {step.called}" if step.called not in {step.type, ""} else ""
     return f"step {step.sequence_no} ({step.type}{named})"
-
-
-def as_text(value: JSONValue) -> str:
-    return value if isinstance(value, str) else "" if value is None else shown(value)
-
-
-def closed(sentence: str) -> str:
-    """The sentence with its full stop, unless a quotation at its end has one already."""
-    return sentence if sentence.endswith((".”", "?”", "!”", "…”")) else f"{sentence}."
-
-
-def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 _TEXTS: Final = {
@@ -191,7 +181,8 @@ def _message_edit(facet: Facet) -> str:
     item = facet.messages[0]
     where = "the user's message" if item.role == "user" else f"a message of the {item.role or 'history'}"
     if item.op == "added":
-        return f"Adding {where.replace('the ', 'a ', 1)} (“{shortened(item.candidate, QUOTE)}”)"
+        new = "a user's message" if item.role == "user" else where
+        return f"Adding {new} (“{shortened(item.candidate, QUOTE)}”)"
     if item.op == "removed":
         return f"Leaving out {where} (“{shortened(item.base, QUOTE)}”)"
     return edit(item.base, item.candidate, where)

@@ -1,0 +1,242 @@
+"""The sentences of an attribution: the verdict, what it rests on, and what would settle it. Pure."""
+
+from collections.abc import Mapping
+from typing import Final, assert_never
+
+from diffing.sentences import consequences
+from diffing.sentences.changes import OTHERS, SUSPECTED, UNLINKED
+from diffing.sentences.text import closed, counted, inner, shown
+from diffing.sentences.verdicts import (
+    Caused,
+    CertificateKind,
+    Changes,
+    Configured,
+    Divergence,
+    Doubt,
+    DoubtKind,
+    Evidence,
+    Experiment,
+    ExperimentKind,
+    NoDifference,
+    NoEffect,
+    Reason,
+    ReasonKind,
+    Resampled,
+    RuledOut,
+    SetByHand,
+    Support,
+    SupportKind,
+    Together,
+    Trials,
+    Undecided,
+    Unexplained,
+    Unrelated,
+    Verdict,
+)
+
+_REASONS: Final[Mapping[ReasonKind, str]] = {
+    ReasonKind.PROMPT: "The prompt changed, so the model was asked something different",
+    ReasonKind.UPSTREAM: "The user's message is part of what the model was asked",
+    ReasonKind.RETRIEVAL: "The model was given different documents",
+    ReasonKind.TOOL: "The tool returned a different result",
+    ReasonKind.MODEL: "The model or its settings changed",
+    ReasonKind.MODEL_ALONE: "The model or its settings changed; its request did not",
+    ReasonKind.MODEL_AND_REQUEST: "The model or its settings changed; its request differs as well",
+    ReasonKind.STRUCTURE: "Only one of the runs has this step, and no recorded change before it explains why",
+    ReasonKind.OUTPUT: "The same request got a different answer, and no recorded change before it explains why",
+    ReasonKind.CALL: "The call differs, and no recorded change before it explains why",
+    ReasonKind.SET_BY_HAND: "The fork overrides the output of {step}",
+}
+_SUPPORTS: Final[Mapping[SupportKind, str]] = {
+    SupportKind.KIND_ORDER: "Of several possible causes, the first by kind is named: prompt, user message, documents, "
+    "tools, then the model and its settings.",
+    SupportKind.TRIALS: "Both runs declare task {task} and the same configuration, and their recorded prompts, tools, "
+    "models and parameters are the same.",
+    SupportKind.SAME_REQUEST: "The request of {step} is the same in both runs; its answer is not.",
+    SupportKind.LINKED: "Recorded data flow leads from it to the final answer.",
+    SupportKind.UNLINKED: "No recorded data flow leads from a change to the final answer, so only the order of the "
+    "steps was used.",
+    SupportKind.REPLAY: "One run is a replay of the other, so everything outside the change comes from the recording.",
+    SupportKind.SEPARATE: "The runs were recorded separately, so chance may have changed the answers as well.",
+}
+_CERTIFICATES: Final[Mapping[CertificateKind, str]] = {
+    CertificateKind.SAME_ANSWER: "the final answer is the same in both runs",
+    CertificateKind.INERT: "the step gave the same output in both runs (inert)",
+    CertificateKind.DOMINATED: "every path from it to the final answer passes through an output that is the same in "
+    "both runs (dominated)",
+    CertificateKind.UNREACHED: "no recorded data flow leads from it to the final answer (unreached)",
+}
+_DOUBTS: Final[Mapping[DoubtKind, str]] = {
+    DoubtKind.CONFIGURATION: "the different configurations that the runs declare ({settings}), whose effect was not "
+    "recorded",
+    DoubtKind.REQUEST: "the request of {step}, which was not recorded",
+    DoubtKind.TEMPLATE: "a different template at {step}",
+    DoubtKind.VARIABLES: "the prompt variables of {step}, which may or may not follow from an earlier difference",
+    DoubtKind.USER: "the user's different message before {step}, which may or may not respond to an earlier difference",
+    DoubtKind.UNREAD: "{step}{more}, whose contents were not compared",
+    DoubtKind.SAME_CALL: "{step}, which answered the same call differently",
+}
+
+
+def sentence(verdict: Verdict) -> str:
+    """The verdict in one or two sentences."""
+    match verdict:
+        case NoDifference() | NoEffect() | Unrelated() | Unexplained() | Undecided():
+            return _without_cause(verdict)
+        case Resampled() | Trials():
+            return _by_chance(verdict)
+        case Together() | SetByHand() | Configured() | Caused():
+            return _by_changes(verdict)
+        case _:
+            assert_never(verdict)
+
+
+def _without_cause(verdict: NoDifference | NoEffect | Unrelated | Unexplained | Undecided) -> str:
+    match verdict:
+        case NoDifference():
+            return "The two runs do not differ."
+        case NoEffect():
+            return _no_effect(verdict)
+        case Unrelated():
+            return "The two runs have nothing in common: no step of one corresponds to a step of the other."
+        case Unexplained():
+            return "The final answers differ, but nothing recorded before them does."
+        case Undecided():
+            which = "which of these" if verdict.doubts else "which of these changes"
+            named = "; ".join([_named(verdict.changes), *map(doubt, verdict.doubts)])
+            return f"The final answers differ, and the recordings alone cannot show {which} is the cause: {named}."
+        case _:
+            assert_never(verdict)
+
+
+def _by_chance(verdict: Resampled | Trials) -> str:
+    match verdict:
+        case Resampled():
+            effect = closed(consequences.predicate(verdict.consequence))
+            return (
+                f"Nothing recorded differs before step {verdict.step}. There the model answered the same request "
+                f"differently, which {effect} The cause is the model's randomness, or something that was not recorded."
+            )
+        case Trials():
+            return _trials(verdict)
+        case _:
+            assert_never(verdict)
+
+
+def _by_changes(verdict: Together | SetByHand | Configured | Caused) -> str:
+    match verdict:
+        case Together():
+            what = "differences occurred" if verdict.drawn else "changes were made"
+            which = f"{verdict.count} {what} together; which of them is the cause was not tested"
+            return f"{which}: {_named(verdict.changes)}. {consequences.statement(verdict.answer)}"
+        case SetByHand():
+            by_hand = f"The output of {verdict.step} was set by hand, so the outcome differs by construction."
+            return f"{by_hand} {consequences.statement(verdict.answer)}"
+        case Configured():
+            return (
+                f"{SUSPECTED}the runs declare different configurations ({verdict.settings}), and the effect of these "
+                f"was not recorded. First recorded difference: {inner(verdict.change)}. "
+                f"{consequences.statement(verdict.answer)}"
+            )
+        case Caused():
+            return _caused(verdict)
+        case _:
+            assert_never(verdict)
+
+
+def _no_effect(verdict: NoEffect) -> str:
+    steps = counted(verdict.steps, "step")
+    if not verdict.change:
+        return f"{steps} {'differs' if verdict.steps == 1 else 'differ'}, but the final answer is the same."
+    more = f" and {counted(verdict.more, 'more change')}" if verdict.more else ""
+    return f"{verdict.change}{more} made {steps} differ, but the final answer is the same."
+
+
+def _trials(verdict: Trials) -> str:
+    counter = verdict.counter.replace("_", " ").removesuffix(" id")
+    which = f"task {verdict.task}, {counter} {shown(verdict.base)} and {shown(verdict.candidate)}"
+    return (
+        f"Probably chance: the runs are two trials of one task with one configuration ({which}), and no recorded "
+        f"prompt, tool, model or setting differs between them. They diverge at step {verdict.step}, where "
+        f"{_divergence(verdict)}; in the end, {closed(consequences.clause(verdict.answer))}"
+    )
+
+
+def _divergence(verdict: Trials) -> str:
+    match verdict.divergence:
+        case Divergence.SAME_REQUEST:
+            return "the model answered the same request differently"
+        case Divergence.ONE_SIDE:
+            return f"only the {verdict.side} has a {verdict.step_type} step"
+        case Divergence.USER:
+            return "the user worded the request differently"
+        case Divergence.MODEL:
+            return "the model answered differently"
+        case _:
+            assert_never(verdict.divergence)
+
+
+def _caused(verdict: Caused) -> str:
+    """The cause with what it did; no effect is claimed where nothing recorded links the two."""
+    named = f"{SUSPECTED}{inner(verdict.change)}" if verdict.suspected else verdict.change
+    if not verdict.linked:
+        return f"{named}. {consequences.statement(verdict.consequence.answer)}{UNLINKED}"
+    others = closed(f"{OTHERS}{_named(verdict.others)}") if verdict.others else ""
+    return f"{closed(f'{named} {consequences.predicate(verdict.consequence)}')}{others}"
+
+
+def _named(changes: Changes) -> str:
+    more = [f"{changes.more} more"] if changes.more else []
+    return "; ".join([*map(inner, changes.named), *more])
+
+
+def evidence(found: Evidence) -> str:
+    """One line of what a verdict rests on."""
+    match found:
+        case Reason():
+            return f"{reason(found)}."
+        case Support():
+            return _SUPPORTS[found.kind].format(step=found.step, task=found.task)
+        case RuledOut():
+            return f"Ruled out: {inner(found.change)} — {_CERTIFICATES[found.certificate]}."
+        case Doubt():
+            return f"Not ruled out either: {doubt(found)}."
+        case _:
+            assert_never(found)
+
+
+def reason(found: Reason) -> str:
+    """Why a change may be the cause, without a full stop."""
+    return _REASONS[found.kind].format(step=found.step)
+
+
+def doubt(found: Doubt) -> str:
+    """What else may have made the difference, as a noun."""
+    more = f" and {found.more:,} more step{'' if found.more == 1 else 's'}" if found.more else ""
+    return _DOUBTS[found.kind].format(step=found.step, settings=found.settings, more=more)
+
+
+def description(step: str, more: int, found: Reason) -> str:
+    """Where a change acts, and why it may be the cause."""
+    also = f", and {counted(more, 'more step')}" if more else ""
+    return f"At {step}{also}. {reason(found)}."
+
+
+def experiment(found: Experiment | None) -> str:
+    """What would settle the verdict; empty where nothing has to be."""
+    if found is None:
+        return ""
+    match found.kind:
+        case ExperimentKind.REPEAT_FROM:
+            return f"Replay the base from step {found.step} four times unchanged, to see how often the answer varies."
+        case ExperimentKind.REPEAT:
+            return "Replay the base unchanged four times: if the final answer varies, it is noise."
+        case ExperimentKind.BOTH_WAYS:
+            change = f" ({inner(found.change)})" if found.change else ""
+            calls = f"about {counted(found.calls, 'live model call')} each" if found.calls else "no live model call"
+            return (
+                f"Replay the base from step {found.step} with only this change{change}, and the candidate with only "
+                f"this change reverted: 2 replays, {calls}."
+            )
+        case _:
+            assert_never(found.kind)

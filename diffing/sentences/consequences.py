@@ -1,0 +1,103 @@
+"""What followed a cause, up to the final answer, as clauses. Pure."""
+
+from typing import assert_never
+
+from diffing.sentences.text import capital, closed
+from diffing.sentences.verdicts import Answer, AnswerChange, Call, CallChange, Consequence, Result, ResultChange
+
+
+def predicate(found: Consequence) -> str:
+    """What the cause did: “changed the final answer”."""
+    call = _call(found.call) if found.call else ""
+    result = _result(found.result) if found.result else ""
+    if call and result:
+        return f"{call}, so {result}, and {clause(found.answer)}"
+    if call:
+        return f"{call}, and {clause(found.answer)}"
+    return f"meant that {result}, and {clause(found.answer)}" if result else _answer_predicate(found.answer)
+
+
+def statement(answer: Answer) -> str:
+    """How the final answers differ, as a sentence."""
+    return closed(capital(clause(answer)))
+
+
+def clause(answer: Answer) -> str:
+    """How the final answers differ: “the final answer changed”."""
+    match answer.kind:
+        case AnswerChange.DIFFERS:
+            return "the final answer changed"
+        case AnswerChange.ONE_SIDE:
+            return f"only the {answer.side} has a final answer"
+        case AnswerChange.NOT_RUN:
+            return (
+                f"the {answer.side} did not run {answer.tool} ({answer.reason}), so its final answer is not what the "
+                "agent would have said"
+            )
+        case AnswerChange.GONE:
+            return f"the answer “{answer.base}” is gone"
+        case AnswerChange.NEW:
+            return f"there is now an answer: “{answer.candidate}”"
+        case AnswerChange.CUT:
+            return f"the answer no longer says “{answer.base}”"
+        case AnswerChange.EDITED:
+            instead = f" instead of “{answer.base}”" if answer.base else ""
+            return f"the answer now says “{answer.candidate}”{instead}"
+        case AnswerChange.REPLACED:
+            return f"the answer is now “{answer.candidate}” instead of “{answer.base}”"
+        case _:
+            assert_never(answer.kind)
+
+
+def _answer_predicate(answer: Answer) -> str:
+    match answer.kind:
+        case AnswerChange.DIFFERS:
+            return "changed the final answer"
+        case AnswerChange.ONE_SIDE:
+            return f"left only the {answer.side} with a final answer"
+        case AnswerChange.NOT_RUN:
+            return f"cannot be judged by the final answer: {clause(answer)}"
+        case AnswerChange.GONE:
+            return f"removed the answer, which was “{answer.base}”"
+        case AnswerChange.NEW:
+            return f"produced an answer where there was none: “{answer.candidate}”"
+        case AnswerChange.CUT:
+            return f"removed “{answer.base}” from the answer"
+        case AnswerChange.EDITED:
+            instead = f" instead of “{answer.base}”" if answer.base else ""
+            return f"made the answer say “{answer.candidate}”{instead}"
+        case AnswerChange.REPLACED:
+            return f"changed the answer from “{answer.base}” to “{answer.candidate}”"
+        case _:
+            assert_never(answer.kind)
+
+
+def _call(call: Call) -> str:
+    match call.kind:
+        case CallChange.CALLED:
+            return f"made the agent call {call.tool}"
+        case CallChange.NOT_CALLED:
+            return f"kept the agent from calling {call.tool}"
+        case CallChange.ARGUMENT_CHANGED:
+            named = f"{call.tool}'s {call.argument}".removesuffix(" ")
+            return f"changed {named} from {call.base} to {call.candidate}"
+        case CallChange.ARGUMENT_ADDED:
+            return f"added {call.argument} ({call.candidate}) to the call of {call.tool}"
+        case CallChange.ARGUMENT_REMOVED:
+            return f"dropped {call.argument} from the call of {call.tool}"
+        case _:
+            assert_never(call.kind)
+
+
+def _result(result: Result) -> str:
+    match result.kind:
+        case ResultChange.SUCCEEDED:
+            return f"{result.tool} succeeded instead of failing"
+        case ResultChange.FAILED:
+            return f"{result.tool} failed instead of succeeding"
+        case ResultChange.TEXT:
+            return f"{result.tool} answered “{result.candidate}” instead of “{result.base}”"
+        case ResultChange.FIELD:
+            return f"{result.tool}'s {result.field} was {result.candidate} instead of {result.base}"
+        case _:
+            assert_never(result.kind)

@@ -1,0 +1,295 @@
+"""What an attribution found, as typed values: kinds and figures, from which its sentences are written. Pure."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from traces.core.json_types import JSONValue
+
+RunSide = Literal["base", "candidate"]
+
+
+class AnswerChange(StrEnum):
+    """How the final answers differ."""
+
+    DIFFERS = "differs"
+    ONE_SIDE = "one_side"
+    NOT_RUN = "not_run"  # a step before it has a placeholder
+    GONE = "gone"
+    NEW = "new"
+    CUT = "cut"  # words are gone, none are new
+    EDITED = "edited"
+    REPLACED = "replaced"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """The change of the final answer; `base` and `candidate` are the words that differ."""
+
+    kind: AnswerChange = AnswerChange.DIFFERS
+    base: str = ""
+    candidate: str = ""
+    side: RunSide = "candidate"
+    tool: str = ""
+    reason: str = ""
+
+
+class CallChange(StrEnum):
+    """How the calls of a tool or a retriever differ."""
+
+    CALLED = "called"
+    NOT_CALLED = "not_called"
+    ARGUMENT_CHANGED = "argument_changed"
+    ARGUMENT_ADDED = "argument_added"
+    ARGUMENT_REMOVED = "argument_removed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    kind: CallChange
+    tool: str
+    argument: str = ""
+    base: str = ""
+    candidate: str = ""
+
+
+class ResultChange(StrEnum):
+    """How the results of a tool differ."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TEXT = "text"
+    FIELD = "field"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    kind: ResultChange
+    tool: str
+    field: str = ""
+    base: str = ""
+    candidate: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Consequence:
+    """What followed a cause: the first other call, the first other result, and the final answer."""
+
+    answer: Answer
+    call: Call | None = None
+    result: Result | None = None
+
+
+class DoubtKind(StrEnum):
+    """What else may have made the difference."""
+
+    CONFIGURATION = "configuration"
+    REQUEST = "request"
+    TEMPLATE = "template"
+    VARIABLES = "variables"
+    USER = "user"
+    UNREAD = "unread"
+    SAME_CALL = "same_call"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Doubt:
+    """A doubt about one step, or about the declared `settings`; `more` counts further steps."""
+
+    kind: DoubtKind
+    step: str = ""
+    settings: str = ""
+    more: int = 0
+
+
+class Divergence(StrEnum):
+    """Where two trials of one task diverge."""
+
+    SAME_REQUEST = "same_request"
+    ONE_SIDE = "one_side"
+    USER = "user"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changes:
+    """Changes named in a sentence, and how many more there are."""
+
+    named: tuple[str, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoDifference:
+    """No step differs."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoEffect:
+    """Steps differ, the final answers do not; `change` is the first of the changes, if one is known."""
+
+    steps: int
+    change: str = ""
+    more: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unrelated:
+    """The runs have no step in common."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unexplained:
+    """Nothing before the final answers differs."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Undecided:
+    """Several changes may be the cause."""
+
+    changes: Changes
+    doubts: tuple[Doubt, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resampled:
+    """A model answered the same request differently."""
+
+    step: int
+    consequence: Consequence
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trials:
+    """The runs are declared to be two trials of one task."""
+
+    task: str
+    counter: str
+    base: JSONValue
+    candidate: JSONValue
+    step: int
+    divergence: Divergence
+    answer: Answer
+    side: RunSide = "candidate"
+    step_type: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Together:
+    """Changes of one fork, none of which was tried alone; `drawn`: one of them is another answer of a model."""
+
+    count: int
+    changes: Changes
+    answer: Answer
+    drawn: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SetByHand:
+    """The output that the final answer repeats was overridden."""
+
+    step: str
+    answer: Answer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Configured:
+    """The runs declare different configurations, and `change` is only the first difference after that."""
+
+    settings: str
+    change: str
+    answer: Answer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Caused:
+    """One change is named as the cause; `linked`: recorded data flow leads from it to the final answer."""
+
+    change: str
+    consequence: Consequence
+    suspected: bool
+    linked: bool = True
+    others: Changes | None = None
+
+
+Verdict = (
+    NoDifference | NoEffect | Unrelated | Unexplained | Undecided | Resampled | Trials | Together | SetByHand
+    | Configured | Caused
+)  # fmt: skip
+
+
+class ReasonKind(StrEnum):
+    """Why a change may be the cause."""
+
+    PROMPT = "prompt"
+    UPSTREAM = "upstream"
+    RETRIEVAL = "retrieval"
+    TOOL = "tool"
+    MODEL = "model"
+    MODEL_ALONE = "model_alone"  # its request is the same in both runs
+    MODEL_AND_REQUEST = "model_and_request"
+    STRUCTURE = "structure"
+    OUTPUT = "output"
+    CALL = "call"
+    SET_BY_HAND = "set_by_hand"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reason:
+    kind: ReasonKind
+    step: str = ""
+
+
+class CertificateKind(StrEnum):
+    """Why a change cannot have reached the final answer."""
+
+    SAME_ANSWER = "same_answer"
+    INERT = "inert"
+    DOMINATED = "dominated"
+    UNREACHED = "unreached"
+
+
+class SupportKind(StrEnum):
+    """What a verdict rests on, besides the reason for its cause."""
+
+    KIND_ORDER = "kind_order"
+    TRIALS = "trials"
+    SAME_REQUEST = "same_request"
+    LINKED = "linked"
+    UNLINKED = "unlinked"
+    REPLAY = "replay"
+    SEPARATE = "separate"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Support:
+    kind: SupportKind
+    step: str = ""
+    task: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuledOut:
+    change: str
+    certificate: CertificateKind
+
+
+Evidence = Reason | Support | RuledOut | Doubt
+
+
+class ExperimentKind(StrEnum):
+    """What would settle a verdict."""
+
+    REPEAT_FROM = "repeat_from"
+    REPEAT = "repeat"
+    BOTH_WAYS = "both_ways"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experiment:
+    """`change` is named where there are several; `calls` are the live model calls of each replay."""
+
+    kind: ExperimentKind
+    step: int = 0
+    change: str = ""
+    calls: int = 0

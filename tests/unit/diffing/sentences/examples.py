@@ -1,0 +1,256 @@
+"""One example of every typed case that a report has a sentence for."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from uuid import UUID
+
+from diffing.compare.comparison import Pair
+from diffing.compare.run_side import SideStep
+from diffing.content.facets import WINDOW, Facet
+from diffing.content.message_diff import MessagePair
+from diffing.schemas.report import SectionName
+from diffing.schemas.terms import Category
+from diffing.sentences import attribution, changes, consequences
+from diffing.sentences.verdicts import (
+    Answer,
+    AnswerChange,
+    Call,
+    CallChange,
+    Caused,
+    CertificateKind,
+    Changes,
+    Configured,
+    Consequence,
+    Divergence,
+    Doubt,
+    DoubtKind,
+    Evidence,
+    Experiment,
+    ExperimentKind,
+    NoDifference,
+    NoEffect,
+    Reason,
+    ReasonKind,
+    Resampled,
+    Result,
+    ResultChange,
+    RuledOut,
+    SetByHand,
+    Support,
+    SupportKind,
+    Together,
+    Trials,
+    Undecided,
+    Unexplained,
+    Unrelated,
+    Verdict,
+)
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import Reason as StepReason
+from traces.core.vocabulary import StepStatus, StepType
+
+PROMPT = "Adding “Amounts are in cents.” to the system prompt"
+MODEL = "Switching the model from m1 to m2"
+STEP = "step 3 (model chat)"
+ANSWERS = [
+    Answer(
+        kind=kind, base="Refund rejected.", candidate="Refund accepted.", tool="issue_refund",
+        reason="it has a side effect",
+    )
+    for kind in AnswerChange
+]  # fmt: skip
+EDITED = Answer(kind=AnswerChange.EDITED, base="rejected", candidate="accepted")
+CALLS = [Call(kind=kind, tool="issue_refund", argument="amount", base="4200", candidate="42") for kind in CallChange]
+RESULTS = [
+    Result(kind=kind, tool="issue_refund", field="status", base="rejected", candidate="accepted")
+    for kind in ResultChange
+]
+
+
+def verdicts() -> Iterator[Verdict]:
+    """Every verdict with every figure that changes its sentence."""
+    two, many = Changes(named=(PROMPT, MODEL)), Changes(named=(PROMPT, MODEL, MODEL), more=2)
+    story = Consequence(call=CALLS[2], result=RESULTS[0], answer=EDITED)
+    yield NoDifference()
+    yield from (NoEffect(steps=1), NoEffect(steps=2), NoEffect(steps=2, change=PROMPT))
+    yield from (NoEffect(steps=2, change=PROMPT, more=1), NoEffect(steps=1, change=PROMPT, more=2))
+    yield from (Unrelated(), Unexplained(), Undecided(changes=two), Undecided(changes=many))
+    yield Undecided(changes=two, doubts=(Doubt(kind=DoubtKind.REQUEST, step=STEP),))
+    yield Resampled(step=3, consequence=story)
+    for divergence in Divergence:
+        yield Trials(
+            task="7", counter="trial_id", base=0, candidate=2, step=3, divergence=divergence, answer=EDITED,
+            step_type="tool",
+        )  # fmt: skip
+    yield Together(count=2, changes=two, answer=EDITED)
+    yield Together(count=5, changes=many, answer=EDITED, drawn=True)
+    yield SetByHand(step=STEP, answer=EDITED)
+    yield Configured(settings="version 1 → 2", change=PROMPT, answer=EDITED)
+    for suspected in (False, True):
+        yield Caused(change=PROMPT, consequence=story, suspected=suspected)
+    yield Caused(change=PROMPT, consequence=story, suspected=True, linked=False)
+    yield Caused(change=PROMPT, consequence=story, suspected=True, others=Changes(named=(MODEL,)))
+    for call in CALLS:
+        yield Caused(change=PROMPT, consequence=Consequence(call=call, answer=EDITED), suspected=False)
+    for result in RESULTS:
+        yield Caused(change=PROMPT, consequence=Consequence(result=result, answer=EDITED), suspected=False)
+    for answer in ANSWERS:
+        for first in (None, CALLS[0]):
+            yield Caused(change=PROMPT, consequence=Consequence(answer=answer, call=first), suspected=False)
+
+
+def evidence() -> Iterator[Evidence]:
+    """Every line of what a verdict rests on."""
+    yield from (Reason(kind=kind, step=STEP) for kind in ReasonKind)
+    yield from (Support(kind=kind, step=STEP, task="7") for kind in SupportKind)
+    yield from (RuledOut(change=MODEL, certificate=kind) for kind in CertificateKind)
+    yield from (Doubt(kind=kind, step=STEP, settings="version 1 → 2") for kind in DoubtKind)
+    yield from (Doubt(kind=DoubtKind.UNREAD, step=STEP, more=more) for more in (1, 2))
+
+
+def attribution_lines() -> Iterator[str]:
+    yield from map(attribution.sentence, verdicts())
+    yield from map(consequences.statement, [*ANSWERS, replace(EDITED, base="")])
+    yield from map(attribution.evidence, evidence())
+    reason = Reason(kind=ReasonKind.PROMPT)
+    yield from (attribution.description(STEP, more, reason) for more in (0, 1, 2))
+    yield from (attribution.experiment(Experiment(kind=kind, step=3)) for kind in ExperimentKind)
+    yield from (
+        attribution.experiment(Experiment(kind=ExperimentKind.BOTH_WAYS, step=3, change=PROMPT, calls=calls))
+        for calls in (1, 2)
+    )
+
+
+def step(type: StepType = StepType.TOOL, name: str = "get_order", **more: str) -> SideStep:
+    texts = dict.fromkeys(
+        ("label", "signature", "input_ref", "output_ref", "summary", "error", "provider", "model", "call_id"), ""
+    )
+    given = {"status": StepStatus.OK, "reason": "", "tool_name": ""} | texts | more
+    return SideStep(
+        id=UUID(int=1), sequence_no=4, parent_no=1, type=type, name=name, tokens_in=None, tokens_out=None,
+        cost_usd=None, duration_ms=None, origin=UUID(int=1), **given,
+    )  # fmt: skip
+
+
+def pair(base: SideStep | None, candidate: SideStep | None) -> Pair:
+    return Pair(
+        place=0, base=base, candidate=candidate, found_by="lineage", confidence=1.0, moved=False, changes=("output",)
+    )
+
+
+BOTH = pair(step(), step())
+LONG = "Please answer every customer in one short and friendly sentence that they understand. " * 2
+
+
+def facet(
+    kind: str, base: JSONValue, candidate: JSONValue, *messages: MessagePair, at: Pair = BOTH, **more: str
+) -> Facet:
+    form = "messages" if messages else "text" if isinstance(base, str) else more.get("form", "values")
+    section: SectionName = "tool"
+    category: Category = "tool"
+    return Facet(
+        pair=at, section=section, kind=kind, part="output" if kind == "result" else "input", category=category,
+        form=form, base=base, candidate=candidate, messages=messages,  # type: ignore[arg-type]  # one of its forms
+    )  # fmt: skip
+
+
+def message(op: str, role: str = "user") -> MessagePair:
+    base, candidate = ("" if op == "added" else "Refund it."), ("" if op == "removed" else "Cancel it.")
+    index = (None if op == "added" else 1), (None if op == "removed" else 1)
+    return MessagePair(
+        role=role, base_index=index[0], candidate_index=index[1], base=base, candidate=candidate, key=(base, candidate)
+    )
+
+
+def facets() -> Iterator[Facet]:
+    """Every kind of difference, in every way that it is worded."""
+    texts = [
+        ("", "Be kind."),
+        ("", ""),
+        ("Be kind.", ""),
+        ("Be kind.", "Be kind. Be brief."),
+        ("Be kind. Be brief.", "Be kind."),
+        ("Be kind.", "Be brief."),
+        (LONG, "Route the call. " * 12),
+    ]
+    for base, candidate in texts:
+        yield facet("system prompt", base, candidate)
+    for kind in ("template", "rendered prompt", "query", "result"):
+        yield facet(kind, "Be kind.", "Be brief.")
+    for op in ("added", "removed", "changed"):
+        for role in ("user", "assistant"):
+            yield facet("message list", None, None, message(op, role))
+    yield facet("message list", None, None)
+    yield facet(WINDOW, None, None, message("removed"))
+    yield facet(WINDOW, None, None, message("added"), message("added"))
+    schemas: list[tuple[JSONValue, JSONValue]] = [({}, {"pay": 1}), ({"pay": 1}, {}), ({"pay": 1}, {"pay": 2})]
+    for old, new in schemas:
+        yield facet("tool schemas", old, new)
+    yield facet("model", {"model": "m1"}, {"model": "m2"})
+    for kind in ("parameters", "template version and variables", "settings"):
+        yield facet(kind, {"top_k": 1}, {"top_k": 2})
+    yield facet("parameters", {}, {"seed": 2})
+    yield facet("parameters", {"seed": 1, "top_k": 1}, {"top_k": 2})
+    yield from documents()
+    yield from results()
+
+
+def documents() -> Iterator[Facet]:
+    """Every way in which the documents of a retrieval differ."""
+    a, b, c = (document(name, f"{name} applies.") for name in "abc")
+    rescored: JSONObject = {**a, "score": 0.5}
+    lists: list[tuple[list[JSONValue], list[JSONValue]]] = [
+        ([a], [rescored]),
+        ([a], [b]),
+        ([a], [a, b]),
+        ([a, b], [a]),
+        ([a, b], [b, a]),
+        ([a, b], [document("a", "A held."), c]),
+    ]
+    for base, candidate in lists:
+        yield facet("documents", base, candidate, form="ranks")
+
+
+def document(name: str, content: str) -> JSONObject:
+    return {"id": name, "title": name.upper(), "content": content}
+
+
+def results() -> Iterator[Facet]:
+    """Every way in which the answers of a step differ."""
+    yield facet("result", {"a": 1}, {"a": 2})
+    yield facet("result", 1, 2)
+    yield facet("result", {}, {"a": 2})
+    yield facet("result", {"a": 1}, {})
+    yield facet("result", dict.fromkeys("abc", 1), dict.fromkeys("abcd", 2))
+    yield facet("result", dict.fromkeys("abcdefghijklm", 1), {})
+    for status in (StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED):
+        yield facet("result", {"a": 1}, None, at=pair(step(), step(status=status)))
+        yield facet("result", None, {"a": 1}, at=pair(step(status=status), step()))
+    blocked = step(reason=StepReason.SIDE_EFFECT_BLOCKED)
+    yield facet("result", {"a": 1}, {"a": 2}, at=pair(step(), blocked))
+    yield facet("result", {"a": 1}, {"a": 2}, at=pair(blocked, step()))
+
+
+def calls() -> Iterator[Facet]:
+    """Every way in which the calls that a model requests differ."""
+    pay: JSONValue = [{"name": "pay", "arguments": {"amount": 1, "note": "x"}}]
+    again: JSONValue = [{"name": "pay", "arguments": {"amount": 2, "to": "me"}}]
+    other: JSONValue = [{"name": "refund", "arguments": {}}]
+    for base, candidate in ((pay, again), (pay, other), ([], pay), (pay, [])):
+        yield facet("tool calls", base, candidate)
+
+
+def change_lines() -> Iterator[str]:
+    for each in facets():
+        yield changes.cause(each)
+        yield changes.noted(each)
+    yield from map(changes.noted, calls())
+    yield changes.resampled(BOTH)
+    steps = [step(summary="It was sent."), step(StepType.MODEL, "chat", summary="It was sent."),
+             step(StepType.MODEL, "chat")]  # fmt: skip
+    for alone in steps:
+        for one in (pair(alone, None), pair(None, alone)):
+            yield changes.unpaired(one)
+            yield changes.unpaired_note(one)
+    yield from changes.METHODS.values()
+    yield from (changes.joined("amount 1 → 2", effect) for effect in ("", "asks pay", "“a” → “b”"))
