@@ -16,10 +16,10 @@ from rest_framework.views import APIView
 
 from diffing import queries, services
 from diffing.errors import DiffFailed
-from diffing.models import DiffReport, DiffStatus
+from diffing.models import DiffReport
 from diffing.render.html import POLICY, as_html
 from diffing.render.markdown import as_markdown
-from diffing.schemas.report import DiffList, DiffPending, DiffRequest, ShareList, ShareRequest, ShareView
+from diffing.schemas.report import DiffList, DiffPending, DiffRequest, DiffStatus, ShareList, ShareRequest, ShareView
 from diffing.schemas.report import DiffReport as Report
 from traces.errors import InvalidQuery
 from traces.http.bodies import parsed

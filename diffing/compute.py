@@ -8,15 +8,16 @@ import zstandard
 
 from diffing import queries
 from diffing.content.similarity import measure
-from diffing.models import DiffReport, DiffStatus
+from diffing.models import DiffReport
 from diffing.report.build import report
-from diffing.schemas.report import DiffOptions
+from diffing.schemas.report import DiffOptions, DiffStatus
 from diffing.schemas.report import DiffReport as Report
 from diffing.stored_cosines import StoredCosines
 from traces import notify
 from traces.core.gc_pause import without_pauses
 from traces.core.json_types import JSONValue
 from traces.storage import artifacts
+from traces.transitions import reach
 
 _LEVEL: Final = 3
 
@@ -34,8 +35,9 @@ def compute(diff_id: UUID) -> None:
     options = DiffOptions.model_validate(row.options)
     with without_pauses():
         made, body = _made(row, options)
-    DiffReport.objects.filter(id=diff_id).exclude(status=DiffStatus.READY).update(
-        status=DiffStatus.READY, error="", sentence=made.attribution.sentence, ars=made.scores.ars,
+    reach(
+        DiffReport.objects.filter(id=diff_id), DiffStatus.READY, error="",
+        sentence=made.attribution.sentence, ars=made.scores.ars,
         output_similarity=made.scores.output_similarity, tool_accuracy=made.scores.tool_accuracy,
         confidence=made.attribution.confidence or "", body=body,
     )  # fmt: skip
@@ -66,5 +68,5 @@ def packed(body: bytes) -> bytes:
 
 def give_up(diff_id: UUID, why: str) -> None:
     """Note that the report could not be made."""
-    DiffReport.objects.filter(id=diff_id).exclude(status=DiffStatus.READY).update(status=DiffStatus.FAILED, error=why)
+    reach(DiffReport.objects.filter(id=diff_id), DiffStatus.FAILED, error=why)
     notify.touch(f"diff.{diff_id}")

@@ -2,14 +2,11 @@
 
 from django.db import models
 
+from diffing.schemas.report import DiffStatus
 from traces.core.ids import new_id
 from traces.models import Run
 
-
-class DiffStatus(models.TextChoices):
-    PENDING = "pending"
-    READY = "ready"
-    FAILED = "failed"
+_STATUSES = [(status.value, status.value.capitalize()) for status in DiffStatus]
 
 
 class DiffReport(models.Model):
@@ -21,7 +18,7 @@ class DiffReport(models.Model):
     base = models.ForeignKey(Run, models.PROTECT, related_name="diffs_as_base")
     candidate = models.ForeignKey(Run, models.PROTECT, related_name="diffs_as_candidate")
     options = models.JSONField()
-    status = models.CharField(max_length=7, choices=DiffStatus.choices, default=DiffStatus.PENDING)
+    status = models.CharField(max_length=7, choices=_STATUSES, default=DiffStatus.PENDING)
     error = models.TextField(blank=True, help_text="why it failed")
     created_at = models.DateTimeField(auto_now_add=True)
     sentence = models.TextField(blank=True)

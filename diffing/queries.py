@@ -12,12 +12,13 @@ from django.conf import settings
 from django.db.models import Q
 
 from diffing.compare.run_side import Link, RunFacts, Side, SideStep
-from diffing.models import Audience, DiffReport, DiffStatus, Evidence, Lane, ShareLink
+from diffing.models import Audience, DiffReport, Evidence, Lane, ShareLink
 from diffing.report.brief import brief
 from diffing.report.evidence import decides, strength, with_evidence
 from diffing.schemas.evidence import Evidence as EvidenceView
 from diffing.schemas.report import (
     DiffPending,
+    DiffStatus,
     DiffSummary,
     RunRef,
     RunVerdict,
@@ -126,7 +127,8 @@ def report(diff_id: UUID) -> Report:
 
 
 def pending(row: DiffReport) -> DiffPending:
-    return DiffPending(id=row.id, status="failed" if row.status == DiffStatus.FAILED else "pending", error=row.error)
+    failed = row.status == DiffStatus.FAILED
+    return DiffPending(id=row.id, status=DiffStatus.FAILED if failed else DiffStatus.PENDING, error=row.error)
 
 
 def latest(*, run: UUID | None = None, limit: int = 100) -> list[DiffSummary]:

@@ -12,11 +12,11 @@ from django.db.models import F, Q
 from diffing import compute, queries
 from diffing.content import embeddings
 from diffing.errors import SharingOff
-from diffing.models import DiffReport, DiffStatus, Evidence, Lane, ShareLink
+from diffing.models import DiffReport, Evidence, Lane, ShareLink
 from diffing.report.control_lane import lane
 from diffing.report.evidence import question_key
 from diffing.schemas.evidence import Findings
-from diffing.schemas.report import DiffOptions, ShareRequest
+from diffing.schemas.report import DiffOptions, DiffStatus, ShareRequest
 from traces import enqueue, notify
 from traces.core.canonical import digest
 from traces.core.ids import new_id
@@ -24,6 +24,7 @@ from traces.core.json_types import JSONValue
 from traces.errors import NotFound, NotSealed
 from traces.http.idempotency import Key, once, unguessable
 from traces.models import Run
+from traces.transitions import move
 
 _KIND: Final = "share"
 _COMPUTE: Final = "diffing.tasks.compute"
@@ -46,7 +47,7 @@ def request(*, base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffR
         return diff(base_id=base_id, candidate_id=candidate_id, options=options)
     row = _row(base_id, candidate_id, options)
     if row.status != DiffStatus.READY:  # also when somebody asked before: a second computation does no harm
-        DiffReport.objects.filter(id=row.id, status=DiffStatus.FAILED).update(status=DiffStatus.PENDING, error="")
+        move(DiffReport.objects.filter(id=row.id), DiffStatus.FAILED, DiffStatus.PENDING, error="")
         _enqueue(row.id)
         row.refresh_from_db(fields=["status", "error"])
     return row

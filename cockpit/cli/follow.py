@@ -8,9 +8,9 @@ from typing import Any, Final
 from cockpit.cli import output
 from cockpit.cli.client import Api
 from cockpit.cli.terminal_safety import harmless
+from replay.core.vocabulary import AT_WORK
 
 _POLL_S: Final = 0.1
-_RUNNING: Final = frozenset({"pending", "running"})
 
 OnText = Callable[[int, str], None]  # the number of the step, and the next piece of its text
 
@@ -19,7 +19,7 @@ def follow(api: Api, session: dict[str, Any], on_text: OnText) -> dict[str, Any]
     """The session when it has ended or waits; every piece of text is given on once, in order."""
     after, running = 0, True
     while running:
-        running = session["status"] in _RUNNING
+        running = session["status"] in AT_WORK
         page = api.get(f"/replays/{session['id']}/messages", after=str(after))
         for message in page["messages"]:
             if message["type"] == "text":

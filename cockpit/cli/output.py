@@ -12,6 +12,7 @@ from rich.text import Text
 
 from cockpit.cli.errors import Exit, Failure
 from cockpit.cli.terminal_safety import Harmless
+from traces.core.vocabulary import Outcome, RunStatus, StepStatus
 
 GLYPHS: Final = {
     "live": ("○", "bright_black"),
@@ -20,9 +21,14 @@ GLYPHS: Final = {
     "simulated": ("◌", "yellow"),
     "failed": ("✕", "red"),
 }
-_OUTCOMES: Final = {"passed": "green", "failed": "red", "unverified": "yellow", "unknown": "bright_black"}
+_OUTCOMES: Final = {
+    Outcome.PASSED: "green",
+    Outcome.FAILED: "red",
+    Outcome.UNVERIFIED: "yellow",
+    Outcome.UNKNOWN: "bright_black",
+}
 _PIPED_WIDTH: Final = 160  # a pipe has no width, and its reader cuts for themselves
-_FAILED: Final = frozenset({"error", "timeout", "denied", "failed"})
+_FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED, RunStatus.FAILED})
 
 
 def people() -> Console:
@@ -71,7 +77,7 @@ def glyph(label: str, status: str = "") -> Text:
 
 def outcome(name: str) -> Text:
     """Whether a run did its task; only a run that passed is green."""
-    return Text(name, style=_OUTCOMES[name])
+    return Text(name, style=_OUTCOMES[Outcome(name)])
 
 
 def labels(counts: dict[str, int]) -> Text:

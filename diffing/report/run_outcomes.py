@@ -8,7 +8,7 @@ from diffing.schemas.report import AlignedPair, DiffReport, RunRef
 from diffing.schemas.terms import StepRef
 from diffing.sentences.text import shown
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import RunStatus, StepType
 
 _HOLDERS: Final = frozenset({StepType.AGENT, StepType.TURN})
 _VERDICTS: Final = ("success", "passed", "solved", "resolved", "correct")  # how evaluations name what they found
@@ -67,9 +67,9 @@ def _from(run: RunRef) -> str:
 def _ended(report: DiffReport, run: RunRef, side: str) -> str:
     """How the run ended; that it is done says nothing of a check that it was not put to."""
     idle = any(found == side for found, _ in _idle(report.pairs))
-    done = "ran to its end" if idle and run.status == "completed" else run.status
+    done = "ran to its end" if idle and run.status == RunStatus.COMPLETED else run.status
     judged = _judged(report.scores.imported.get(side))
-    return f"{'has not ended' if run.status == 'running' else done}{f' ({judged})' if judged else ''}"
+    return f"{'has not ended' if run.status == RunStatus.RUNNING else done}{f' ({judged})' if judged else ''}"
 
 
 def _judged(scores: JSONValue) -> str:

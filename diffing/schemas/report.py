@@ -1,7 +1,9 @@
 """The diff report: what JSON, Markdown, HTML, the browser and the share page are made from."""
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -10,6 +12,7 @@ from diffing.schemas.evidence import Evidence
 from diffing.schemas.terms import Category, Confidence, StepRef
 from traces.core.json_types import JSONValue
 from traces.core.schema import Schema
+from traces.core.statuses import Status
 from traces.core.vocabulary import EdgeKind, Outcome
 
 Relation = Literal["same", "changed", "moved", "added", "removed"]
@@ -281,11 +284,23 @@ class DiffReport(Schema):
     outcomes: RunVerdicts | None = None  # null only while the report is being written
 
 
+class DiffStatus(Status):
+    """A report that could not be made may be asked for again, and several may make it at once: the first stays."""
+
+    PENDING = "pending"
+    READY = "ready"
+    FAILED = "failed"
+
+    @classmethod
+    def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
+        return {cls.PENDING: {cls.READY, cls.FAILED}, cls.FAILED: {cls.PENDING, cls.READY, cls.FAILED}}
+
+
 class DiffPending(Schema):
     """A report that is not there yet: ask for it again. `failed` says why; requesting the diff again tries again."""
 
     id: UUID
-    status: Literal["pending", "failed"]
+    status: Literal[DiffStatus.PENDING, DiffStatus.FAILED]
     error: str
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from replay.bisection.core.conclusion import Told
 from replay.bisection.core.schemas import BisectRequest, ForkStep
 from replay.bisection.core.search import Findings, Settings, Tally
+from replay.core.vocabulary import BisectionStatus, ProbeVerdict
 from replay.models import Bisection, BisectionProbe
 
 
@@ -40,15 +41,19 @@ def told_of(bisection: Bisection, probes: Iterable[BisectionProbe]) -> Told:
     settings = settings_of(request_of(bisection))
     return Told(
         forks=forks_of(bisection), found=findings_of(bisection, settings, probes), settings=settings,
-        over=bisection.status != "running", stopped=bisection.error,
+        over=bisection.status != BisectionStatus.RUNNING, stopped=bisection.error,
     )  # fmt: skip
 
 
 def _tally(probes: Iterable[BisectionProbe]) -> Tally:
     listed = list(probes)
-    counts = Counter(probe.verdict or "running" for probe in listed)
+    counts = Counter(ProbeVerdict(probe.verdict or ProbeVerdict.RUNNING) for probe in listed)
     guessed = Counter(probe.verdict for probe in listed if probe.detail.get("assumed"))
     return Tally(
-        passed=counts["passed"], failed=counts["failed"], unclear=counts["unclear"], running=counts["running"],
-        assumed=guessed["passed"], doubtful=guessed["failed"],
-    )  # fmt: skip
+        passed=counts[ProbeVerdict.PASSED],
+        failed=counts[ProbeVerdict.FAILED],
+        unclear=counts[ProbeVerdict.UNCLEAR],
+        running=counts[ProbeVerdict.RUNNING],
+        assumed=guessed[ProbeVerdict.PASSED],
+        doubtful=guessed[ProbeVerdict.FAILED],
+    )

@@ -17,6 +17,7 @@ from replay.bisection.core.schemas import (
     ProbeView,
 )
 from replay.checks.schemas import CheckResult
+from replay.core.vocabulary import ProbeVerdict
 from replay.models import Bisection, BisectionProbe
 from traces.runs.queries import by_id
 
@@ -85,7 +86,8 @@ def _probe(probe: BisectionProbe, forks: list[ForkStep]) -> ProbeView:
     session, detail = probe.session, dict[str, Any](probe.detail)
     return ProbeView(
         number=probe.number, fork=forks[probe.place], changed=probe.changed, sample=probe.sample,
-        verdict=probe.verdict or "running", checks=[CheckResult.model_validate(c) for c in detail.get("checks", [])],
+        verdict=probe.verdict or ProbeVerdict.RUNNING,
+        checks=[CheckResult.model_validate(c) for c in detail.get("checks", [])],
         answer=detail.get("answer", ""), assumed=detail.get("assumed", 0), note=detail.get("note", ""),
         session=session.id, status=session.status, run=session.run_id, diff=session.diff_id,
         live_calls=session.live_calls, cost_usd=None if session.cost_usd is None else float(session.cost_usd),

@@ -19,7 +19,7 @@ from replay.bisection.core import search
 from replay.bisection.core.schemas import BisectRequest
 from replay.checks import checks
 from replay.checks.schemas import Check
-from replay.core.vocabulary import COMPLETED, ENDED
+from replay.core.vocabulary import COMPLETED, ENDED, BisectionStatus, ProbeVerdict
 from replay.core.wording import UNFOLLOWED
 from replay.execution import event_log
 from replay.live.matching_process import first_error_apart
@@ -32,6 +32,7 @@ from traces import notify
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Reason, StepType
 from traces.models import Step
+from traces.transitions import move
 
 _RACES: Final = 5
 _ANSWERED: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL)
@@ -65,7 +66,7 @@ def advance(bisection_id: UUID) -> list[UUID]:
             _judge(probe)
     for _ in range(_RACES):
         bisection = Bisection.objects.select_related("run").get(id=bisection_id)
-        if bisection.status != "running":
+        if bisection.status != BisectionStatus.RUNNING:
             return []
         following = _next(bisection, _probes(bisection_id))
         if not following.over and not following.count:
@@ -75,6 +76,12 @@ def advance(bisection_id: UUID) -> list[UUID]:
         if begun is not None:
             return begun
     return []  # others are at it
+
+
+def end(bisection: Bisection, status: BisectionStatus, why: str) -> None:
+    """Leave a running bisection in an end state; `why` it ends early."""
+    rows = Bisection.objects.filter(id=bisection.id)
+    move(rows, BisectionStatus.RUNNING, status, error=why, ended_at=datetime.now(UTC))
 
 
 def touch(bisection: Bisection) -> None:
@@ -88,12 +95,10 @@ def _begin(seen: Bisection, following: _Next, planned: Sequence[prepare.Prepared
     """Store what was decided; None when somebody else changed the bisection meanwhile."""
     with transaction.atomic():
         bisection = Bisection.objects.select_for_update().get(id=seen.id)
-        if bisection.last_seq != seen.last_seq or bisection.status != "running":
+        if bisection.last_seq != seen.last_seq or bisection.status != BisectionStatus.RUNNING:
             return None
         if following.over:
-            bisection.status = "failed" if following.failed else "completed"
-            bisection.error, bisection.ended_at = following.stopped, datetime.now(UTC)
-            bisection.save(update_fields=["status", "error", "ended_at"])
+            end(bisection, BisectionStatus.FAILED if following.failed else BisectionStatus.COMPLETED, following.stopped)
         begun = [_probe(bisection, following, prepared) for prepared in planned]
         touch(bisection)
     return begun
@@ -208,10 +213,10 @@ def _judge(probe: BisectionProbe) -> None:
             touch(Bisection.objects.select_for_update().get(id=probe.bisection_id))
 
 
-def _verdict(probe: BisectionProbe) -> tuple[str, JSONObject]:
+def _verdict(probe: BisectionProbe) -> tuple[ProbeVerdict, JSONObject]:
     session = probe.session
     if session.status not in COMPLETED or session.run_id is None:
-        return "unclear", {"note": session.error or f"the replay {session.status}"}
+        return ProbeVerdict.UNCLEAR, {"note": session.error or f"the replay {session.status}"}
     asked = _CHECKS.validate_python(probe.bisection.request["checks"])
     outcome = outcome_of(session.run_id, asked)
     results = checks.apply(asked, outcome, first_error_apart)
@@ -220,8 +225,9 @@ def _verdict(probe: BisectionProbe) -> tuple[str, JSONObject]:
         "assumed": _placeholders(session.run_id, session.fork_sequence_no).count(),
     }  # fmt: skip
     if why := _untold(session.run_id, session):
-        return "unclear", {**detail, "note": why}
-    return "passed" if all(result.passed for result in results) else "failed", detail
+        return ProbeVerdict.UNCLEAR, {**detail, "note": why}
+    passed = all(result.passed for result in results)
+    return ProbeVerdict.PASSED if passed else ProbeVerdict.FAILED, detail
 
 
 def _untold(run_id: UUID, session: ReplaySession) -> str:

@@ -1,7 +1,6 @@
 """Pricing, starting, stopping and resuming bisections. Every probe is a replay session like any other."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -16,6 +15,7 @@ from replay.checks import checks
 from replay.checks.schemas import CheckResult
 from replay.core.errors import ReplayRefused
 from replay.core.plan import PlanRefusal
+from replay.core.vocabulary import BisectionStatus
 from replay.execution import task_names
 from replay.live.matching_process import first_error_apart
 from replay.models import Bisection
@@ -97,10 +97,8 @@ def cancel(bisection_id: UUID) -> Bisection:
     """Stop the probes that run; what is known by then stays. One that is over stays as it is."""
     with transaction.atomic():
         bisection = Bisection.objects.select_for_update().get(id=queries.find(bisection_id).id)
-        if bisection.status == "running":
-            bisection.status, bisection.ended_at = "cancelled", datetime.now(UTC)
-            bisection.error = "it was cancelled."
-            bisection.save(update_fields=["status", "ended_at", "error"])
+        if bisection.status == BisectionStatus.RUNNING:
+            scheduler.end(bisection, BisectionStatus.CANCELLED, "it was cancelled.")
             scheduler.touch(bisection)
     for session in bisection.probes.filter(session__ended_at=None).values_list("session_id", flat=True):
         services.cancel(session)
@@ -110,7 +108,7 @@ def cancel(bisection_id: UUID) -> Bisection:
 
 def requeue_unfinished() -> int:
     """Go on with bisections whose worker ended between a probe and the next; how many begin something."""
-    running = list(Bisection.objects.filter(status="running").values_list("id", flat=True))
+    running = list(Bisection.objects.filter(status=BisectionStatus.RUNNING).values_list("id", flat=True))
     return sum(_go_on(bisection) for bisection in running)
 
 

@@ -15,6 +15,7 @@ from replay.checks.bounded_matching import Apart
 from replay.checks.schemas import Check, CheckResult, ContainsCheck, JsonSchemaCheck, RegexCheck, StatusCheck, ToolCheck
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import RunStatus
 
 _FENCE: Final = "```"
 _LONGEST: Final = 1_000_000  # characters of an answer that are looked at
@@ -93,7 +94,7 @@ def _failure(check: Check, outcome: Outcome, apart: Apart) -> str:
         case ToolCheck():
             return _called(check, outcome.tools)
         case StatusCheck():
-            ended = "failed" if outcome.failed else "completed"
+            ended = RunStatus.FAILED if outcome.failed else RunStatus.COMPLETED
             return "" if ended == check.status else f"the run {ended}"
 
 

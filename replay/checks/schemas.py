@@ -6,6 +6,7 @@ from pydantic import Field
 
 from traces.core.json_types import JSONObject
 from traces.core.schema import Schema
+from traces.core.vocabulary import RunStatus
 
 
 class ContainsCheck(Schema):
@@ -47,7 +48,7 @@ class StatusCheck(Schema):
 
     kind: Literal["status"]
     name: str = ""
-    status: Literal["completed", "failed"] = "completed"
+    status: Literal[RunStatus.COMPLETED, RunStatus.FAILED] = RunStatus.COMPLETED
 
 
 Check = Annotated[ContainsCheck | RegexCheck | JsonSchemaCheck | ToolCheck | StatusCheck, Field(discriminator="kind")]

@@ -11,6 +11,7 @@ from diffing.models import DiffReport
 from replay.control_replays.schemas import UnchangedRequest, UnchangedView
 from replay.core.calls import LIVE_REASONS
 from replay.core.errors import ReplayRefused
+from replay.core.vocabulary import COMPLETED, ENDED
 from replay.execution import event_log, task_names
 from replay.models import ReplaySession, UnchangedReplay
 from replay.overrides.policy import Policy
@@ -19,7 +20,7 @@ from replay.sessions.schemas import ReplayRequest
 from traces import enqueue
 from traces.models import Run, Step
 
-_ENDED_BADLY = ("failed_execution", "failed_validation", "cancelled")
+_ENDED_BADLY = ENDED - COMPLETED
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,124 @@
-"""Statuses of replay sessions. Pure."""
+"""Statuses of sessions, of their live calls, and of the work that takes many sessions. Pure."""
 
-from typing import Final, Literal
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from enum import StrEnum
+from typing import Final, Self
 
-COMPLETED: Final = frozenset({"completed_exact", "completed_mixed", "completed_simulated"})
-FAILED: Final = frozenset({"failed_execution", "failed_validation"})
-ENDED: Final = COMPLETED | FAILED | {"cancelled"}
+from traces.core.statuses import Status
 
 
-SessionStatus = Literal[
-    "pending", "running", "completed_exact", "completed_simulated", "completed_mixed",
-    "failed_validation", "failed_execution", "cancelled", "awaiting_operator",
-]  # fmt: skip
+class SessionStatus(Status):
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED_EXACT = "completed_exact"
+    COMPLETED_SIMULATED = "completed_simulated"
+    COMPLETED_MIXED = "completed_mixed"
+    FAILED_VALIDATION = "failed_validation"
+    FAILED_EXECUTION = "failed_execution"
+    CANCELLED = "cancelled"
+    AWAITING_OPERATOR = "awaiting_operator"
+
+    @classmethod
+    def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
+        # Back from running: its worker is gone, or gives it to another one.
+        waiting = {cls.PENDING, cls.AWAITING_OPERATOR}
+        ends = {cls.COMPLETED_EXACT, cls.COMPLETED_SIMULATED, cls.COMPLETED_MIXED, cls.FAILED_EXECUTION}
+        return {
+            cls.PENDING: {cls.RUNNING, cls.FAILED_VALIDATION, cls.CANCELLED},
+            cls.RUNNING: waiting | ends | {cls.FAILED_VALIDATION, cls.CANCELLED},
+            cls.AWAITING_OPERATOR: {cls.PENDING, cls.CANCELLED},
+        }
+
+
+COMPLETED: Final = frozenset(
+    {SessionStatus.COMPLETED_EXACT, SessionStatus.COMPLETED_MIXED, SessionStatus.COMPLETED_SIMULATED}
+)
+FAILED: Final = frozenset({SessionStatus.FAILED_EXECUTION, SessionStatus.FAILED_VALIDATION})
+ENDED: Final = frozenset(status for status in SessionStatus if status.is_final)
+UNFINISHED: Final = frozenset(SessionStatus) - ENDED
+# What goes on by itself, and holds a place among those that may run at once.
+AT_WORK: Final = frozenset({SessionStatus.PENDING, SessionStatus.RUNNING})
+
+
+class AttemptStatus(Status):
+    """A live call that is intended has gone out, or is about to: nobody knows yet what came of it."""
+
+    INTENDED = "intended"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+    @classmethod
+    def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
+        return {cls.INTENDED: {cls.SUCCEEDED, cls.FAILED}}
+
+
+class TrialStatus(Status):
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+    @classmethod
+    def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
+        return {cls.PENDING: {cls.RUNNING, cls.FAILED}, cls.RUNNING: {cls.SUCCEEDED, cls.FAILED}}
+
+
+class ExportStatus(Status):
+    """An export that pauses is pending again."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+    @classmethod
+    def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
+        return {cls.PENDING: {cls.RUNNING}, cls.RUNNING: {cls.PENDING, cls.DONE, cls.FAILED}}
+
+
+class BisectionStatus(Status):
+    RUNNING = "running"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+    @classmethod
+    def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
+        return {cls.RUNNING: {cls.COMPLETED, cls.CANCELLED, cls.FAILED}}
+
+
+class ProbeVerdict(StrEnum):
+    """What the checks say of a probe. `running` is shown of one without a verdict, and never stored."""
+
+    RUNNING = "running"
+    PASSED = "passed"
+    FAILED = "failed"
+    UNCLEAR = "unclear"
+
+
+class ExperimentStatus(Status):
+    """How far the sessions of an experiment are; it is derived, not stored."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+    @classmethod
+    def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
+        return {cls.RUNNING: {cls.COMPLETED, cls.CANCELLED}}
+
+
+class ProofStatus(Status):
+    """A proof is stored as running from its start on, and shown as pending until it has made progress."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+    @classmethod
+    def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
+        ends = {cls.COMPLETED, cls.CANCELLED, cls.FAILED}
+        return {cls.PENDING: {cls.RUNNING} | ends, cls.RUNNING: ends}

@@ -19,7 +19,9 @@ from django.conf import settings
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Now
 
+from replay.core.vocabulary import SessionStatus
 from replay.models import ReplaySession
+from traces.transitions import move
 
 _PROC: Final = Path("/proc")
 
@@ -44,12 +46,16 @@ def new_owner() -> str:
 
 def claim(session_id: UUID, owner: str) -> bool:
     """Take a pending session; false when somebody else has it, or it has ended."""
-    pending = ReplaySession.objects.filter(id=session_id, status="pending")
     return bool(
-        pending.update(
-            status="running", owner=owner, heartbeat_at=Now(), started_at=Coalesce("started_at", Now())
+        move(
+            ReplaySession.objects.filter(id=session_id),
+            SessionStatus.PENDING,
+            SessionStatus.RUNNING,
+            owner=owner,
+            heartbeat_at=Now(),
+            started_at=Coalesce("started_at", Now()),
         )
-    )  # fmt: skip
+    )
 
 
 def beat(session_id: UUID, owner: str) -> bool:
@@ -62,12 +68,12 @@ def release(lost: Claim) -> bool:
 
     What its old owner still tries to write is refused.
     """
-    return bool(_held(lost).update(status="pending", owner="", lost_workers=F("lost_workers") + 1))
+    return _hand_back(lost, lost_workers=F("lost_workers") + 1)
 
 
 def give_back(session_id: UUID, owner: str) -> bool:
     """Leave a session to another worker; false when it is in other hands already."""
-    return bool(_held(Claim(session_id=session_id, owner=owner)).update(status="pending", owner="", current=""))
+    return _hand_back(Claim(session_id=session_id, owner=owner), current="")
 
 
 class Observer:
@@ -95,12 +101,16 @@ class Observer:
         self._seen = {}
 
 
+def _hand_back(held: Claim, **columns: object) -> bool:
+    return bool(move(_held(held), SessionStatus.RUNNING, SessionStatus.PENDING, owner="", **columns))
+
+
 def _held(held: Claim) -> QuerySet[ReplaySession]:
-    return ReplaySession.objects.filter(id=held.session_id, owner=held.owner, status="running")
+    return ReplaySession.objects.filter(id=held.session_id, owner=held.owner, status=SessionStatus.RUNNING)
 
 
 def _running() -> Iterable[tuple[Claim, datetime | None]]:
-    rows = ReplaySession.objects.filter(status="running").values_list("id", "owner", "heartbeat_at")
+    rows = ReplaySession.objects.filter(status=SessionStatus.RUNNING).values_list("id", "owner", "heartbeat_at")
     return [(Claim(session_id=id, owner=owner), beat_at) for id, owner, beat_at in rows]
 
 

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.core.errors import CancelRequested, OperatorNeeded, Stopped
+from replay.core.vocabulary import SessionStatus
 from replay.execution.calls import live_models, live_retrieval, live_tools, operator_questions
 from replay.execution.calls.attempts import AttemptJournal, CallFailed
 from replay.execution.derived_run import step_rows
@@ -73,10 +74,8 @@ class LiveEnvironment:
         self._checkpoints.flush()
         question = operator_questions.question(call, why, may_run=may_run)
         with transaction.atomic():
-            self._row.update(
-                status="awaiting_operator", question=question.model_dump(mode="json"), current=question.text[:300],
-                owner="",
-            )  # fmt: skip
+            said = question.model_dump(mode="json")
+            self._row.leave(SessionStatus.AWAITING_OPERATOR, question=said, current=question.text[:300])
             if ReplaySession.objects.filter(id=self._row.id, cancel_requested=True).exists():
                 raise CancelRequested
             self._row.say("session")

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
+from replay.core.vocabulary import AttemptStatus
 from traces.core.json_types import JSONValue
 from traces.core.schema import Schema
 
@@ -14,7 +15,7 @@ class AttemptView(Schema):
     sequence_no: int
     attempt: int
     kind: Literal["model", "tool", "retrieval"]
-    status: Literal["intended", "succeeded", "failed"]
+    status: AttemptStatus
     error: str
     started_at: datetime
     duration_ms: float | None

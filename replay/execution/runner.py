@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from diffing import services as diffing
 from replay.core import applied_profile
 from replay.core.errors import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
+from replay.core.vocabulary import COMPLETED, SessionStatus
 from replay.engine.replayer import Replayer
 from replay.execution import event_log, leases, observers
 from replay.execution.calls.attempts import AttemptJournal
@@ -25,7 +26,7 @@ from replay.execution.execution import ExecutionOf, ordinary
 from replay.execution.session_row import SessionRow
 from replay.hooks import session_lifecycle
 from replay.live import outages, tools
-from replay.models import COMPLETED, ReplaySession
+from replay.models import ReplaySession
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.resolution.lost_recordings import ARTIFACT_MISSING
@@ -37,6 +38,7 @@ from traces.core.vocabulary import RunStatus
 from traces.errors import StorageRefuses
 from traces.payloads.parts import MissingPart
 from traces.runs import services as traces
+from traces.transitions import move
 
 logger = structlog.get_logger("replay")
 _MOST_OUTAGES: Final = 20  # of the database or the storage of artifacts, in one go at a session
@@ -61,14 +63,14 @@ def execute(session_id: UUID, execution_of: ExecutionOf = ordinary) -> bool:
             if not outages.patiently(lambda: leases.beat(session_id, owner)):
                 return False
         lost = f"the database or the artifact storage went away {_MOST_OUTAGES} times"
-        _end(session_id, owner, "failed_execution", code="dependency_unavailable", error=lost)
+        _end(session_id, owner, SessionStatus.FAILED_EXECUTION, code="dependency_unavailable", error=lost)
     return False
 
 
 def give_up(lost: leases.Claim) -> None:
     """End a session that no worker survives."""
     error = "one worker after the other ended while it worked on this, and no step came of it"
-    _end(lost.session_id, lost.owner, "failed_execution", code="worker_lost", error=error)
+    _end(lost.session_id, lost.owner, SessionStatus.FAILED_EXECUTION, code="worker_lost", error=error)
 
 
 def compare(session_id: UUID) -> None:
@@ -105,7 +107,7 @@ def _run(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
         if leases.give_back(session_id, owner):
             event_log.say(session_id, "session")
     except CancelRequested:
-        _end(session_id, owner, "cancelled")
+        _end(session_id, owner, SessionStatus.CANCELLED)
     except Stopped as stopped:
         _end(session_id, owner, _failure(stopped.code), code=stopped.code, error=str(stopped), step=stopped.step)
     except (MissingPart, StorageRefuses) as failure:
@@ -115,14 +117,20 @@ def _run(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
             raise
         # Whatever it was: a session must never stay `running` with nobody working on it.
         logger.exception("session_failed", session_id=str(session_id))
-        _end(session_id, owner, "failed_execution", code="internal_error", error=f"{type(error).__name__}: {error}")
+        _end(
+            session_id,
+            owner,
+            SessionStatus.FAILED_EXECUTION,
+            code="internal_error",
+            error=f"{type(error).__name__}: {error}",
+        )
         raise
     return False
 
 
-def _failure(code: str) -> str:
+def _failure(code: str) -> SessionStatus:
     """The end state of a session that stops: a source that cannot be read is no fault of the execution."""
-    return "failed_validation" if code == ARTIFACT_MISSING else "failed_execution"
+    return SessionStatus.FAILED_VALIDATION if code == ARTIFACT_MISSING else SessionStatus.FAILED_EXECUTION
 
 
 def _replay(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
@@ -156,14 +164,22 @@ def _replay(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
 
 
 def _end(
-    session_id: UUID, owner: str, status: str, *, code: str = "", error: str = "", step: int | None = None
+    session_id: UUID, owner: str, status: SessionStatus, *, code: str = "", error: str = "", step: int | None = None
 ) -> None:
     """Leave the session in an end state, and its run sealed as failed."""
     with transaction.atomic():
-        ended = ReplaySession.objects.filter(id=session_id, owner=owner, status="running").update(
-            status=status, error_code=code, error=error, error_sequence_no=step, current="", owner="",
+        held = ReplaySession.objects.filter(id=session_id, owner=owner)
+        ended = move(
+            held,
+            SessionStatus.RUNNING,
+            status,
+            error_code=code,
+            error=error,
+            error_sequence_no=step,
+            current="",
+            owner="",
             ended_at=datetime.now(UTC),
-        )  # fmt: skip
+        )
         if not ended:
             return
         session = ReplaySession.objects.get(id=session_id)

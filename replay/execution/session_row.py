@@ -2,13 +2,16 @@
 
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from pydantic import BaseModel
 
 from replay.core.errors import CancelRequested, HandedBack, OwnershipLost
+from replay.core.vocabulary import SessionStatus
 from replay.execution import event_log
 from replay.live import shutdown
 from replay.models import ReplaySession
+from traces.transitions import move
 
 
 class SessionRow:
@@ -30,9 +33,16 @@ class SessionRow:
 
     def update(self, **columns: object) -> None:
         """Write columns; raises `OwnershipLost` where the session is in other hands."""
-        mine = ReplaySession.objects.filter(id=self.id, owner=self.owner, status="running")
-        if not mine.update(heartbeat_at=Now(), **columns):
+        if not self._mine().filter(status=SessionStatus.RUNNING).update(heartbeat_at=Now(), **columns):
             raise OwnershipLost
+
+    def leave(self, after: SessionStatus, **columns: object) -> None:
+        """Work on it no more: another status, and no owner; raises `OwnershipLost` like `update`."""
+        if not move(self._mine(), SessionStatus.RUNNING, after, owner="", heartbeat_at=Now(), **columns):
+            raise OwnershipLost
+
+    def _mine(self) -> QuerySet[ReplaySession]:
+        return ReplaySession.objects.filter(id=self.id, owner=self.owner)
 
     def say(self, *messages: BaseModel | str) -> None:
         """Tell the watchers of the session."""

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Sum
 
 from replay.checks.schemas import CheckResult
-from replay.core.vocabulary import ENDED, FAILED
+from replay.core.vocabulary import ENDED, FAILED, ExperimentStatus, SessionStatus
 from replay.experiments.core import matrix
 from replay.experiments.core.aggregation import aggregate
 from replay.experiments.core.schemas import (
@@ -17,7 +17,6 @@ from replay.experiments.core.schemas import (
     ExperimentRequest,
     ExperimentRowChanged,
     ExperimentRowView,
-    ExperimentStatus,
     ExperimentSummary,
     ExperimentView,
     Setting,
@@ -99,8 +98,8 @@ def _summary(experiment: Experiment, rows: list[ExperimentRow]) -> ExperimentSum
 
 def _status(experiment: Experiment, *, over: bool) -> ExperimentStatus:
     if experiment.cancelled_at is not None:
-        return "cancelled"
-    return "completed" if over else "running"
+        return ExperimentStatus.CANCELLED
+    return ExperimentStatus.COMPLETED if over else ExperimentStatus.RUNNING
 
 
 def _views(request: ExperimentRequest, rows: list[ExperimentRow]) -> list[ExperimentRowView]:
@@ -117,7 +116,7 @@ def _view(row: ExperimentRow, settings: list[Setting], latency_ms: float | None)
     return ExperimentRowView(
         number=row.number, cell=row.cell, sample=row.sample, settings=settings, session=session.id,
         run=session.run_id, diff=session.diff_id, status=session.status,
-        queued=session.status == "pending" and not row.released, resolved_steps=session.resolved_steps,
+        queued=session.status == SessionStatus.PENDING and not row.released, resolved_steps=session.resolved_steps,
         planned_steps=session.planned_steps,
         labels=LabelCounts(
             exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count

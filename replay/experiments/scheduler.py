@@ -1,18 +1,16 @@
 """How an experiment goes on: whose turn it is, what is spent, and what its watchers have not seen."""
 
 from decimal import Decimal
-from typing import Final
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q
 
 from replay.core.errors import Stopped
+from replay.core.vocabulary import AT_WORK, SessionStatus
 from replay.execution.observers import SessionObserver
 from replay.models import Experiment, ExperimentRow
 from traces import notify
-
-_AT_WORK: Final = ("pending", "running")  # a session that waits for the operator holds no place
 
 
 class ExperimentObserver(SessionObserver):
@@ -35,8 +33,8 @@ def release(experiment_id: UUID) -> list[UUID]:
     with transaction.atomic():
         experiment = Experiment.objects.select_for_update().get(id=experiment_id)
         rows = ExperimentRow.objects.filter(experiment=experiment)
-        free = experiment.parallel - rows.filter(released=True, session__status__in=_AT_WORK).count()
-        waiting = rows.filter(released=False, session__status="pending").order_by("number")[: max(0, free)]
+        free = experiment.parallel - rows.filter(released=True, session__status__in=AT_WORK).count()
+        waiting = rows.filter(released=False, session__status=SessionStatus.PENDING).order_by("number")[: max(0, free)]
         chosen = list(waiting.values_list("id", "session_id"))
         rows.filter(id__in=[row for row, _ in chosen]).update(released=True)
         for _, session in chosen:

@@ -12,7 +12,7 @@ from django.db import transaction
 from replay.checks import checks
 from replay.core.errors import ReplayRefused
 from replay.core.plan import PlanRefusal
-from replay.core.vocabulary import COMPLETED
+from replay.core.vocabulary import COMPLETED, SessionStatus
 from replay.execution import event_log, task_names
 from replay.experiments import queries, scheduler
 from replay.experiments.core import matrix
@@ -77,7 +77,7 @@ def requeue_unfinished(queued: int = 0) -> int:
 
     Results are queued unless as many messages are `queued` already.
     """
-    waiting = ExperimentRow.objects.filter(released=False, session__status="pending")
+    waiting = ExperimentRow.objects.filter(released=False, session__status=SessionStatus.PENDING)
     for experiment in set(waiting.values_list("experiment_id", flat=True)):
         _queue_next(experiment)
     # Whoever compares a session judges it as well: what is compared long ago, its worker ended in between.

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from replay.core.vocabulary import ExportStatus
 from replay.hook_reports.schemas import (
     HookFailureView,
     HookList,
@@ -57,7 +58,7 @@ def _langfuse(name: str, entry: TelemetryEntry) -> TelemetryView:
         totals["sent"] += done - rejected
         totals["dropped"] += rejected
     failed = rows.exclude(error="").order_by("-created_at").first()
-    newest = rows.filter(status="done").order_by("-ended_at").first()
+    newest = rows.filter(status=ExportStatus.DONE).order_by("-ended_at").first()
     return TelemetryView(
         name=name, kind="langfuse", place=entry.place, events=[], **totals,
         problem=configuration.problem(entry),

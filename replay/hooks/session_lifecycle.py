@@ -3,9 +3,10 @@
 from uuid import UUID
 
 from replay.core.hooks import PASSED, Hooks, Outcome
+from replay.core.vocabulary import UNFINISHED
 from replay.hooks import session_hooks as sessions
 from replay.hooks import telemetry
-from replay.models import UNFINISHED, ReplaySession
+from replay.models import ReplaySession
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import HookEvent, StepType
 from traces.models import Step

@@ -26,7 +26,7 @@ from replay.inspection.core.step_contents import closure, contents
 from replay.resolution.side_effects import looks_like_write
 from replay.tool_review import queries
 from traces.core.gc_pause import without_pauses
-from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome, RunSource, StepType
+from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome, RunSource, StepStatus, StepType
 from traces.ingest.outcome_rules import Verdict, adverse
 from traces.judgements import services
 from traces.models import Edge, Judgement, Run, RunOutcome, Step
@@ -119,7 +119,7 @@ def _nearest(run: Run, candidates: QuerySet[Run]) -> Iterator[tuple[Nearness, Qu
 
 def _producers(run_id: UUID, rows: Sequence[Mapping[str, Any]]) -> dict[int, list[int]]:
     """The steps that calls and failed steps took their input from."""
-    wanted = {row["sequence_no"] for row in rows if row["type"] == StepType.TOOL or row["status"] != "ok"}
+    wanted = {row["sequence_no"] for row in rows if row["type"] == StepType.TOOL or row["status"] != StepStatus.OK}
     found: dict[int, list[int]] = defaultdict(list)
     edges = Edge.objects.filter(run_id=run_id).order_by("consumer_no", "producer_no")
     for consumer, producer in edges.values_list("consumer_no", "producer_no").distinct():

@@ -11,6 +11,7 @@ import structlog
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
+from replay.core.vocabulary import ExportStatus
 from replay.execution import leases
 from replay.execution.observers import SessionObserver
 from replay.execution.task_names import EXPORT_LANGFUSE
@@ -23,9 +24,10 @@ from replay.models import LangfuseExport
 from traces import enqueue as traces_enqueue
 from traces import notify
 from traces.models import Run
+from traces.transitions import move
 
 logger = structlog.get_logger("replay.langfuse")
-_UNFINISHED: Final = ("pending", "running")
+_UNFINISHED: Final = tuple(status for status in ExportStatus if not status.is_final)
 _MOST_EVENTS: Final = 100  # of one request
 _TRIES: Final = 5  # in one go
 _FIRST_WAIT_S: Final = 0.5
@@ -69,13 +71,13 @@ class ExportObserver(SessionObserver):
 def requeue_unfinished() -> int:
     """Queue what is due and in nobody's hands; how many. Queued twice is harmless."""
     now = datetime.now(UTC)
-    running = LangfuseExport.objects.filter(status="running")
+    running = LangfuseExport.objects.filter(status=ExportStatus.RUNNING)
     lost = [row.id for row in running if _silent(row, now) or leases.is_dead(row.owner)]
-    LangfuseExport.objects.filter(id__in=lost, status="running").update(status="pending", owner="")
-    due = LangfuseExport.objects.filter(Q(retry_at=None) | Q(retry_at__lte=now), status="pending")
+    move(LangfuseExport.objects.filter(id__in=lost), ExportStatus.RUNNING, ExportStatus.PENDING, owner="")
+    due = LangfuseExport.objects.filter(Q(retry_at=None) | Q(retry_at__lte=now), status=ExportStatus.PENDING)
     found = list(due.values_list("id", flat=True))
     # A queue that is long keeps each of them once a minute, not once for every look.
-    LangfuseExport.objects.filter(id__in=found, status="pending").update(retry_at=now + _UNTAKEN)
+    LangfuseExport.objects.filter(id__in=found, status=ExportStatus.PENDING).update(retry_at=now + _UNTAKEN)
     for export in found:
         traces_enqueue.put(EXPORT_LANGFUSE, export)
     return len(found)
@@ -89,8 +91,8 @@ def work(export_id: UUID) -> None:
     """Go on with an export from its cursor; one that is in other hands, or done, is left alone."""
     owner = leases.new_owner()
     now = datetime.now(UTC)
-    pending = LangfuseExport.objects.filter(id=export_id, status="pending")
-    if not pending.update(status="running", owner=owner, heartbeat_at=now, retry_at=None):
+    asked = LangfuseExport.objects.filter(id=export_id)
+    if not move(asked, ExportStatus.PENDING, ExportStatus.RUNNING, owner=owner, heartbeat_at=now, retry_at=None):
         return
     row = LangfuseExport.objects.select_related("run").get(id=export_id)
     try:
@@ -100,7 +102,7 @@ def work(export_id: UUID) -> None:
     except _Paused as paused:
         _leave(row, owner, str(paused))
     except Away as away:
-        _end(row, owner, "failed", str(away))
+        _end(row, owner, ExportStatus.FAILED, str(away))
     except Exception as error:
         # Whatever it was: the export is tried again later, and not for ever.
         _leave(row, owner, f"{type(error).__name__}: {error}")
@@ -124,7 +126,7 @@ class _Export:
                 self._deliver(batch)
         finally:
             self.langfuse.close()
-        _end(self.row, self.owner, "done", self.row.error)
+        _end(self.row, self.owner, ExportStatus.DONE, self.row.error)
 
     def _deliver(self, batch: Sequence[Event]) -> None:
         """Every event of a batch is acknowledged, or refused for good, before the next batch goes out."""
@@ -183,7 +185,7 @@ class _Export:
         time.sleep(seconds)
 
     def _mine(self, **columns: object) -> None:
-        if not _held(self.row, self.owner).update(**columns):
+        if not _held(self.row, self.owner).filter(status=ExportStatus.RUNNING).update(**columns):
             raise _NotMine
 
 
@@ -204,28 +206,30 @@ def _leave(row: LangfuseExport, owner: str, why: str) -> None:
     """Put an export back; after too many failures in a row it has failed."""
     row.refresh_from_db()
     if not why:
-        _held(row, owner).update(status="pending", owner="")
+        _pause(row, owner)
         return
     failures = row.failures + 1
     if failures >= _MOST_FAILURES:
-        _end(row, owner, "failed", f"{why} (given up after {failures} attempts)")
+        _end(row, owner, ExportStatus.FAILED, f"{why} (given up after {failures} attempts)")
         return
     pause = min(_SHORTEST_PAUSE_S * 2 ** (failures - 1), _LONGEST_PAUSE_S)
-    _held(row, owner).update(
-        status="pending", owner="", error=why, failures=failures, retry_at=datetime.now(UTC) + timedelta(seconds=pause)
-    )
+    _pause(row, owner, error=why, failures=failures, retry_at=datetime.now(UTC) + timedelta(seconds=pause))
     _touch(row.run)
 
 
-def _end(row: LangfuseExport, owner: str, status: str, error: str) -> None:
-    _held(row, owner).update(status=status, owner="", error=error, ended_at=datetime.now(UTC))
-    if status == "failed":
+def _pause(row: LangfuseExport, owner: str, **columns: object) -> None:
+    move(_held(row, owner), ExportStatus.RUNNING, ExportStatus.PENDING, owner="", **columns)
+
+
+def _end(row: LangfuseExport, owner: str, status: ExportStatus, error: str) -> None:
+    move(_held(row, owner), ExportStatus.RUNNING, status, owner="", error=error, ended_at=datetime.now(UTC))
+    if status == ExportStatus.FAILED:
         logger.warning("export_failed", export=str(row.id), why=error)
     _touch(row.run)
 
 
 def _held(row: LangfuseExport, owner: str) -> QuerySet[LangfuseExport]:
-    return LangfuseExport.objects.filter(id=row.id, owner=owner, status="running")
+    return LangfuseExport.objects.filter(id=row.id, owner=owner)
 
 
 def _touch(run: Run) -> None:

@@ -12,12 +12,9 @@ from replay.models.searches import (
     ProofProbe,
     UnchangedReplay,
 )
-from replay.models.sessions import COMPLETED, STATUSES, UNFINISHED, Attempt, ReplaySession, SessionMessage
+from replay.models.sessions import Attempt, ReplaySession, SessionMessage
 
 __all__ = [
-    "COMPLETED",
-    "STATUSES",
-    "UNFINISHED",
     "Attempt",
     "Bisection",
     "BisectionProbe",

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from replay.core.vocabulary import ExportStatus, TrialStatus
 from replay.models.sessions import ReplaySession
 from traces.core.ids import new_id
 from traces.models import Run
@@ -34,7 +35,7 @@ class Trial(models.Model):
     confirmed = models.BooleanField(help_text="it ran although nobody had reviewed it as safe")
     by = models.CharField(max_length=120)
     at = models.DateTimeField(auto_now_add=True)
-    status = models.CharField(max_length=9, default="pending")
+    status = models.CharField(max_length=9, default=TrialStatus.PENDING)
     over_at = models.DateTimeField(null=True, help_text="when a worker that has it must be gone")
     outcome = models.JSONField(null=True)
     error_code = models.CharField(max_length=40, blank=True)
@@ -90,7 +91,7 @@ class LangfuseExport(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     run = models.ForeignKey(Run, models.CASCADE, related_name="+")
     target = models.CharField(max_length=120)
-    status = models.CharField(max_length=7, default="pending", help_text="pending, running, done or failed")
+    status = models.CharField(max_length=7, default=ExportStatus.PENDING, help_text="pending, running, done or failed")
     owner = models.CharField(max_length=160, blank=True)
     heartbeat_at = models.DateTimeField(null=True)
     done_events = models.PositiveIntegerField(default=0)
@@ -106,7 +107,9 @@ class LangfuseExport(models.Model):
         indexes = (
             models.Index(fields=["run", "-created_at"], name="langfuse_export_of_run"),
             models.Index(
-                fields=["status"], name="langfuse_unfinished", condition=models.Q(status__in=("pending", "running"))
+                fields=["status"],
+                name="langfuse_unfinished",
+                condition=models.Q(status__in=(ExportStatus.PENDING, ExportStatus.RUNNING)),
             ),
         )
 

@@ -3,6 +3,7 @@
 from django.db import models
 
 from diffing.models import DiffReport
+from replay.core.vocabulary import BisectionStatus, ProofStatus
 from replay.models.sessions import ReplaySession
 from traces.core.ids import new_id
 from traces.models import Run
@@ -60,7 +61,7 @@ class Bisection(models.Model):
     request = models.JSONField(help_text="as it was asked")
     forks = models.JSONField(help_text="[sequence_no, type, name, cost of its answer or null], in order")
     recorded = models.JSONField(help_text="what the checks say of the run itself")
-    status = models.CharField(max_length=9, default="running")
+    status = models.CharField(max_length=9, default=BisectionStatus.RUNNING)
     error = models.TextField(blank=True, help_text="why it failed, or stopped before its end")
     last_seq = models.PositiveIntegerField(default=1, help_text="of its changes")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -69,7 +70,9 @@ class Bisection(models.Model):
     class Meta:
         indexes = (
             models.Index(fields=["-created_at"], name="bisection_newest"),
-            models.Index(fields=["status"], name="bisection_running", condition=models.Q(status="running")),
+            models.Index(
+                fields=["status"], name="bisection_running", condition=models.Q(status=BisectionStatus.RUNNING)
+            ),
         )
 
     def __str__(self) -> str:
@@ -101,7 +104,7 @@ class Proof(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="proofs")
     request = models.JSONField(help_text="as it was asked")
-    status = models.CharField(max_length=9, default="running")
+    status = models.CharField(max_length=9, default=ProofStatus.RUNNING)
     progress = models.JSONField(default=dict)
     findings = models.JSONField(null=True, help_text="so far")
     evidence_id = models.UUIDField(null=True, help_text="the findings as they were attached to the report")
@@ -113,7 +116,7 @@ class Proof(models.Model):
     class Meta:
         indexes = (
             models.Index(fields=["diff", "-created_at"], name="proof_of_diff"),
-            models.Index(fields=["status"], name="proof_running", condition=models.Q(status="running")),
+            models.Index(fields=["status"], name="proof_running", condition=models.Q(status=ProofStatus.RUNNING)),
         )
 
     def __str__(self) -> str:

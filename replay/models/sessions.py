@@ -1,17 +1,16 @@
 """Replay sessions: what was asked, how far it is, every live call, and everything a watcher was told."""
 
-from typing import get_args
-
 from django.db import models
 
-from replay.core.vocabulary import SessionStatus
+from replay.core.vocabulary import COMPLETED, UNFINISHED, AttemptStatus, SessionStatus
 from replay.models.saved_profiles import OverrideProfile, ReplayPolicy
 from traces.core.ids import new_id
 from traces.models import Run
 
-STATUSES = [(status, status) for status in get_args(SessionStatus)]
-UNFINISHED = ("pending", "running", "awaiting_operator")
-COMPLETED = ("completed_exact", "completed_mixed", "completed_simulated")
+_STATUSES = [(status.value, status.value) for status in SessionStatus]
+# in one order, for what migrations compare
+_UNFINISHED = tuple(status for status in SessionStatus if status in UNFINISHED)
+_COMPLETED = tuple(sorted(COMPLETED))
 
 
 class ReplaySession(models.Model):
@@ -32,7 +31,7 @@ class ReplaySession(models.Model):
     planned_steps = models.PositiveIntegerField()
     is_probe = models.BooleanField(default=False, help_text="one of many in a search: kept out of lists")
 
-    status = models.CharField(max_length=20, choices=STATUSES, default="pending")
+    status = models.CharField(max_length=20, choices=_STATUSES, default=SessionStatus.PENDING)
     owner = models.CharField(max_length=160, blank=True, help_text="the worker process that has claimed it")
     heartbeat_at = models.DateTimeField(null=True)
     lost_workers = models.PositiveSmallIntegerField(default=0, help_text="that ended since the last checkpoint")
@@ -63,11 +62,11 @@ class ReplaySession(models.Model):
         indexes = (
             models.Index(fields=["-created_at"], name="session_newest"),
             # recovery looks for these at start and every few seconds
-            models.Index(fields=["status"], name="session_unfinished", condition=models.Q(status__in=UNFINISHED)),
+            models.Index(fields=["status"], name="session_unfinished", condition=models.Q(status__in=_UNFINISHED)),
             models.Index(
                 fields=["status"],
                 name="session_uncompared",
-                condition=models.Q(status__in=COMPLETED, compared_at=None),
+                condition=models.Q(status__in=_COMPLETED, compared_at=None),
             ),
             models.Index(fields=["source_run", "-created_at"], name="session_of_run"),
         )
@@ -86,7 +85,7 @@ class Attempt(models.Model):
     provider = models.CharField(max_length=80)
     model = models.CharField(max_length=120, blank=True)
     signature = models.CharField(max_length=80, blank=True)
-    status = models.CharField(max_length=9, default="intended")
+    status = models.CharField(max_length=9, default=AttemptStatus.INTENDED)
     outcome = models.JSONField(null=True, help_text="what a successful call returned; taken over after a crash")
     error_code = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)

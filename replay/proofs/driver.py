@@ -11,6 +11,7 @@ from django.db import transaction
 
 from diffing import services as diffing
 from diffing.schemas.evidence import Findings
+from replay.core.vocabulary import ProofStatus
 from replay.live import outages, shutdown
 from replay.live.matching_process import first_error_apart
 from replay.models import Proof, ProofProbe
@@ -23,6 +24,7 @@ from replay.proofs.ladder.ladder import Ladder
 from replay.proofs.probes.probe_runner import ProbeRunner, Waits
 from replay.proofs.subject.subject import Subject, live_price, subject_of
 from traces import notify
+from traces.transitions import move
 
 logger = structlog.get_logger("proof")
 _DOING: Final = {
@@ -34,14 +36,15 @@ _REQUESTS: Final[pydantic.TypeAdapter[ProofRequest]] = pydantic.TypeAdapter(Proo
 
 def advance_after(session_id: UUID) -> list[UUID]:
     """The proofs that can go on now that this session has stopped."""
-    probes = ProofProbe.objects.filter(session_id=session_id, proof__status="running")
+    probes = ProofProbe.objects.filter(session_id=session_id, proof__status=ProofStatus.RUNNING)
     waiting = ProofProbe.objects.exclude(session=None).filter(session__ended_at=None).values("proof_id")
     return list(probes.exclude(proof_id__in=waiting).values_list("proof_id", flat=True).distinct())
 
 
 def advance(proof_id: UUID) -> list[UUID]:
     """Make probes until one has to ask somebody; answers the sessions to queue."""
-    proof = Proof.objects.select_related("diff__base", "diff__candidate").filter(id=proof_id, status="running").first()
+    running = Proof.objects.filter(id=proof_id, status=ProofStatus.RUNNING)
+    proof = running.select_related("diff__base", "diff__candidate").first()
     if proof is None:
         return []
     try:
@@ -50,7 +53,7 @@ def advance(proof_id: UUID) -> list[UUID]:
         if outages.is_outage(error):
             raise
         logger.exception("proof_failed", proof=str(proof_id))
-        _end(proof, "failed", error=f"{type(error).__name__}: {error}")
+        _end(proof, ProofStatus.FAILED, error=f"{type(error).__name__}: {error}")
         raise
 
 
@@ -61,7 +64,7 @@ def conclude(proof: Proof) -> None:
         for _ in ladder.run():
             pass
     ladder.cancel()
-    _end(proof, "cancelled", found=findings(ladder))
+    _end(proof, ProofStatus.CANCELLED, found=findings(ladder))
 
 
 def request_of(proof: Proof) -> ProofRequest:
@@ -111,14 +114,14 @@ def _climb(proof: Proof) -> list[UUID]:
         for number, made in enumerate(ladder.run(), 1):
             if number > known:
                 _tell(proof, ladder, made.stage)
-            if not Proof.objects.filter(id=proof.id, status="running").exists() or shutdown.begun():
+            if not Proof.objects.filter(id=proof.id, status=ProofStatus.RUNNING).exists() or shutdown.begun():
                 return []
     except Waits as waits:
         _tell(proof, ladder, ladder.stage)
         return list(waits.sessions)
     if isinstance(ladder.lab, ProbeRunner) and ladder.lab.call_off():
         return []  # the end of the last of them goes on here, and all of their calls are known by then
-    _end(proof, "completed", found=findings(ladder))
+    _end(proof, ProofStatus.COMPLETED, found=findings(ladder))
     return []
 
 
@@ -130,7 +133,7 @@ def _tell(proof: Proof, ladder: Ladder, stage: str) -> None:
         repeats=ladder.repeats(), live_calls=calls, cost_usd=cost,
     )  # fmt: skip
     with transaction.atomic():
-        Proof.objects.filter(id=proof.id, status="running").update(
+        Proof.objects.filter(id=proof.id, status=ProofStatus.RUNNING).update(
             progress=progress.model_dump(mode="json"), findings=findings(ladder).model_dump(mode="json"),
             worked_at=datetime.now(UTC),
         )  # fmt: skip
@@ -143,18 +146,18 @@ def expected(ladder: Ladder) -> int:
     return min(ladder.budget.probes, max(2 * len(ladder.space.atoms) + 2 - certified, ladder.made()))
 
 
-def _end(proof: Proof, status: str, *, found: Findings | None = None, error: str = "") -> None:
+def _end(proof: Proof, status: ProofStatus, *, found: Findings | None = None, error: str = "") -> None:
     """Leave the proof in an end state, with its findings attached to the report."""
-    columns: dict[str, Any] = {"status": status, "error": error, "ended_at": datetime.now(UTC)}
+    columns: dict[str, Any] = {"error": error, "ended_at": datetime.now(UTC)}
     with transaction.atomic():
         row = Proof.objects.select_for_update().get(id=proof.id)
-        if row.status != "running":
+        if row.status != ProofStatus.RUNNING:
             return
         if found is not None:
             evidence = diffing.attach(proof.diff_id, found)
             columns |= {"findings": found.model_dump(mode="json"), "evidence_id": evidence.id}
             columns["progress"] = {**row.progress, "stage": "", "doing": ""}
-        Proof.objects.filter(id=proof.id).update(**columns)
+        move(Proof.objects.filter(id=proof.id), ProofStatus.RUNNING, status, **columns)
         notify.touch(f"diff.{proof.diff_id}")
 
 

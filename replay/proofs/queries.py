@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from diffing.schemas.evidence import Findings
+from replay.core.vocabulary import ProofStatus
 from replay.models import Proof
 from replay.proofs.core.schemas import ProofList, ProofProgress, ProofRequest, ProofView
 from traces.runs.queries import by_id
@@ -22,9 +23,9 @@ def of_diff(diff_id: UUID) -> ProofList:
 
 def view(proof: Proof) -> ProofView:
     """How a proof is now."""
-    begun = bool(proof.progress)
+    waits = proof.status == ProofStatus.RUNNING and not proof.progress
     return ProofView(
-        id=proof.id, diff=proof.diff_id, status="pending" if proof.status == "running" and not begun else proof.status,
+        id=proof.id, diff=proof.diff_id, status=ProofStatus.PENDING if waits else proof.status,
         request=ProofRequest.model_validate(proof.request),
         progress=ProofProgress.model_validate(proof.progress),
         findings=Findings.model_validate(proof.findings) if proof.findings is not None else None,

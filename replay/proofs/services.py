@@ -8,10 +8,12 @@ from uuid import UUID
 from django.db import transaction
 
 from diffing import queries as diffs
-from diffing.models import DiffReport, DiffStatus
+from diffing.models import DiffReport
+from diffing.schemas.report import DiffStatus
 from replay.checks import checks
 from replay.core.errors import ReplayRefused, SessionConflict
 from replay.core.plan import PlanRefusal
+from replay.core.vocabulary import ProofStatus
 from replay.execution import task_names
 from replay.models import Proof, ProofProbe
 from replay.proofs import driver, estimate, queries
@@ -56,7 +58,7 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None) -> Proof
 def cancel(proof_id: UUID) -> Proof:
     """Stop a proof; what is known by then is kept with the report. One that is over stays as it is."""
     proof = queries.find(proof_id)
-    if proof.status == "running":
+    if proof.status == ProofStatus.RUNNING:
         driver.conclude(proof)
         for session in ProofProbe.objects.filter(proof=proof, session__ended_at=None).exclude(session=None):
             services.cancel(session.session_id or UUID(int=0))
@@ -66,7 +68,7 @@ def cancel(proof_id: UUID) -> Proof:
 def requeue_unfinished(*, waiting_for: timedelta = _PATIENCE) -> int:
     """Go on with proofs that nobody got on with for a while; how many. Done twice it is done once."""
     now = datetime.now(UTC)
-    late = Proof.objects.filter(status="running", worked_at__lte=now - waiting_for)
+    late = Proof.objects.filter(status=ProofStatus.RUNNING, worked_at__lte=now - waiting_for)
     taken = [key for key in late.values_list("id", flat=True) if late.filter(id=key).update(worked_at=now)]
     for key in taken:
         enqueue.put(task_names.PROVE, key)

@@ -10,10 +10,11 @@ from django.db import transaction
 
 from replay.core.errors import ReplayRefused, SessionConflict
 from replay.core.plan import Plan, PlanRefusal
+from replay.core.vocabulary import COMPLETED, SessionStatus
 from replay.execution import event_log, leases, observers, runner, task_names
 from replay.execution.derived_run import container_status
 from replay.hooks import session_lifecycle
-from replay.models import COMPLETED, ReplaySession
+from replay.models import ReplaySession
 from replay.resolution.lost_recordings import ARTIFACT_MISSING
 from replay.sessions import create, prepare, queries
 from replay.sessions.schemas import OperatorAnswer, ReplayRequest
@@ -21,10 +22,10 @@ from traces import enqueue
 from traces.core.vocabulary import RunStatus
 from traces.http.idempotency import Key, made, once
 from traces.runs import services as traces
+from traces.transitions import move
 
 _KIND: Final = "replay"
-_FAILED_VALIDATION: Final = "failed_validation"
-_WAITING: Final = ("pending", "awaiting_operator")
+_WAITING: Final = frozenset({SessionStatus.PENDING, SessionStatus.AWAITING_OPERATOR})
 _COMPARED_IN: Final = 4  # times the time after which a worker is taken for dead
 _MOST_LOST_WORKERS: Final = 10  # one after the other at the same checkpoint: it is the session that ends them
 
@@ -66,8 +67,14 @@ def cancel(session_id: UUID) -> ReplaySession:
         # Held, so that it does not pass from waiting to running, or back, while this looks at it.
         session = ReplaySession.objects.select_for_update().get(id=queries.find_session(session_id).id)
         if session.status in _WAITING:
-            ReplaySession.objects.filter(id=session_id).update(
-                status="cancelled", ended_at=datetime.now(UTC), owner="", question=None, current=""
+            move(
+                ReplaySession.objects.filter(id=session_id),
+                SessionStatus(session.status),
+                SessionStatus.CANCELLED,
+                ended_at=datetime.now(UTC),
+                owner="",
+                question=None,
+                current="",
             )
             container_status.cut_off(session)
             if session.run_id is not None:
@@ -75,7 +82,7 @@ def cancel(session_id: UUID) -> ReplaySession:
                 observers.sealed(session.run_id)
                 transaction.on_commit(partial(session_lifecycle.ended, session_id))
             event_log.say(session_id, "session")
-        elif session.status == "running":
+        elif session.status == SessionStatus.RUNNING:
             ReplaySession.objects.filter(id=session_id).update(cancel_requested=True)
             event_log.say(session_id, "session")
     return queries.find_session(session_id)
@@ -89,14 +96,19 @@ def answer(session_id: UUID, given: OperatorAnswer) -> ReplaySession:
         question = session.question
         if question is None and session.answers.get(step) == said:
             return session
-        if session.status != "awaiting_operator" or question is None:
+        if session.status != SessionStatus.AWAITING_OPERATOR or question is None:
             raise SessionConflict(f"session {session_id} is {session.status}: it waits for no answer")
         if question["sequence_no"] != given.sequence_no:
             raise SessionConflict(f"the question is about step {question['sequence_no']}", where="/sequence_no")
         if given.action == "run" and not question.get("may_run"):
             raise SessionConflict("this call does not run: answer it, or go on without", where="/action")
-        released = ReplaySession.objects.filter(id=session_id, status="awaiting_operator").update(
-            status="pending", question=None, answers={**session.answers, step: said}, current=""
+        released = move(
+            ReplaySession.objects.filter(id=session_id),
+            SessionStatus.AWAITING_OPERATOR,
+            SessionStatus.PENDING,
+            question=None,
+            answers={**session.answers, step: said},
+            current="",
         )
         if not released:
             raise SessionConflict(f"session {session_id} was answered already")
@@ -121,7 +133,7 @@ def requeue_unfinished(queued: int = 0) -> int:
     Queued twice is harmless: only one worker can claim a session, and a diff is made once.
     """
     # A row of an experiment waits for its turn.
-    turn = ReplaySession.objects.filter(status="pending").exclude(experiment_row__released=False)
+    turn = ReplaySession.objects.filter(status=SessionStatus.PENDING).exclude(experiment_row__released=False)
     waiting = [(task_names.EXECUTE, session) for session in turn.values_list("id", flat=True)]
     waiting += [(task_names.COMPARE, session) for session in _uncompared()]
     if len(waiting) <= queued:
@@ -145,8 +157,13 @@ def _fails_validation(refusal: PlanRefusal) -> bool:
 
 
 def _refuse(session: ReplaySession, refusal: PlanRefusal) -> None:
-    session.status, session.ended_at = _FAILED_VALIDATION, datetime.now(UTC)
-    session.error_code = ARTIFACT_MISSING if refusal.code == ARTIFACT_MISSING else "strict"
-    session.error, session.error_sequence_no = refusal.detail, refusal.step
-    session.save()
+    move(
+        ReplaySession.objects.filter(id=session.id),
+        SessionStatus.PENDING,
+        SessionStatus.FAILED_VALIDATION,
+        error_code=ARTIFACT_MISSING if refusal.code == ARTIFACT_MISSING else "strict",
+        error=refusal.detail,
+        error_sequence_no=refusal.step,
+        ended_at=datetime.now(UTC),
+    )
     event_log.say(session.id, "session")

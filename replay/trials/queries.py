@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from replay.core.vocabulary import TrialStatus
 from replay.live import retrieval
 from replay.models import Trial
 from replay.trials.runner import PATIENCE
@@ -33,7 +34,7 @@ def view(trial: Trial) -> TrialView:
     outcome = trial.outcome or {}
     return TrialView(
         id=trial.id, kind=trial.kind, name=trial.name, input=trial.input, confirmed=trial.confirmed,
-        status="failed" if code else trial.status, executor=trial.executor, output=outcome.get("output"),
+        status=TrialStatus.FAILED if code else trial.status, executor=trial.executor, output=outcome.get("output"),
         output_status=outcome.get("status", ""), error_code=code or trial.error_code, error=error or trial.error,
         by=trial.by, at=trial.at, duration_ms=trial.duration_ms,
     )  # fmt: skip
@@ -42,9 +43,9 @@ def view(trial: Trial) -> TrialView:
 def _overdue(trial: Trial) -> tuple[str, str]:
     """Code and words for a trial that nobody will end any more; empty for any other."""
     now = timezone.now()
-    if trial.status == "pending" and trial.at < now - PATIENCE:
+    if trial.status == TrialStatus.PENDING and trial.at < now - PATIENCE:
         return "worker_lost", f"no worker took it in {PATIENCE.total_seconds():.0f} s: nothing ran"
-    if trial.status == "running" and trial.over_at is not None and trial.over_at < now:
+    if trial.status == TrialStatus.RUNNING and trial.over_at is not None and trial.over_at < now:
         return "worker_lost", "the worker ended before the answer came: it may have run"
     return "", ""
 

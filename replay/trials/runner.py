@@ -7,10 +7,13 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from replay.core.vocabulary import TrialStatus
 from replay.execution.calls.live_retrieval import search_of
 from replay.live import retrieval, timeouts, tools
 from replay.live.providers.types import ProviderError
 from replay.models import Trial
+from traces.core.vocabulary import StepStatus
+from traces.transitions import move
 
 # Nobody waits for one that no worker took in this time: it must not run behind somebody's back.
 PATIENCE: Final = timedelta(minutes=2)
@@ -22,17 +25,18 @@ def run(id: UUID) -> None:
     trial = Trial.objects.get(id=id)
     limit = _limit_s(trial)
     now = timezone.now()
-    waiting = Trial.objects.filter(id=id, status="pending", at__gt=now - PATIENCE)
-    if not waiting.update(status="running", over_at=now + timedelta(seconds=limit + _GRACE_S)):
+    waiting = Trial.objects.filter(id=id, at__gt=now - PATIENCE)
+    over_at = now + timedelta(seconds=limit + _GRACE_S)
+    if not move(waiting, TrialStatus.PENDING, TrialStatus.RUNNING, over_at=over_at):
         return
     started = time.monotonic()
     try:
         outcome = _tool(trial) if trial.kind == "tool" else _retrieval(trial, limit)
-        ended: dict[str, Any] = {"status": "succeeded", "outcome": outcome}
+        ended, told = TrialStatus.SUCCEEDED, dict[str, Any](outcome=outcome)
     except ProviderError as error:
-        ended = {"status": "failed", "error_code": error.code[:40], "error": str(error)}
+        ended, told = TrialStatus.FAILED, {"error_code": error.code[:40], "error": str(error)}
     duration = (time.monotonic() - started) * 1000
-    Trial.objects.filter(id=id, status="running").update(duration_ms=duration, **ended)
+    move(Trial.objects.filter(id=id), TrialStatus.RUNNING, ended, duration_ms=duration, **told)
 
 
 def _limit_s(trial: Trial) -> float:
@@ -60,4 +64,4 @@ def _retrieval(trial: Trial, limit_s: float) -> dict[str, Any]:
     except TimeoutError as error:
         detail = f"{retriever.name} did not answer in {limit_s:g} s"
         raise ProviderError(detail, code="timeout", retryable=True) from error
-    return {"output": {"documents": found.documents, "embedding": found.embedding}, "status": "ok"}
+    return {"output": {"documents": found.documents, "embedding": found.embedding}, "status": StepStatus.OK}

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, StrictBool, StringConstraints
 
+from replay.core.vocabulary import TrialStatus
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.schema import Schema
 
@@ -38,7 +39,7 @@ class TrialView(Schema):
     name: str
     input: JSONValue
     confirmed: bool  # it ran without a review
-    status: Literal["pending", "running", "succeeded", "failed"]
+    status: TrialStatus
     executor: str  # what ran it
     output: JSONValue  # of a tool: its answer; of a retriever: `{documents}`
     output_status: str  # as the tool itself said: "ok" or "error"; empty: there is no answer

@@ -6,6 +6,7 @@ import structlog
 from django.db import transaction
 
 from replay.core.errors import InvalidReplay, ReviewRequired
+from replay.core.vocabulary import TrialStatus
 from replay.execution import task_names
 from replay.live import retrieval, tools
 from replay.models import Trial
@@ -14,6 +15,7 @@ from replay.trials.schemas import RetrieverTrialRequest, ToolTrialRequest
 from traces import enqueue
 from traces.core.json_types import JSONObject
 from traces.http.idempotency import Key, once
+from traces.transitions import move
 
 logger = structlog.get_logger("replay")
 
@@ -48,9 +50,8 @@ def try_retriever(request: RetrieverTrialRequest, *, by: str, key: Key | None = 
 def _queue(trial: Trial) -> None:
     if not enqueue.put(task_names.TRY_OUT, trial.id):
         error = "the queue cannot be reached: nothing ran"
-        Trial.objects.filter(id=trial.id, status="pending").update(
-            status="failed", error_code="dependency_unavailable", error=error
-        )
+        asked = Trial.objects.filter(id=trial.id)
+        move(asked, TrialStatus.PENDING, TrialStatus.FAILED, error_code="dependency_unavailable", error=error)
 
 
 def _start(trial: Trial, *, by: str, key: Key | None) -> Trial:

@@ -1,7 +1,11 @@
 """The closed vocabularies of the product: one place, used by models, schemas and pure code."""
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
+
+from traces.core.statuses import Status
 
 
 class RunSource(StrEnum):
@@ -14,10 +18,14 @@ class RunSource(StrEnum):
     BUNDLE = "bundle"
 
 
-class RunStatus(StrEnum):
+class RunStatus(Status):
     RUNNING = "running"
     COMPLETED = "completed"
     FAILED = "failed"
+
+    @classmethod
+    def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
+        return {cls.RUNNING: {cls.COMPLETED, cls.FAILED}}
 
 
 class StepType(StrEnum):

@@ -167,7 +167,7 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
             copy.store_unexplained(steps, provenance.unexplained)
             tool_calls.insert_of(run)
         now = datetime.now(UTC)
-        run.status, run.ended_at, run.sealed_at = status, ended_at or now, now
+        run.status, run.ended_at, run.sealed_at = RunStatus(run.status).then(status), ended_at or now, now
         _take_totals(run, steps)
         run.save()
         judged = services.of_validators(run_id, steps) + services.inherited(run)

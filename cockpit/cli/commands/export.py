@@ -7,6 +7,7 @@ from cockpit.cli import output
 from cockpit.cli.client import Api, connected
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.errors import Exit
+from replay.core.vocabulary import ExportStatus
 
 _POLL_S: Final = 0.1
 _SLOWEST_POLL_S: Final = 2.0
@@ -26,7 +27,7 @@ def langfuse(
         output.document({"export": export})
     else:
         _show(export)
-    if export["status"] != "failed":
+    if export["status"] != ExportStatus.FAILED:
         return Exit.OK
     output.error(f"Langfuse has only a part of the run: {export['error']}")
     return Exit.UNAVAILABLE
@@ -35,7 +36,7 @@ def langfuse(
 def _followed(api: Api, export: dict[str, Any]) -> dict[str, Any]:
     """The export at its end, or as it is when it pauses, which the workers go on with by themselves."""
     wait = _POLL_S
-    while export["status"] in {"pending", "running"}:
+    while not ExportStatus(export["status"]).is_final:
         if export["retry_at"]:
             output.note(f"{export['error']}: goes on by itself at {export['retry_at']}")
             return export

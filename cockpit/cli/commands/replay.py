@@ -13,8 +13,8 @@ from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.commands.runs import pages
 from cockpit.cli.errors import Exit, exit_for
 from cockpit.cli.options import POLICIES, PROFILES
+from replay.core.vocabulary import AT_WORK, COMPLETED, SessionStatus
 
-_RUNNING: Final = frozenset({"pending", "running"})
 _STRICT: Final = frozenset({"strict", "artifact_missing"})  # error codes of what a strict policy refuses
 _POLL_S: Final = 0.05
 _SLOWEST_POLL_S: Final = 1.0
@@ -110,7 +110,7 @@ def _followed(api: Api, session: dict[str, Any], on_text: follow.OnText | None) 
     try:
         if on_text is not None:
             session = follow.follow(api, session, on_text)
-        while session["status"] in _RUNNING:
+        while session["status"] in AT_WORK:
             time.sleep(wait)
             wait = min(wait * 1.2, _SLOWEST_POLL_S)
             session = api.get(f"/replays/{session['id']}")
@@ -124,7 +124,7 @@ def _followed(api: Api, session: dict[str, Any], on_text: follow.OnText | None) 
 def _compared(api: Api, session: dict[str, Any]) -> dict[str, Any]:
     """The session with its diff, which the worker makes right after the end."""
     deadline = time.monotonic() + _DIFF_WAIT_S
-    while session["status"].startswith("completed") and session["diff"] is None and time.monotonic() < deadline:
+    while session["status"] in COMPLETED and session["diff"] is None and time.monotonic() < deadline:
         time.sleep(_POLL_S)
         session = api.get(f"/replays/{session['id']}")
     return session
@@ -137,16 +137,16 @@ def _contract(session: dict[str, Any], steps: list[dict[str, Any]]) -> dict[str,
 
 
 def _exit(session: dict[str, Any]) -> Exit:
-    if session["status"].startswith("completed"):
+    if session["status"] in COMPLETED:
         return Exit.OK
-    if session["status"] == "awaiting_operator":
+    if session["status"] == SessionStatus.AWAITING_OPERATOR:
         output.error("the replay waits for an answer: give it in the cockpit, on the page of the session")
         return Exit.ERROR
     if session["error"]:
         output.error(session["error"])
     if session["policy"]["strict"] and session["error_code"] in _STRICT:
         return Exit.GATE
-    return exit_for(session["error_code"]) if session["status"] == "failed_validation" else Exit.ERROR
+    return exit_for(session["error_code"]) if session["status"] == SessionStatus.FAILED_VALIDATION else Exit.ERROR
 
 
 def with_local_model() -> None:

@@ -10,6 +10,7 @@ from rich.text import Text
 from cockpit.cli import output
 from cockpit.cli.client import Api, connected, in_path
 from cockpit.cli.commands.import_files import run_id
+from traces.core.vocabulary import Outcome, RunStatus
 
 _PAGE: Final = 200
 
@@ -30,7 +31,7 @@ def runs(*, limit: int, app: str | None, outcome: str | None, json: bool, url: s
     shown = output.table("", "run", "app", "outcome", ">steps", ">tokens", ">cost", "labels", "name")
     for run in found:
         tokens = str(run["tokens_in"] + run["tokens_out"])
-        ended = "failed" if run["outcome"] == "failed" else run["status"]
+        ended = RunStatus.FAILED if run["outcome"] == Outcome.FAILED else run["status"]
         sign, cost = output.glyph("live", ended), output.money(run["cost_usd"])
         labels = output.labels(run["labels"])
         judged = output.outcome(run["outcome"])

@@ -1473,6 +1473,12 @@ export interface components {
             next: number | null;
         };
         /**
+         * AttemptStatus
+         * @description A live call that is intended has gone out, or is about to: nobody knows yet what came of it.
+         * @enum {string}
+         */
+        AttemptStatus: "intended" | "succeeded" | "failed";
+        /**
          * AttemptView
          * @description One live call as it went: `retry_at` is set while waiting for the next attempt.
          */
@@ -1488,11 +1494,7 @@ export interface components {
              * @enum {string}
              */
             kind: "model" | "tool" | "retrieval";
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "intended" | "succeeded" | "failed";
+            status: components["schemas"]["AttemptStatus"];
             /** Error */
             error: string;
             /**
@@ -1732,6 +1734,11 @@ export interface components {
             /** Bisections */
             bisections: components["schemas"]["BisectionSummary"][];
         };
+        /**
+         * BisectionStatus
+         * @enum {string}
+         */
+        BisectionStatus: "running" | "completed" | "cancelled" | "failed";
         /** BisectionSummary */
         BisectionSummary: {
             /**
@@ -1748,11 +1755,7 @@ export interface components {
             run_name: string;
             /** Diff */
             diff: string | null;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "running" | "completed" | "cancelled" | "failed";
+            status: components["schemas"]["BisectionStatus"];
             /** Sentence */
             sentence: string;
             /** Forks */
@@ -1792,11 +1795,7 @@ export interface components {
             run_name: string;
             /** Diff */
             diff: string | null;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "running" | "completed" | "cancelled" | "failed";
+            status: components["schemas"]["BisectionStatus"];
             /** Sentence */
             sentence: string;
             /** Forks */
@@ -2632,11 +2631,7 @@ export interface components {
             run: string | null;
             /** Diff */
             diff: string | null;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
+            status: components["schemas"]["SessionStatus"];
             /** Queued */
             queued: boolean;
             /** Resolved Steps */
@@ -2671,6 +2666,12 @@ export interface components {
             /** Error */
             error: string;
         };
+        /**
+         * ExperimentStatus
+         * @description How far the sessions of an experiment are; it is derived, not stored.
+         * @enum {string}
+         */
+        ExperimentStatus: "running" | "completed" | "cancelled";
         /** ExperimentSummary */
         ExperimentSummary: {
             /**
@@ -2680,11 +2681,7 @@ export interface components {
             id: string;
             /** Name */
             name: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "running" | "completed" | "cancelled";
+            status: components["schemas"]["ExperimentStatus"];
             /**
              * Source Run
              * Format: uuid
@@ -2728,11 +2725,7 @@ export interface components {
             id: string;
             /** Name */
             name: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "running" | "completed" | "cancelled";
+            status: components["schemas"]["ExperimentStatus"];
             /**
              * Source Run
              * Format: uuid
@@ -2793,6 +2786,12 @@ export interface components {
             target: string | null;
         };
         /**
+         * ExportStatus
+         * @description An export that pauses is pending again.
+         * @enum {string}
+         */
+        ExportStatus: "pending" | "running" | "done" | "failed";
+        /**
          * ExportView
          * @description One run on its way to Langfuse: `done_events` of `events` were acknowledged.
          */
@@ -2809,11 +2808,7 @@ export interface components {
             run: string;
             /** Target */
             target: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "pending" | "running" | "done" | "failed";
+            status: components["schemas"]["ExportStatus"];
             /** Events */
             events: number;
             /** Done Events */
@@ -3992,6 +3987,12 @@ export interface components {
             run: string | null;
         };
         /**
+         * ProbeVerdict
+         * @description What the checks say of a probe. `running` is shown of one without a verdict, and never stored.
+         * @enum {string}
+         */
+        ProbeVerdict: "running" | "passed" | "failed" | "unclear";
+        /**
          * ProbeView
          * @description One fork of the run, answered afresh from there.
          */
@@ -4003,11 +4004,7 @@ export interface components {
             changed: boolean;
             /** Sample */
             sample: number;
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "running" | "passed" | "failed" | "unclear";
+            verdict: components["schemas"]["ProbeVerdict"];
             /** Checks */
             checks: components["schemas"]["CheckResult"][];
             /** Answer */
@@ -4021,11 +4018,7 @@ export interface components {
              * Format: uuid
              */
             session: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
+            status: components["schemas"]["SessionStatus"];
             /** Run */
             run: string | null;
             /** Diff */
@@ -4254,6 +4247,12 @@ export interface components {
             mediators: boolean;
         };
         /**
+         * ProofStatus
+         * @description A proof is stored as running from its start on, and shown as pending until it has made progress.
+         * @enum {string}
+         */
+        ProofStatus: "pending" | "running" | "completed" | "cancelled" | "failed";
+        /**
          * ProofView
          * @description `findings` grow while it runs; `evidence` is their final form, attached to the diff.
          */
@@ -4268,11 +4267,7 @@ export interface components {
              * Format: uuid
              */
             diff: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "pending" | "running" | "completed" | "cancelled" | "failed";
+            status: components["schemas"]["ProofStatus"];
             request: components["schemas"]["ProofRequest"];
             progress: components["schemas"]["ProofProgress"];
             findings: components["schemas"]["Findings"] | null;
@@ -4967,6 +4962,11 @@ export interface components {
             /** Sessions */
             sessions: components["schemas"]["SessionView"][];
         };
+        /**
+         * SessionStatus
+         * @enum {string}
+         */
+        SessionStatus: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
         /** SessionView */
         SessionView: {
             /**
@@ -4974,11 +4974,7 @@ export interface components {
              * Format: uuid
              */
             id: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
+            status: components["schemas"]["SessionStatus"];
             /**
              * Source Run
              * Format: uuid
@@ -5770,8 +5766,7 @@ export interface components {
             origin_name: string;
             /** Session */
             session: string | null;
-            /** Session Status */
-            session_status: ("pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator") | null;
+            session_status: components["schemas"]["SessionStatus"] | null;
             /** Diff */
             diff: string | null;
             /** Ars */
@@ -5805,6 +5800,11 @@ export interface components {
             trials: components["schemas"]["TrialView"][];
         };
         /**
+         * TrialStatus
+         * @enum {string}
+         */
+        TrialStatus: "pending" | "running" | "succeeded" | "failed";
+        /**
          * TrialView
          * @description One call of a tool or one search, outside of any replay. It stays, with who made it.
          */
@@ -5824,11 +5824,7 @@ export interface components {
             input: components["schemas"]["JSONValue"];
             /** Confirmed */
             confirmed: boolean;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "pending" | "running" | "succeeded" | "failed";
+            status: components["schemas"]["TrialStatus"];
             /** Executor */
             executor: string;
             output: components["schemas"]["JSONValue"];
@@ -6010,6 +6006,7 @@ export type AtomEvidence = components['schemas']['AtomEvidence'];
 export type AtomPlan = components['schemas']['AtomPlan'];
 export type AttemptChanged = components['schemas']['AttemptChanged'];
 export type AttemptList = components['schemas']['AttemptList'];
+export type AttemptStatus = components['schemas']['AttemptStatus'];
 export type AttemptView = components['schemas']['AttemptView'];
 export type Attribution = components['schemas']['Attribution'];
 export type Axis = components['schemas']['Axis'];
@@ -6021,6 +6018,7 @@ export type BisectRequest = components['schemas']['BisectRequest'];
 export type BisectResult = components['schemas']['BisectResult'];
 export type BisectionChanged = components['schemas']['BisectionChanged'];
 export type BisectionList = components['schemas']['BisectionList'];
+export type BisectionStatus = components['schemas']['BisectionStatus'];
 export type BisectionSummary = components['schemas']['BisectionSummary'];
 export type BisectionView = components['schemas']['BisectionView'];
 export type Brief = components['schemas']['Brief'];
@@ -6063,10 +6061,12 @@ export type ExperimentPlan = components['schemas']['ExperimentPlan'];
 export type ExperimentRequest = components['schemas']['ExperimentRequest'];
 export type ExperimentRowChanged = components['schemas']['ExperimentRowChanged'];
 export type ExperimentRowView = components['schemas']['ExperimentRowView'];
+export type ExperimentStatus = components['schemas']['ExperimentStatus'];
 export type ExperimentSummary = components['schemas']['ExperimentSummary'];
 export type ExperimentView = components['schemas']['ExperimentView'];
 export type ExportList = components['schemas']['ExportList'];
 export type ExportRequest = components['schemas']['ExportRequest'];
+export type ExportStatus = components['schemas']['ExportStatus'];
 export type ExportView = components['schemas']['ExportView'];
 export type Facet = components['schemas']['Facet'];
 export type Findings = components['schemas']['Findings'];
@@ -6129,6 +6129,7 @@ export type PlannedStep = components['schemas']['PlannedStep'];
 export type Policy = components['schemas']['Policy'];
 export type PolicyList = components['schemas']['PolicyList'];
 export type ProbeEvidence = components['schemas']['ProbeEvidence'];
+export type ProbeVerdict = components['schemas']['ProbeVerdict'];
 export type ProbeView = components['schemas']['ProbeView'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileList = components['schemas']['ProfileList'];
@@ -6139,6 +6140,7 @@ export type ProofPlan = components['schemas']['ProofPlan'];
 export type ProofProgress = components['schemas']['ProofProgress'];
 export type ProofRefusal = components['schemas']['ProofRefusal'];
 export type ProofRequest = components['schemas']['ProofRequest'];
+export type ProofStatus = components['schemas']['ProofStatus'];
 export type ProofView = components['schemas']['ProofView'];
 export type Proposal = components['schemas']['Proposal'];
 export type ProviderList = components['schemas']['ProviderList'];
@@ -6177,6 +6179,7 @@ export type SectionItem = components['schemas']['SectionItem'];
 export type Sections = components['schemas']['Sections'];
 export type SessionChanged = components['schemas']['SessionChanged'];
 export type SessionList = components['schemas']['SessionList'];
+export type SessionStatus = components['schemas']['SessionStatus'];
 export type SessionView = components['schemas']['SessionView'];
 export type SetIgnoreList = components['schemas']['SetIgnoreList'];
 export type Setting = components['schemas']['Setting'];
@@ -6219,6 +6222,7 @@ export type ToolTrialRequest = components['schemas']['ToolTrialRequest'];
 export type ToolView = components['schemas']['ToolView'];
 export type TreeRun = components['schemas']['TreeRun'];
 export type TrialList = components['schemas']['TrialList'];
+export type TrialStatus = components['schemas']['TrialStatus'];
 export type TrialView = components['schemas']['TrialView'];
 export type TurnUsage = components['schemas']['TurnUsage'];
 export type Unavailable = components['schemas']['Unavailable'];

@@ -8,14 +8,12 @@ from pydantic import Field, model_validator
 
 from replay.checks.schemas import Check, CheckResult
 from replay.core.plan import PlanRefusal
-from replay.core.vocabulary import SessionStatus
+from replay.core.vocabulary import BisectionStatus, ProbeVerdict, SessionStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from replay.overrides.profile import OverrideProfile, StepRef
 from traces.core.schema import Schema
 from traces.core.vocabulary import StepType
 
-BisectionStatus = Literal["running", "completed", "cancelled", "failed"]
-ProbeVerdict = Literal["running", "passed", "failed", "unclear"]
 Reproduction = Literal["reproduces", "flaky", "does_not_reproduce", "unclear"]
 Rescue = Literal["rescued", "not_rescued", "unclear"]
 StepConfidence = Literal["high", "medium", "low"]

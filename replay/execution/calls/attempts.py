@@ -11,6 +11,7 @@ from django.db import transaction
 from replay.core.calls import Answer, Call, label_key
 from replay.core.errors import CancelRequested, OwnershipLost, Stopped
 from replay.core.hooks import Hooks
+from replay.core.vocabulary import AttemptStatus
 from replay.execution import observers
 from replay.execution.messages import AttemptChanged, AttemptView
 from replay.execution.session_row import SessionRow
@@ -20,6 +21,7 @@ from replay.models import Attempt
 from replay.overrides.policy import Policy, Retries
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepStatus
+from traces.transitions import move
 
 _LOOK_S: Final = 0.2  # how often a running or waiting call looks whether it should stop
 _LONGEST_WAIT_S: Final = 900.0  # that `Retry-After` may ask for: a worker waits no longer for one call
@@ -59,7 +61,7 @@ class AttemptJournal:
         self.abandon(self.of(call))
         attempts = self.of(call)
         for attempt in attempts:
-            if attempt.status == "succeeded":
+            if attempt.status == AttemptStatus.SUCCEEDED:
                 return restored(attempt)
         number, failures = self.resume(call, attempts, reason)
         while True:
@@ -114,21 +116,21 @@ class AttemptJournal:
 
         def write() -> None:
             with transaction.atomic():
-                if self.conclude(attempt, status="succeeded", outcome=outcome, duration_ms=duration_ms):
+                if self.conclude(attempt, AttemptStatus.SUCCEEDED, outcome=outcome, duration_ms=duration_ms):
                     self.row.update(cost_usd=self._spent)
                     if cost is not None:
                         observers.call_paid(self.row.id, cost)
 
         outages.patiently(write)
 
-    def conclude(self, attempt: Attempt, **columns: Any) -> bool:
+    def conclude(self, attempt: Attempt, status: AttemptStatus, **columns: Any) -> bool:
         """Write how an attempt ended; false when that is written already.
 
         Raises `OwnershipLost` when the worker that took the session over has given the attempt up.
         """
-        for name, value in columns.items():
+        for name, value in {"status": status, **columns}.items():
             setattr(attempt, name, value)
-        if Attempt.objects.filter(id=attempt.id, status="intended").update(**columns):
+        if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, status, **columns):
             self.row.say(_changed(attempt))
             self._hooks.tell("live_call", told(attempt))
             return True
@@ -140,14 +142,14 @@ class AttemptJournal:
         """Write that an attempt failed, and after how many seconds the next one goes out."""
         now = datetime.now(UTC)
         columns = {
-            "status": "failed", "error_code": error.code[:40], "error": str(error),
+            "error_code": error.code[:40], "error": str(error),
             "duration_ms": (now - attempt.started_at).total_seconds() * 1000,
             "retry_at": None if wait is None else now + timedelta(seconds=wait),
         }  # fmt: skip
 
         def write() -> None:
             with transaction.atomic():
-                self.conclude(attempt, **columns)
+                self.conclude(attempt, AttemptStatus.FAILED, **columns)
 
         outages.patiently(write)
 
@@ -170,16 +172,16 @@ class AttemptJournal:
 
     def interrupt(self, attempt: Attempt, code: str = INTERRUPTED) -> None:
         """Write that nobody waits for an attempt any more."""
-        columns = {"status": "failed", "error_code": code, "error": "the call was given up"}
+        columns = {"error_code": code, "error": "the call was given up"}
         with transaction.atomic():
-            if Attempt.objects.filter(id=attempt.id, status="intended").update(**columns):
+            if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, AttemptStatus.FAILED, **columns):
                 attempt.refresh_from_db()
                 self.row.say(_changed(attempt))
 
     def abandon(self, attempts: list[Attempt]) -> None:
         """Give up attempts that a crash left without an outcome: these calls may be made again."""
         for attempt in attempts:
-            if attempt.status == "intended":
+            if attempt.status == AttemptStatus.INTENDED:
                 self.interrupt(attempt)
 
     def check_deadline(self, step: int) -> None:

@@ -7,12 +7,14 @@ from uuid import UUID
 from django.db import transaction
 
 from replay.core.calls import Answer, Call, OperatorAnswer
+from replay.core.vocabulary import AttemptStatus, SessionStatus
 from replay.execution import event_log
 from replay.execution.calls.attempts import INTERRUPTED, AttemptJournal, Watch
 from replay.live import outages, timeouts, tools
 from replay.models import Attempt, ReplaySession
 from replay.resolution.operator_outputs import operator_said
 from traces.core.vocabulary import Label, Reason, StepStatus
+from traces.transitions import move
 
 _UNKNOWN: Final = "unknown_outcome"
 
@@ -30,7 +32,7 @@ def answer(journal: AttemptJournal, operator: Operator, tool: tools.Tool, call: 
         journal.abandon(journal.of(call))
     attempts = journal.of(call)
     for attempt in attempts:
-        if attempt.status == "succeeded":
+        if attempt.status == AttemptStatus.SUCCEEDED:
             return _restored(attempt)
     if any(_is_open(attempt) for attempt in attempts):
         return _ask(journal, operator, call, attempts)
@@ -78,7 +80,7 @@ def _succeeded(journal: AttemptJournal, attempt: Attempt, found: tools.ToolResul
 
     def write() -> None:
         with transaction.atomic():
-            if journal.conclude(attempt, status="succeeded", outcome=outcome, duration_ms=duration_ms):
+            if journal.conclude(attempt, AttemptStatus.SUCCEEDED, outcome=outcome, duration_ms=duration_ms):
                 _withdraw_question(journal.row.id, attempt.sequence_no)
 
     outages.patiently(write)
@@ -86,8 +88,8 @@ def _succeeded(journal: AttemptJournal, attempt: Attempt, found: tools.ToolResul
 
 
 def _withdraw_question(session_id: UUID, step: int) -> None:
-    asked = ReplaySession.objects.filter(id=session_id, status="awaiting_operator", question__sequence_no=step)
-    if asked.update(status="pending", question=None, current=""):
+    asked = ReplaySession.objects.filter(id=session_id, question__sequence_no=step)
+    if move(asked, SessionStatus.AWAITING_OPERATOR, SessionStatus.PENDING, question=None, current=""):
         event_log.say(session_id, "session")
 
 
@@ -103,7 +105,7 @@ def _restored(attempt: Attempt) -> Answer:
 
 def _is_open(attempt: Attempt) -> bool:
     """Whether nobody knows what a call did: a crash cut it off, or its answer was lost."""
-    return attempt.status == "intended" or attempt.error_code == _UNKNOWN
+    return attempt.status == AttemptStatus.INTENDED or attempt.error_code == _UNKNOWN
 
 
 def _ask(journal: AttemptJournal, operator: Operator, call: Call, attempts: list[Attempt]) -> Answer | None:
@@ -114,6 +116,6 @@ def _ask(journal: AttemptJournal, operator: Operator, call: Call, attempts: list
     if said is None:
         return None
     for attempt in attempts:
-        if attempt.status == "intended":
+        if attempt.status == AttemptStatus.INTENDED:
             journal.interrupt(attempt)
     return operator_said(said)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
+from replay.core.vocabulary import SessionStatus
 from replay.models import ReplaySession
 from traces.core.vocabulary import Label, RunStatus, StepStatus, StepType
 from traces.models import Step
@@ -11,13 +12,13 @@ from traces.models import Step
 _FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 
 
-def session_status(session: ReplaySession, counts: Mapping[Label, int]) -> str:
+def session_status(session: ReplaySession, counts: Mapping[Label, int]) -> SessionStatus:
     """Exact where every step is, simulated where none from the fork on is exact or cached, else mixed."""
     if not counts[Label.CACHED] and not counts[Label.SIMULATED]:
-        return "completed_exact"
+        return SessionStatus.COMPLETED_EXACT
     from_fork = Step.objects.filter(run=session.run, sequence_no__gte=session.fork_sequence_no)
     held = from_fork.filter(label__in=(Label.EXACT, Label.CACHED)).exists()
-    return "completed_mixed" if held else "completed_simulated"
+    return SessionStatus.COMPLETED_MIXED if held else SessionStatus.COMPLETED_SIMULATED
 
 
 def run_status(session: ReplaySession, *, touched: bool, end_kept: bool) -> RunStatus:

@@ -73,9 +73,7 @@ class StepWriter:
             ended = final_status.run_status(session, touched=bool(self._touched), end_kept=self._end_kept)
             traces.seal_run(self._row.run_id, ended)
             observers.sealed(self._row.run_id)
-            self._row.update(
-                status=status, current="", ended_at=datetime.now(UTC), owner="", **checkpoints.columns()
-            )  # fmt: skip
+            self._row.leave(status, current="", ended_at=datetime.now(UTC), **checkpoints.columns())
             self._row.say("session")
 
     def _write(self, event: Event, context: ReplayContext, state: ReplayState) -> None:

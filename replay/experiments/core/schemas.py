@@ -8,13 +8,12 @@ from pydantic import Field, model_validator
 
 from replay.checks.schemas import Check, CheckResult
 from replay.core.plan import PlanRefusal
-from replay.core.vocabulary import SessionStatus
+from replay.core.vocabulary import ExperimentStatus, SessionStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from replay.overrides.profile import MOST_ENTRIES, Override, OverrideProfile, StepRef
 from traces.core.schema import LabelCounts, Schema
 
 Name = Annotated[str, Field(min_length=1, max_length=120)]
-ExperimentStatus = Literal["running", "completed", "cancelled"]
 
 
 class AxisValue(Schema):

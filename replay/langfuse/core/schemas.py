@@ -1,9 +1,9 @@
 """What the REST interface says about exports to Langfuse."""
 
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
+from replay.core.vocabulary import ExportStatus
 from traces.core.schema import Schema
 
 
@@ -19,7 +19,7 @@ class ExportView(Schema):
     id: UUID
     run: UUID
     target: str
-    status: Literal["pending", "running", "done", "failed"]
+    status: ExportStatus
     events: int
     done_events: int
     rejected: int  # refused by Langfuse for good; `error` holds the first reason

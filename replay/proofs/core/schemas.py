@@ -8,10 +8,10 @@ from pydantic import Field
 
 from diffing.schemas.evidence import Findings, QuestionKind
 from replay.checks.schemas import Check
+from replay.core.vocabulary import ProofStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from traces.core.schema import Schema
 
-ProofStatus = Literal["pending", "running", "completed", "cancelled", "failed"]
 Stage = Literal["noise", "search", "shares", "parts", "mediators", ""]
 
 

@@ -19,6 +19,7 @@ from replay.checks.checks import Outcome, ToolUse
 from replay.checks.schemas import Check, StatusCheck
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
+from traces.core.vocabulary import RunStatus
 from traces.signatures.call_shapes import fixed_tokens
 
 _SHOWN: Final = 160
@@ -91,7 +92,7 @@ def _value(kind: QuestionKind, result: Result) -> str:
         case "tool_calls":
             return digest(list[JSONValue](sorted(used.signature for used in result.tools)))
         case "status":
-            return "failed" if _failed(result) else "completed"
+            return RunStatus.FAILED if _failed(result) else RunStatus.COMPLETED
         case "check" | "score":
             raise AssertionError("which checks is not known by the kind alone")
 

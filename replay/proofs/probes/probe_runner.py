@@ -338,7 +338,7 @@ class ProbeRunner:
         """What came of a session; raises `Waits` while it goes on."""
         setup = self.setup(ask)
         session = ReplaySession.objects.get(id=row.session_id or UUID(int=0))
-        if session.status not in ENDED and session.status != "failed_validation":
+        if session.status not in ENDED:
             raise Waits(session.id)
         cost = None if session.cost_usd is None else float(session.cost_usd)
         spent: dict[str, Any] = {"live_calls": session.live_calls, "cost_usd": cost, "run": session.run_id}

@@ -14,8 +14,8 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from diffing import compute, queries, services, tasks
 from diffing.content import embeddings
-from diffing.models import DiffReport, DiffStatus
-from diffing.schemas.report import DiffList, DiffOptions, DiffPending
+from diffing.models import DiffReport
+from diffing.schemas.report import DiffList, DiffOptions, DiffPending, DiffStatus
 from diffing.schemas.report import DiffReport as Report
 from tests.support.comparing import agent, failing_refund, fixed_refund, output, tool
 from tests.support.queues import held

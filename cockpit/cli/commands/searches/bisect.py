@@ -12,6 +12,7 @@ from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.commands.replay import asked as replay_asked
 from cockpit.cli.commands.replay import with_local_model
 from cockpit.cli.errors import Exit, Failure
+from replay.core.vocabulary import BisectionStatus, ProbeVerdict
 from traces.core import duplicate_keys
 
 _POLL_S: Final = 0.2
@@ -78,16 +79,16 @@ def bisect(ref: str, request: dict[str, Any], *, json: bool, url: str | None, to
         output.document({"bisection": found})
     else:
         _show(found)
-    if found["status"] == "failed":
+    if found["status"] == BisectionStatus.FAILED:
         output.error(found["error"])
-    return Exit.OK if found["status"] == "completed" else Exit.ERROR
+    return Exit.OK if found["status"] == BisectionStatus.COMPLETED else Exit.ERROR
 
 
 def _followed(api: Api, found: dict[str, Any]) -> dict[str, Any]:
     """The bisection at its end; interrupting it cancels it and keeps what it found."""
     told = 0
     try:
-        while found["status"] == "running":
+        while found["status"] == BisectionStatus.RUNNING:
             told = _tell(found, told)
             time.sleep(_POLL_S)
             found = api.get(f"/bisections/{found['id']}")
@@ -100,7 +101,7 @@ def _followed(api: Api, found: dict[str, Any]) -> dict[str, Any]:
 
 def _tell(found: dict[str, Any], told: int) -> int:
     """A line for each probe that was judged since."""
-    judged = [probe for probe in found["results"] if probe["verdict"] != "running"]
+    judged = [probe for probe in found["results"] if probe["verdict"] != ProbeVerdict.RUNNING]
     for probe in judged[told:]:
         change = " with the changes" if probe["changed"] else ""
         output.note(f"from step {probe['fork']['sequence_no']}{change}: {probe['verdict']}")
@@ -155,7 +156,7 @@ def _show(found: dict[str, Any]) -> None:
     shown = output.table(">from step", "type", ">passed", ">failed", ">unclear", "name")
     for fork in result["forks"]:
         step, counted = fork["step"], fork["counted"]
-        cells = [str(counted[name]) for name in ("passed", "failed", "unclear")]
+        cells = [str(counted[name]) for name in (ProbeVerdict.PASSED, ProbeVerdict.FAILED, ProbeVerdict.UNCLEAR)]
         shown.add_row(str(step["sequence_no"]), step["type"], *cells, Text(step["name"]))
     console.print(shown)
     for remark in result["remarks"]:

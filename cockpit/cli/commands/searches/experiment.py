@@ -11,6 +11,7 @@ from cockpit.cli.client import Api, connected
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.commands.replay import with_local_model
 from cockpit.cli.errors import Exit, Failure
+from replay.core.vocabulary import COMPLETED, ENDED, ExperimentStatus
 from traces.core import duplicate_keys
 
 _POLL_S: Final = 0.2
@@ -53,7 +54,7 @@ def experiment(ref: str, request: dict[str, Any], *, json: bool, url: str | None
         output.document({"experiment": found})
     else:
         _show(found)
-    return Exit.OK if found["status"] == "completed" and not found["failed"] else Exit.ERROR
+    return Exit.OK if found["status"] == ExperimentStatus.COMPLETED and not found["failed"] else Exit.ERROR
 
 
 def _followed(api: Api, found: dict[str, Any]) -> dict[str, Any]:
@@ -61,9 +62,9 @@ def _followed(api: Api, found: dict[str, Any]) -> dict[str, Any]:
     told: set[int] = set()
     until = time.monotonic() + _JUDGED_S
     try:
-        while found["status"] == "running" or any(map(_is_unjudged, found["results"])):
+        while found["status"] == ExperimentStatus.RUNNING or any(map(_is_unjudged, found["results"])):
             _tell(found, told)
-            if found["status"] == "running":
+            if found["status"] == ExperimentStatus.RUNNING:
                 until = time.monotonic() + _JUDGED_S
             elif time.monotonic() > until:
                 raise Failure(f"experiment {found['id']} has ended, but not every answer was judged")
@@ -77,13 +78,13 @@ def _followed(api: Api, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_unjudged(row: dict[str, Any]) -> bool:
-    return str(row["status"]).startswith("completed") and row["checks"] is None
+    return row["status"] in COMPLETED and row["checks"] is None
 
 
 def _tell(found: dict[str, Any], told: set[int]) -> None:
     """A line for each row that has ended since."""
     for row in found["results"]:
-        if row["number"] not in told and row["status"].startswith(("completed", "failed", "cancelled")):
+        if row["number"] not in told and row["status"] in ENDED:
             told.add(row["number"])
             output.note(f"{_named(row)}, sample {row['sample']}: {row['status'].replace('_', ' ')}")
 

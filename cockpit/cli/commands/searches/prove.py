@@ -15,6 +15,7 @@ from cockpit.cli.commands.replay import asked as replay_asked
 from cockpit.cli.commands.replay import with_local_model
 from cockpit.cli.commands.searches.bisect import check
 from cockpit.cli.errors import Exit, Failure
+from replay.core.vocabulary import ProofStatus
 
 _POLL_S: Final = 0.2
 _QUESTIONS: Final = ("answer", "answer_exact", "answer_facts", "answer_alike", "tool_calls", "status", "check", "score")
@@ -72,7 +73,7 @@ def prove(
         output.document({"proof": found})
     elif found["findings"] is not None:
         _show(found["findings"])
-    if found["status"] == "failed":
+    if found["status"] == ProofStatus.FAILED:
         output.error(found["error"])
         return Exit.ERROR
     reached = _LEVELS.get((found["findings"] or {}).get("confidence", ""), -1)
@@ -87,7 +88,7 @@ def _followed(api: Api, found: dict[str, Any]) -> dict[str, Any]:
     """The proof at its end; interrupting it cancels it and keeps what it found."""
     told = ""
     try:
-        while found["status"] in {"pending", "running"}:
+        while not ProofStatus(found["status"]).is_final:
             told = _tell(found, told)
             time.sleep(_POLL_S)
             found = api.get(f"/proofs/{found['id']}")
