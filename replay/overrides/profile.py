@@ -7,13 +7,14 @@ from pydantic import Field, StrictInt, model_validator
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.schema import Schema
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import StepStatus, StepType
 
 _INT64: Final = 2**63
 MOST_ENTRIES: Final = 10_000
 StepRef = Annotated[str, Field(max_length=200)] | StrictInt
 Glob = Annotated[str, Field(max_length=300)]
-CallEnd = Literal["ok", "error", "timeout", "partial", "denied"]  # how somebody may say that a tool call ends
+# how somebody may say that a tool call ends
+CallEnd = Literal[StepStatus.OK, StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.PARTIAL, StepStatus.DENIED]
 
 
 class Match(Schema):
@@ -122,7 +123,7 @@ class ToolOverride(Schema):
     """What the tool answers with."""
 
     output: JSONValue
-    status: CallEnd = "ok"
+    status: CallEnd = StepStatus.OK
 
 
 class Override(Schema):

@@ -13,6 +13,7 @@ from replay.overrides.policy import Policy
 from replay.overrides.profile import CallEnd, OverrideProfile, StepRef
 from traces.core.json_types import JSONValue
 from traces.core.schema import LabelCounts, Schema
+from traces.core.vocabulary import StepStatus
 
 
 class ReplayRequest(Schema):
@@ -52,7 +53,7 @@ class OperatorAnswer(Schema):
     sequence_no: int
     action: Literal["answer", "run", "fallback"]
     output: JSONValue = None
-    status: CallEnd = "ok"
+    status: CallEnd = StepStatus.OK
 
 
 class SessionView(Schema):

@@ -1,0 +1,78 @@
+"""Changing a status in the database: what is refused, and that an end stays."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from diffing.models import DiffReport
+from diffing.schemas.report import DiffStatus
+from replay.core.vocabulary import ENDED, TrialStatus
+from replay.models import ReplaySession, Trial
+from replay.sessions import services
+from replay.sessions.schemas import ReplayRequest
+from tests.support.replay_runs import order_desk
+from traces.core.statuses import WrongMove
+from traces.runs.services import record
+from traces.transitions import move, reach
+
+pytestmark = pytest.mark.django_db
+
+
+def test_that_a_wrong_move_writes_nothing() -> None:
+    trial = _trial()
+    with pytest.raises(WrongMove):
+        move(Trial.objects.filter(id=trial), TrialStatus.PENDING, TrialStatus.SUCCEEDED, error="no")
+    assert Trial.objects.values_list("status", "error").get(id=trial) == (TrialStatus.PENDING, "")
+
+
+def test_that_only_what_still_stands_so_is_moved() -> None:
+    trial = _trial()
+    rows = Trial.objects.filter(id=trial)
+    assert move(rows, TrialStatus.PENDING, TrialStatus.RUNNING) == 1
+    assert move(rows, TrialStatus.PENDING, TrialStatus.FAILED, error="late") == 0
+    assert rows.values_list("status", "error").get() == (TrialStatus.RUNNING, "")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(TrialStatus), st.sampled_from(TrialStatus)), max_size=12))
+def test_that_whatever_is_tried_a_row_keeps_its_end(tried: list[tuple[TrialStatus, TrialStatus]]) -> None:
+    rows = Trial.objects.filter(id=_trial())
+    for before, after in tried:
+        was = TrialStatus(rows.get().status)
+        try:
+            moved = move(rows, before, after)
+        except WrongMove:
+            moved = 0
+        now = TrialStatus(rows.get().status)
+        assert now is (after if moved else was)
+        assert now is was or not was.is_final
+
+
+def test_that_a_report_is_made_once_and_may_fail_before() -> None:
+    rows = DiffReport.objects.filter(id=_report())
+    assert reach(rows, DiffStatus.FAILED, error="first") == 1
+    assert reach(rows, DiffStatus.FAILED, error="second") == 1
+    assert reach(rows, DiffStatus.READY, error="") == 1
+    assert reach(rows, DiffStatus.READY, error="again") == 0
+    assert reach(rows, DiffStatus.FAILED, error="late") == 0
+    assert rows.values_list("status", "error").get() == (DiffStatus.READY, "")
+
+
+def test_that_a_cancelled_session_stays_cancelled() -> None:
+    session = services.launch(ReplayRequest(run=str(record(order_desk()).run_id), fork_step=2))
+    services.cancel(session.id)
+    ended = ReplaySession.objects.get(id=session.id)
+    assert ended.status in ENDED
+    assert services.cancel(session.id).ended_at == ended.ended_at
+
+
+def _trial() -> UUID:
+    made = Trial.objects.create(kind="tool", name="echo", input={}, executor="python", confirmed=False, by="")
+    return made.id
+
+
+def _report() -> UUID:
+    run = record(order_desk()).run_id
+    return DiffReport.objects.create(key="0" * 64, base_id=run, candidate_id=run, options={}).id

@@ -1,0 +1,174 @@
+"""Statuses: what may follow what, and that code names them instead of spelling them."""
+
+import ast
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from diffing.schemas.report import DiffStatus
+from replay.core.vocabulary import (
+    AT_WORK,
+    COMPLETED,
+    ENDED,
+    FAILED,
+    UNFINISHED,
+    AttemptStatus,
+    BisectionStatus,
+    ExperimentStatus,
+    ExportStatus,
+    ProbeVerdict,
+    ProofStatus,
+    SessionStatus,
+    TrialStatus,
+)
+from traces.core.vocabulary import RunStatus, StepStatus
+
+_ROOT: Final = Path(__file__).parents[4]
+_APPS: Final = ("traces", "diffing", "replay", "cockpit", "forkpoint")
+# The words of other programs' formats, of the demo's shop, and of the server's health.
+_FOREIGN: Final = ("traces/importers/", "cockpit/demo/", "cockpit/http/", "forkpoint/")
+_KINDS: Final[list[type[StrEnum]]] = [
+    AttemptStatus,
+    BisectionStatus,
+    DiffStatus,
+    ExperimentStatus,
+    ExportStatus,
+    ProbeVerdict,
+    ProofStatus,
+    RunStatus,
+    SessionStatus,
+    StepStatus,
+    TrialStatus,
+]
+_WORDS: Final = {str(word) for kind in _KINDS for word in kind}
+_FIELDS: Final = ("status", "verdict", "session_status")
+
+
+def test_that_the_groups_of_sessions_cover_every_status() -> None:
+    assert set(SessionStatus) == ENDED | UNFINISHED
+    assert COMPLETED | FAILED | {SessionStatus.CANCELLED} == ENDED
+    assert AT_WORK | {SessionStatus.AWAITING_OPERATOR} == UNFINISHED
+
+
+def test_that_no_status_is_spelled_in_code() -> None:
+    assert [place for path in _sources() for place in _spelled(path.read_text(), path)] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'row.status == "running"',
+        '"pending" != row.status',
+        'row["status"] in {"pending", "running"}',
+        'rows.filter(status="failed")',
+        'rows.exclude(session__status__in=("pending", "running"))',
+        'row.status, row.error = "cancelled", ""',
+        'columns = {"status": "succeeded"}',
+        'session["status"].startswith("completed")',
+        '_ENDED = ("failed_execution",)',
+        'view(status="failed" if code else row.status)',
+        'class A:\n    status: Literal["pending", "failed"]',
+        'field(status=CharField(default="intended"))',
+    ],
+)
+def test_that_a_spelled_status_is_found(code: str) -> None:
+    assert list(_spelled(code, Path("x.py")))
+
+
+@pytest.mark.parametrize(
+    "code", ['phase == "failed"', '"""The replay is completed_exact."""', 'said = "the run failed"']
+)
+def test_that_other_words_are_let_be(code: str) -> None:
+    assert not list(_spelled(code, Path("x.py")))
+
+
+def _sources() -> Iterator[Path]:
+    for app in _APPS:
+        for path in sorted((_ROOT / app).rglob("*.py")):
+            place = path.relative_to(_ROOT).as_posix()
+            if "/migrations/" not in place and not place.startswith(_FOREIGN) and not _declares(path.read_text()):
+                yield path
+
+
+def _declares(code: str) -> bool:
+    """Whether a module is one of those that state statuses."""
+    return "(Status):\n" in code
+
+
+def _spelled(code: str, path: Path) -> Iterator[str]:
+    """Where a string of code is a status."""
+    tree = ast.parse(code)
+    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in texts and "_" in str(node.value) and _is_word(node):
+            yield f"{path}:{node.lineno} {node.value!r}"
+        for value in _stated(node):
+            yield from (f"{path}:{word.lineno} {word.value!r}" for word in _constants(value) if _is_word(word))
+
+
+def _stated(node: ast.AST) -> Iterator[ast.expr]:
+    """The values that code compares with a status, or gives to one."""
+    match node:
+        case ast.Compare(left=left, comparators=others) if any(map(_is_status, (left, *others))):
+            yield from (left, *others)
+        case ast.keyword(arg=str(name), value=value) if _names_status(name):
+            yield value
+        case ast.Dict(keys=keys, values=values):
+            yield from (value for key, value in zip(keys, values, strict=True) if _is_name(key))
+        case ast.Assign(targets=targets, value=value) if any(map(_holds_status, targets)):
+            yield value
+        case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value) if name in _FIELDS:
+            yield annotation
+            if value is not None:
+                yield value
+        case ast.Call(func=ast.Attribute(value=value, attr="startswith"), args=args) if _is_status(value):
+            yield from args
+
+
+def _constants(value: ast.expr) -> Iterator[ast.Constant]:
+    """The strings that an expression may be, or may contain; keys of what it looks up are none."""
+    match value:
+        case ast.Constant():
+            yield value
+        case ast.Tuple(elts=parts) | ast.Set(elts=parts) | ast.List(elts=parts):
+            for part in parts:
+                yield from _constants(part)
+        case ast.IfExp(body=body, orelse=other):
+            yield from (*_constants(body), *_constants(other))
+        case ast.BoolOp(values=parts):
+            for part in parts:
+                yield from _constants(part)
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=inside):
+            yield from _constants(inside)
+        case ast.Call(args=args, keywords=keywords):
+            for part in (*args, *(each.value for each in keywords if each.arg == "default")):
+                yield from _constants(part)
+
+
+def _is_word(node: ast.Constant) -> bool:
+    return isinstance(node.value, str) and node.value in _WORDS
+
+
+def _is_status(node: ast.expr) -> bool:
+    match node:
+        case ast.Attribute(attr=name):
+            return name in _FIELDS
+        case ast.Subscript(slice=ast.Constant(value=name)):
+            return name in _FIELDS
+    return False
+
+
+def _is_name(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value in _FIELDS
+
+
+def _holds_status(node: ast.expr) -> bool:
+    return _is_status(node) or (isinstance(node, ast.Tuple) and any(map(_is_status, node.elts)))
+
+
+def _names_status(name: str) -> bool:
+    """Whether a keyword is a status, or the look-up of one."""
+    return name.removesuffix("__in").rpartition("__")[2] in _FIELDS
