@@ -1,4 +1,4 @@
-"""Outputs that differ from the recording, and the links that carry them. Pure."""
+"""Changes: outputs that differ from the recording, and the links that carry them. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from traces.core.json_types import JSONValue
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A step whose output is no longer the recorded one.
+    """A step whose output differs from the recording.
 
     `answered` is false for a placeholder: then the step's calls are taken to be the recorded ones.
     """

@@ -1,4 +1,4 @@
-"""Values that code copies from an output into a text, known from two recordings in which both differ alike. Pure.
+"""Values that code copies from outputs into texts, inferred from two recordings. Pure.
 
     base       a model says "Bern had 45 faults."    code writes "Basel: 43 / Bern: 45"
     candidate  a model says "Bern had 17 faults."    code writes "Basel: 31 / Bern: 17"
@@ -18,7 +18,7 @@ from traces.core.vocabulary import StepType
 
 
 def text_of(type: StepType, output: JSONValue) -> str:
-    """The text of an output in which values are found."""
+    """Text of an output that is searched for values."""
     message = output.get("message") if isinstance(output, dict) and type is StepType.MODEL else None
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
@@ -31,7 +31,7 @@ def copied_links(group: Sequence[tuple[Link, Change]]) -> list[tuple[Link, Chang
 
 
 def with_copies(text: str, group: Sequence[tuple[Link, Change]], missed: list[Link] | None) -> str:
-    """A recorded text with the new values of what is copied into it; links whose new value is not known are missed."""
+    """Replace copied values in a recorded text; links without a known new value count as missed."""
     changes = {link.producer: change for link, change in group}
     for copied in sorted({each for link, _ in group for each in link.copied}, key=lambda each: -each.start):
         if text[copied.start : copied.end] != copied.own:
@@ -46,7 +46,7 @@ def with_copies(text: str, group: Sequence[tuple[Link, Change]], missed: list[Li
 
 
 def _value_now(copied: Copied, change: Change | None) -> str | None:
-    """What stands in an output in the place of the copied value; None where that is not clear."""
+    """New value in the place of a copied one; None if ambiguous."""
     if change is None:
         return copied.own
     if not change.answered:

@@ -1,4 +1,4 @@
-"""Rebuilding a step's input: the recorded one, with changed upstream outputs put in their places. Pure.
+"""Rebuild a step's input: the recorded one with changed upstream outputs in place. Pure.
 
 Places come from the provenance links. A link to a whole message, document or value puts the new one there; a link
 to a text inside a longer one replaces just that text.
@@ -41,7 +41,7 @@ _RENDERINGS: Final[tuple[Callable[[JSONValue], str], ...]] = (
 
 
 def rebuilt_value(recorded: JSONValue, incoming: Incoming, missed: Missed | None = None) -> JSONValue:
-    """Any input but a model's, with the changes put in their places."""
+    """Rebuild the input of a step other than a model step."""
     value = recorded
     for path, group in _by_place(incoming).items():
         value = replaced_at(value, path, partial(_placed, group=group, missed=missed))
@@ -51,7 +51,7 @@ def rebuilt_value(recorded: JSONValue, incoming: Incoming, missed: Missed | None
 def rebuilt_slots(
     messages: Sequence[JSONValue], prefix: Slots | None, incoming: Incoming, missed: Missed | None = None
 ) -> Slots:
-    """A model's messages; each slot holds what stands in one recorded message's place.
+    """Rebuild a model's messages; each slot holds the replacement of one recorded message.
 
     `prefix` are the slots of the call whose history this one continues, when that was rebuilt.
     """
@@ -75,7 +75,7 @@ def rebuilt_slots(
 
 
 def is_reply(messages: Sequence[JSONValue], index: int) -> bool:
-    """Whether a message was written by somebody who had read an answer."""
+    """True if a user message follows an assistant message."""
     return role_of(messages[index]) == "user" and any(role_of(one) == "assistant" for one in messages[:index])
 
 
@@ -84,7 +84,7 @@ def flat(slots: Slots) -> list[JSONValue]:
 
 
 def with_recorded_calls(change: Change, message: JSONObject) -> JSONObject:
-    """A placeholder asks for nothing, so in a history it keeps the recorded calls, which tool messages answer."""
+    """Keep the recorded tool calls in a placeholder message, because later tool messages answer them."""
     recorded = answer_of(change.recorded)
     if change.answered or "tool_calls" not in recorded:
         return message
@@ -92,19 +92,19 @@ def with_recorded_calls(change: Change, message: JSONObject) -> JSONObject:
 
 
 def rendered(recorded: JSONValue, text: str, current: JSONValue) -> str:
-    """`current` as text, the way in which `recorded` became `text`; plainly when that way is not known."""
+    """Render `current` the way `recorded` was rendered as `text`; as plain JSON if that is unknown."""
     if (found := rendered_as(recorded, text, current)) is not None:
         return found
     return _RENDERINGS[1](current) if not isinstance(current, str) else current
 
 
 def rendered_as(recorded: JSONValue, text: JSONValue, current: JSONValue) -> str | None:
-    """`current` as text, the way in which `recorded` became `text`; None when that way is not known."""
+    """Render `current` the way `recorded` was rendered as `text`; None if that is unknown."""
     return next((render(current) for render in _RENDERINGS if render(recorded) == text), None)
 
 
 def replaced_in(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
-    """`value` with every appearance of a changed output, or of its text, replaced; what was put in stays."""
+    """Replace every occurrence of changed outputs, or of their texts, in `value`; each only once."""
     found = list(changes)
     if isinstance(value, str) and not any(value == change.recorded for change in found):
         return _replaced_text(value, {old: new for change in reversed(found) for old, new in _pairs(change).items()})
@@ -114,7 +114,7 @@ def replaced_in(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
 
 
 def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
-    """The links by place, the history of a model step first, so that later messages stand on it."""
+    """Group links by place; a model step's history comes first, because later messages follow it."""
     places: dict[str, list[tuple[Link, Change]]] = {}
     for link, change in incoming:
         if link.kind is EdgeKind.HISTORY and not link.producer_path:
@@ -124,7 +124,7 @@ def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
 
 
 def message_place(path: str) -> tuple[int | None, str]:
-    """The index of the message that a path into a request names, and the path within it."""
+    """Split a path into a request into message index and path within the message."""
     tokens = path_tokens(path)
     if len(tokens) < 2 or tokens[0] != "messages" or not tokens[1].isdecimal():
         return None, ""
@@ -132,7 +132,7 @@ def message_place(path: str) -> tuple[int | None, str]:
 
 
 def _message(recorded: JSONValue, change: Change) -> JSONValue:
-    """The new message in the place of a recorded one."""
+    """Replacement of a recorded message."""
     if change.node.type is StepType.MODEL:
         return with_recorded_calls(change, answer_of(change.current)) or recorded
     return _everywhere(recorded, change, _pairs(change))
@@ -145,7 +145,7 @@ def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]], missed
 
 
 def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None = None) -> JSONValue:
-    """A message's content: a tool's whole result, or texts inside it."""
+    """Rebuild a message's content: a whole tool result, or texts inside it."""
     old, group = _copied(old, group, missed)
     inside: list[tuple[Link, Change]] = []
     for link, change in _once_each(group):
@@ -167,7 +167,7 @@ def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misse
 def _copied(
     old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None
 ) -> tuple[JSONValue, list[tuple[Link, Change]]]:  # fmt: skip
-    """A recorded text with what is copied into it, and the links of the steps that it is not copied from."""
+    """Replace copied values in a recorded text; returns it with the remaining links."""
     found = list(group)
     copies = copied_links(found)
     if not copies:
@@ -178,12 +178,12 @@ def _copied(
 
 
 def _holds(text: str, change: Change) -> bool:
-    """Whether a whole text of a changed output stands in a text."""
+    """True if a text contains a whole text of a changed output."""
     return text == change.recorded or any(old in text for old in _pairs(change))
 
 
 def _with_values(text: str, link: Link, change: Change, missed: Missed | None) -> str:
-    """A text with the values in it that the link traces to a changed output."""
+    """Replace the values that a link traces to a changed output."""
     if not change.answered:
         return text  # a placeholder has no values
     new = substituted(text, change)
@@ -193,7 +193,7 @@ def _with_values(text: str, link: Link, change: Change, missed: Missed | None) -
 
 
 def tool_content(old: JSONValue, change: Change) -> JSONValue:
-    """The content of the message that hands a tool's result over, with the changed result."""
+    """Content of a tool message with the changed result."""
     if isinstance(old, str) or old is None:
         return rendered(change.recorded, old or "", change.current)
     if isinstance(old, list) and all(isinstance(block, dict) and block.get("type") == "text" for block in old):
@@ -234,7 +234,7 @@ def _placed_inside(old: JSONValue, link: Link, change: Change, missed: Missed | 
 
 
 def _number(old: JSONValue, link: Link, change: Change, missed: Missed | None) -> JSONValue:
-    """A number that stood in an output, there perhaps inside of a text."""
+    """Replace a number that comes from an output, possibly from inside a text."""
     text = _with_values(str(old), link, change, missed)
     try:
         return type(old)(text) if isinstance(old, int | float) else old
@@ -243,7 +243,7 @@ def _number(old: JSONValue, link: Link, change: Change, missed: Missed | None) -
 
 
 def _same_tool(link: Link, change: Change) -> bool:
-    """Whether the new answer asks for the same tool in the place of the recorded call."""
+    """True if the new answer calls the same tool in the place of the recorded call."""
     path = f"{link.producer_path.removesuffix('/arguments')}/name"
     try:
         return value_at(change.recorded, path) == value_at(change.current, path)
@@ -252,12 +252,12 @@ def _same_tool(link: Link, change: Change) -> bool:
 
 
 def _once_each(group: Iterable[tuple[Link, Change]]) -> list[tuple[Link, Change]]:
-    """One link for each producer: the change is put in place as a whole."""
+    """One link per producer: each change is applied as a whole."""
     return list({link.producer: (link, change) for link, change in group}.values())
 
 
 def _pairs(change: Change) -> dict[str, str]:
-    """The recorded texts of a changed output, with what stands in their place now."""
+    """Recorded texts of a changed output and their replacements."""
     before, after = change.recorded, change.current
     if change.node.type is StepType.RETRIEVAL:
         pairs = _document_pairs(documents_of(before), documents_of(after))
@@ -272,7 +272,7 @@ def _pairs(change: Change) -> dict[str, str]:
 
 
 def _document_pairs(before: list[str], after: list[str]) -> list[tuple[str, str]]:
-    """Documents by rank: what is too many goes, what is more follows the last recorded one."""
+    """Pair documents by rank; surplus recorded ones are removed, surplus new ones appended."""
     pairs = [(old, after[at] if at < len(after) else "") for at, old in enumerate(before)]
     if before and len(after) > len(before):
         pairs[-1] = (before[-1], "\n".join(after[len(before) - 1 :]))
@@ -303,7 +303,7 @@ def _replaced_object(value: JSONObject, change: Change, pairs: dict[str, str]) -
 
 
 def _replaced_text(text: str, pairs: dict[str, str]) -> str:
-    """All replacements in one pass, the longest first, so that no replacement is replaced again."""
+    """Apply all replacements in one pass, longest first, so that none is replaced again."""
     if not pairs or not any(old in text for old in pairs):
         return text
     pattern = "|".join(as_words(old) for old in sorted(pairs, key=len, reverse=True))
@@ -311,7 +311,7 @@ def _replaced_text(text: str, pairs: dict[str, str]) -> str:
 
 
 def _replaced_each(text: str, changes: Iterable[tuple[int, Change]]) -> str:
-    """Of a text that several steps said alike, only the appearance of each that changed is replaced."""
+    """Of a text that several steps produced, replace only the occurrences of the changed ones."""
     now: dict[str, dict[int, str]] = {}
     for nth, change in changes:
         for old, new in _pairs(change).items():

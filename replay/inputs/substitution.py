@@ -1,4 +1,4 @@
-"""New values in the places of old ones, inside texts that code wrote. Pure.
+"""Substitute changed values inside texts that code composed. Pure.
 
 Example: a model answered ``billing`` and now answers ``tech support``; code wrote ``You work for BILLING.``, which
 becomes ``You work for TECH SUPPORT.``: what code did to the old value is done to the new one. Where it is not known
@@ -35,7 +35,7 @@ _SEPARATOR: Final = re.compile(r"[\s_-]+")
 
 
 def substituted(text: str, change: Change) -> str | None:
-    """A text with the values of a changed output replaced; None where what replaces one of them is not known."""
+    """Replace a changed output's values in a text; None if a replacement is unknown."""
     if not change.answered:
         return None
     index = ValueIndex()
@@ -54,7 +54,7 @@ def substituted(text: str, change: Change) -> str | None:
 
 
 def quotes_survive(text: str, change: Change) -> bool:
-    """Whether all runs of words that a text shares with the recorded output stand in the new one as well."""
+    """True if every phrase that a text shares with the recorded output also occurs in the new one."""
     runs = set(_runs(text)) & {run for old in texts_in(change.recorded) for run in _runs(old)}
     return bool(runs) and runs <= {run for new in texts_in(change.current) for run in _runs(new)}
 
@@ -64,7 +64,7 @@ def _values(type: StepType, output: JSONValue) -> Iterator[Value]:
 
 
 def _replacement(written: str, span: Span, change: Change) -> str | None:
-    """What stands in the place of a value now: all sources of a span are places of one output."""
+    """New value of a span; all of its sources are places of one output."""
     source = span.sources[0]
     try:
         now = value_at(change.current, source.path)
@@ -82,7 +82,7 @@ def _replacement(written: str, span: Span, change: Change) -> str | None:
 
 
 def _as_written(written: str, old: str, new: str | None) -> str | None:
-    """The new value with what was done to the old one: another case, other separators."""
+    """Apply the old value's formatting (case, separators) to the new one."""
     if new is None or old == new:
         return None if new is None else written
     for case in _CASES:
@@ -97,7 +97,7 @@ def _separated(text: str, separator: str) -> str:
 
 
 def _same_token(token: str, before: str, after: str) -> str | None:
-    """The token of the new text that is there instead of one of the old text: the only one of its shape."""
+    """Token of the new text that replaces an old one: the only token of the same shape."""
     now = tokens_of(after)
     if token in now:
         return token

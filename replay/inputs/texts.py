@@ -1,4 +1,4 @@
-"""Texts inside of values, and words inside of texts. Pure."""
+"""Texts inside values, and words inside texts. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ def leaves_in(value: JSONValue) -> Iterator[str]:
 
 
 def has_words(text: str, words: str) -> bool:
-    """Whether `words` stand in a text, not as part of others."""
+    """True if `words` occur in a text as whole words."""
     return words in text and re.search(as_words(words), text) is not None
 
 
 def as_words(text: str) -> str:
-    """A pattern for a text that finds it as whole words: ``ok`` is not in ``looks``."""
+    """Pattern that finds a text as whole words: ``ok`` does not match in ``looks``."""
     before = r"(?<![A-Za-z0-9_])" if re.match(r"[A-Za-z0-9_]", text) else ""
     after = r"(?![A-Za-z0-9_])" if re.search(r"[A-Za-z0-9_]$", text) else ""
     return f"{before}{re.escape(text)}{after}"

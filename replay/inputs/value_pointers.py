@@ -7,7 +7,7 @@ from traces.provenance.short_values import json_in
 
 
 def value_at(value: JSONValue, path: str) -> JSONValue:
-    """What a pointer names; raises `LookupError`."""
+    """Value at a pointer; raises `LookupError`."""
     outer, mark, inner = path.partition("#")
     if not mark:
         return _plain_value_at(value, path)
@@ -33,7 +33,7 @@ def _plain_value_at(value: JSONValue, path: str) -> JSONValue:
 
 
 def replaced_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSONValue]) -> JSONValue:
-    """A copy of `value` with `replace` applied at a JSON pointer; unchanged where nothing is there."""
+    """Copy of `value` with `replace` applied at a JSON pointer; unchanged if the pointer leads nowhere."""
     tokens = path_tokens(path)
     if not tokens:
         return replace(value)
@@ -47,5 +47,5 @@ def replaced_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSON
 
 
 def path_tokens(path: str) -> list[str]:
-    """The unescaped steps of a pointer."""
+    """Unescaped tokens of a pointer."""
     return [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]

@@ -1,4 +1,4 @@
-"""Other runs of the app as witnesses: content that stands at the same place there, although what came before differs.
+"""Witness runs: content that is equal in other runs of the app despite different earlier outputs.
 
 Example: in all three other runs the second request begins with the same instructions, whatever the first model had
 answered. So they are configuration, and a changed first answer does not reach them.
@@ -23,7 +23,7 @@ def is_configuration(
     witnesses: tuple[Witness, ...],
     payload: Callable[[str], JSONValue],
 ) -> bool:
-    """Whether a content stays the same wherever the changed part of an output differs.
+    """True if content is equal in all witnesses whose changed output differs.
 
     One witness that lacks the content shows that it is chosen by something.
     """
@@ -38,7 +38,7 @@ def is_configuration(
 
 
 def _differs(ref: str, change: Change, payload: Callable[[str], JSONValue]) -> bool:
-    """Whether an output differs from the recorded one in all that changed."""
+    """True if an output differs from the recorded one in every changed part."""
     if not ref or ref == change.node.output_ref:
         return False
     try:
@@ -52,7 +52,7 @@ def _differs(ref: str, change: Change, payload: Callable[[str], JSONValue]) -> b
 
 
 def _leaves(type: StepType, output: JSONValue) -> dict[str, str]:
-    """The scalars of an output, also those of JSON in a text, without case and punctuation."""
+    """Scalars of an output, also inside JSON texts, without case and punctuation."""
     value = output
     if type is StepType.MODEL:
         message = message_of(output)
