@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from diffing.compare.comparison import Pair
@@ -125,7 +126,7 @@ def step(type: StepType = StepType.TOOL, name: str = "get_order", **more: str) -
     texts = dict.fromkeys(
         ("label", "signature", "input_ref", "output_ref", "summary", "error", "provider", "model", "call_id"), ""
     )
-    given = {"status": StepStatus.OK, "reason": "", "tool_name": ""} | texts | more
+    given: dict[str, Any] = {"status": StepStatus.OK, "reason": "", "tool_name": ""} | texts | more
     return SideStep(
         id=UUID(int=1), sequence_no=4, parent_no=1, type=type, name=name, tokens_in=None, tokens_out=None,
         cost_usd=None, duration_ms=None, origin=UUID(int=1), **given,
