@@ -3,19 +3,19 @@
 from dataclasses import replace
 
 from replay.core.calls import Answer
-from replay.core.payloads import answer_of, calls_of
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
+from traces.payloads.messages import Message, ModelAnswer
 
 
 def aligned(answer: Answer, recorded: JSONObject) -> Answer:
     """Restore the recorded ids of tool calls that repeat recorded ones, in order."""
     output = answer.output
-    message = answer_of(output)
-    calls = calls_of(message)
+    said = ModelAnswer(output)
+    calls = said.calls
     if not answer.known or not calls or not isinstance(output, dict):
         return answer
-    waiting = calls_of(recorded)
+    waiting = Message(recorded).calls
     renamed: JSONObject = {}
     kept: list[JSONValue] = []
     for call in calls:
@@ -28,13 +28,13 @@ def aligned(answer: Answer, recorded: JSONObject) -> Answer:
         kept.append(call)
     if not renamed:
         return answer
-    new: JSONObject = {**output, "message": {**message, "tool_calls": kept}}
+    new: JSONObject = {**output, "message": {**said.message, "tool_calls": kept}}
     return replace(answer, output=new, output_ref="", detail={**answer.detail, "call_ids": renamed})
 
 
 def asked(message: JSONObject) -> list[str]:
     """Tool calls that a message requests, without their ids."""
-    return [_call_key(call) for call in calls_of(message)]
+    return [_call_key(call) for call in Message(message).calls]
 
 
 def _call_key(call: JSONObject) -> str:

@@ -5,13 +5,13 @@ from typing import Final
 
 from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node
-from replay.core.payloads import answer_of, documents_of, text_of
 from replay.detection.implicit_calls import KINDS, ImplicitCall, ImplicitCalls
 from replay.inputs.changes import Change
 from replay.inputs.rebuilt_inputs import rendered_as, replaced_in
 from replay.state.replay_state import ReplayState
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
+from traces.payloads.messages import Documents, ModelAnswer
 from traces.payloads.parts import MissingPart
 
 _BREAKS: Final = ("\n", "\n\n", " ")  # between documents
@@ -69,7 +69,7 @@ class HandedResults:
             if content != recorded:
                 return str(content)
         if node.type is StepType.RETRIEVAL:
-            return _BREAKS[0].join(documents_of(changes[0].current)) if changes else recorded
+            return _BREAKS[0].join(Documents(changes[0].current).texts) if changes else recorded
         said = self._state.containers.outputs.get(node.no)
         if said is not None and (text := rendered_as(self._payload(node.output_ref), recorded, said)) is not None:
             return text
@@ -81,7 +81,7 @@ class HandedResults:
         if last is None:
             raise RuntimeError(f"step {node.no} runs for another task, and no model inside of it says anything")
         change = self._state.changes.get(last.no)
-        return text_of(answer_of(self._payload(last.output_ref) if change is None else change.current))
+        return ModelAnswer(self._payload(last.output_ref) if change is None else change.current).text
 
     def _payload(self, ref: str) -> JSONValue:
         """Recorded value; None if it is missing."""
@@ -93,5 +93,5 @@ class HandedResults:
 
 def _joined(change: Change, content: str) -> str | None:
     """Join the new documents like the recorded ones; None if the separator is unknown."""
-    before, after = documents_of(change.recorded), documents_of(change.current)
+    before, after = Documents(change.recorded).texts, Documents(change.current).texts
     return next((between.join(after) for between in _BREAKS if between.join(before) == content), None)

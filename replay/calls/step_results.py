@@ -5,12 +5,12 @@ from replay.calls.handed_results import HandedResults
 from replay.core.calls import Answer
 from replay.core.context import ReplayContext
 from replay.core.graph import Node
-from replay.core.payloads import answer_of
 from replay.inputs.changes import Change
 from replay.state.replay_state import ReplayState
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, StepType
+from traces.payloads.messages import ModelAnswer
 
 
 class StepResults:
@@ -43,12 +43,12 @@ class StepResults:
         change = self._state.changes.get(node.no)
         if change is None or not answer.known:
             return False
-        return asked(answer_of(change.recorded)) != asked(answer_of(change.current))
+        return asked(ModelAnswer(change.recorded).message) != asked(ModelAnswer(change.current).message)
 
 
 def _is_same_output(node: Node, recorded: JSONValue, answer: Answer) -> bool:
     if answer.status is not node.status or (not answer.known and recorded != answer.output):
         return False
     if node.type is StepType.MODEL and recorded is not None and answer.known:
-        return digest(answer_of(recorded)) == digest(answer_of(answer.output))
+        return digest(ModelAnswer(recorded).message) == digest(ModelAnswer(answer.output).message)
     return digest(recorded) == digest(answer.output)

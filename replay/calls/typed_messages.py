@@ -11,13 +11,12 @@ from typing import Final
 from replay.core.calls import Answer
 from replay.core.context import ReplayContext
 from replay.core.graph import Node
-from replay.core.payloads import calls_of
 from replay.core.wording import numbered, sentence
 from replay.inputs.rebuilt_inputs import message_place
 from replay.state.replay_state import ReplayState
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
-from traces.payloads.messages import messages_of, role_of
+from traces.payloads.messages import Message, ModelRequest
 
 _KEY: Final = "typed_after_a_change"
 _PARTS: Final = frozenset(
@@ -53,7 +52,7 @@ class TypedMessages:
             return ()
         first = self._changed_at[node.no] = min(places)
         before, start = self._typed_before(node, first)
-        messages = messages_of(self._context.payload(node.input_ref))
+        messages = ModelRequest(self._context.payload(node.input_ref)).messages
         later = (at for at in range(max(first + 1, start), len(messages)) if at not in made and _is_typed(messages, at))
         found = self._typed[node.no] = (*before, *later)
         return found
@@ -100,6 +99,6 @@ def note(typed: Sequence[int]) -> str:
 
 def _is_typed(messages: Sequence[JSONValue], at: int) -> bool:
     """True if a user message follows an answer without tool calls."""
-    before = messages[at - 1]
-    answered = isinstance(before, dict) and role_of(before) == "assistant" and not calls_of(before)
-    return answered and role_of(messages[at]) == "user"
+    before = Message(messages[at - 1])
+    answered = before.role == "assistant" and not before.calls
+    return answered and Message(messages[at]).role == "user"

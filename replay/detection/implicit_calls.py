@@ -11,11 +11,11 @@ from typing import Final
 
 from replay.core.context import ReplayContext
 from replay.core.graph import CONTAINERS, Graph, Link, Node
-from replay.core.payloads import answer_of, calls_of, documents_of, text_of
 from replay.inputs.rebuilt_inputs import message_place
 from replay.inputs.texts import texts_in
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.messages import Documents, Message, ModelAnswer
 from traces.payloads.parts import MissingPart
 
 KINDS: Final = CONTAINERS | {StepType.RETRIEVAL}
@@ -39,7 +39,7 @@ class ImplicitCall:
     @property
     def content(self) -> str:
         content = self.message.get("content")
-        return content if isinstance(content, str) else text_of(self.message)
+        return content if isinstance(content, str) else Message(self.message).text
 
     @property
     def call(self) -> Node:
@@ -159,7 +159,7 @@ class ImplicitCalls:
     def _waiting(self, caller: Node, steps: Iterable[Node]) -> list[ImplicitCall]:
         """Calls of a model step without a tool step, with their results if ids match."""
         answered = {step.call_id for step in steps if step.type is StepType.TOOL}
-        calls = calls_of(answer_of(self._payload(caller.output_ref)))
+        calls = ModelAnswer(self._payload(caller.output_ref)).calls
         calls = [call for call in calls if str(call.get("id") or "") not in {"", *answered}]
         reader = self._graph.by_no[self._readers[caller.no]]
         results = _results(self._payload(reader.input_ref)) if calls else {}
@@ -181,7 +181,7 @@ class ImplicitCalls:
             if (around := _inside(graph, step, scope)) is None:
                 continue
             if step.type is StepType.RETRIEVAL and not any(map(self._holds_models, around)):
-                found = "\n".join(documents_of(self._payload(step.output_ref))[:1])
+                found = "\n".join(Documents(self._payload(step.output_ref)).texts[:1])
                 yield _Candidate(step=step, around=(), given=(self._payload(step.input_ref),), said=found)
             elif step.type is StepType.MODEL and around and graph.threads.get(step.no) == step.no:
                 agents.append(self._agent(step, around))
@@ -197,7 +197,7 @@ class ImplicitCalls:
         ]  # fmt: skip
         last = self._graph.conversations.get(first.no, [first])[-1]
         given = [self._payload(step.input_ref) for step in around]
-        said = text_of(answer_of(self._payload(last.output_ref)))
+        said = ModelAnswer(self._payload(last.output_ref)).text
         return _Candidate(step=first, around=tuple(around), given=(*given, *told), said=said)
 
     def _payload(self, ref: str) -> JSONValue:

@@ -12,7 +12,6 @@ from typing import Final
 from replay.core.calls import SEVERITY, Answer
 from replay.core.context import ReplayContext
 from replay.core.graph import CHECKS, CONTAINERS, Node
-from replay.core.payloads import answer_of, text_of
 from replay.core.wording import GIVEN_OTHERWISE, WITHOUT_OUTPUT, ending_unknown
 from replay.inputs.changes import Change
 from replay.inputs.rebuilt_inputs import replaced_in
@@ -22,6 +21,7 @@ from replay.state.open_containers import Inside
 from replay.state.replay_state import ReplayState
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
+from traces.payloads.messages import ModelAnswer
 
 _BLANK: Final = "\u2400"  # replaces a child's output to find where the container repeats it
 
@@ -76,7 +76,7 @@ class Container:
             return self._derived(self._with_changes(origins), origins)
         last, changes = self._last, self._state.changes
         if last is not None and last.no in changes:
-            text = text_of(answer_of(changes[last.no].current))
+            text = ModelAnswer(changes[last.no].current).text
             return self._derived({"text": text} if self._node.type in CONTAINERS else text, [last])
         # The last model gave the recorded answer to another task.
         said = Label.EXACT if last is None else self._state.labels.get(last.no, (Label.EXACT, None))[0]
@@ -129,7 +129,7 @@ class Container:
         return replaced_in(self._recorded, [_blanked(step, said)]) != self._recorded
 
     def _is_all_of(self, step: Node, said: JSONValue) -> bool:
-        words = [text_of(answer_of(said))] if step.type is StepType.MODEL else list(texts_in(said))
+        words = [ModelAnswer(said).text] if step.type is StepType.MODEL else list(texts_in(said))
         return {text.strip() for text in texts_in(self._recorded)} <= {*words, "assistant"}
 
     def _with_changes(self, origins: Iterable[Node]) -> JSONValue:

@@ -14,7 +14,6 @@ from replay.core.context import ReplayContext
 from replay.core.events import Advance, Divergence, DriverEvent, Event, Resolved
 from replay.core.graph import Node
 from replay.core.hooks import NO_HOOKS, Hooks, Outcome
-from replay.core.payloads import answer_of
 from replay.core.wording import UNFOLLOWED
 from replay.detection.agent_loops import LOOPED
 from replay.engine.computed_outputs import BEGUN, computed
@@ -29,6 +28,7 @@ from replay.loops.subagents import RAN
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import edited_request
 from traces.core.vocabulary import StepType
+from traces.payloads.messages import ModelAnswer
 
 _CALLS = "/message/tool_calls/"
 _CALLED = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
@@ -202,4 +202,4 @@ class Replayer:
 
     def _with_recorded_ids(self, node: Node, answer: Answer) -> Answer:
         """Restore recorded call ids on tool calls that equal recorded ones; ids carry no meaning."""
-        return aligned(answer, answer_of(self.context.payload(node.output_ref)))
+        return aligned(answer, ModelAnswer(self.context.payload(node.output_ref)).message)

@@ -14,7 +14,6 @@ from typing import Final
 import orjson
 
 from replay.core.graph import Link
-from replay.core.payloads import answer_of, documents_of, text_of
 from replay.inputs.changes import Change, Incoming, Missed
 from replay.inputs.copied_values import copied_links, with_copies
 from replay.inputs.substitution import substituted
@@ -23,7 +22,7 @@ from replay.inputs.value_pointers import path_tokens, replaced_at, value_at
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
-from traces.payloads.messages import role_of
+from traces.payloads.messages import Documents, Message, ModelAnswer
 
 Slots = list[list[JSONValue]]
 
@@ -76,7 +75,7 @@ def rebuilt_slots(
 
 def is_reply(messages: Sequence[JSONValue], index: int) -> bool:
     """True if a user message follows an assistant message."""
-    return role_of(messages[index]) == "user" and any(role_of(one) == "assistant" for one in messages[:index])
+    return Message(messages[index]).role == "user" and any(Message(one).role == "assistant" for one in messages[:index])
 
 
 def flat(slots: Slots) -> list[JSONValue]:
@@ -85,7 +84,7 @@ def flat(slots: Slots) -> list[JSONValue]:
 
 def with_recorded_calls(change: Change, message: JSONObject) -> JSONObject:
     """Keep the recorded tool calls in a placeholder message, because later tool messages answer them."""
-    recorded = answer_of(change.recorded)
+    recorded = ModelAnswer(change.recorded).message
     if change.answered or "tool_calls" not in recorded:
         return message
     return {**message, "tool_calls": recorded["tool_calls"]}
@@ -134,7 +133,7 @@ def message_place(path: str) -> tuple[int | None, str]:
 def _message(recorded: JSONValue, change: Change) -> JSONValue:
     """Replacement of a recorded message."""
     if change.node.type is StepType.MODEL:
-        return with_recorded_calls(change, answer_of(change.current)) or recorded
+        return with_recorded_calls(change, ModelAnswer(change.current).message) or recorded
     return _everywhere(recorded, change, _pairs(change))
 
 
@@ -260,9 +259,9 @@ def _pairs(change: Change) -> dict[str, str]:
     """Recorded texts of a changed output and their replacements."""
     before, after = change.recorded, change.current
     if change.node.type is StepType.RETRIEVAL:
-        pairs = _document_pairs(documents_of(before), documents_of(after))
+        pairs = _document_pairs(Documents(before).texts, Documents(after).texts)
     elif change.node.type is StepType.MODEL:
-        pairs = [(text_of(answer_of(before)), text_of(answer_of(after)))]
+        pairs = [(ModelAnswer(before).text, ModelAnswer(after).text)]
     elif isinstance(before, dict) and isinstance(after, dict):
         pairs = [(str(before[key]), str(after.get(key, ""))) for key in before if isinstance(before[key], str)]
     else:
@@ -282,8 +281,8 @@ def _document_pairs(before: list[str], after: list[str]) -> list[tuple[str, str]
 def _everywhere(value: JSONValue, change: Change, pairs: dict[str, str]) -> JSONValue:
     if value == change.recorded and value not in (None, "", [], {}):
         return change.current
-    if change.node.type is StepType.MODEL and value and value == answer_of(change.recorded):
-        return answer_of(change.current)
+    if change.node.type is StepType.MODEL and value and value == ModelAnswer(change.recorded).message:
+        return ModelAnswer(change.current).message
     if isinstance(value, str):
         return _replaced_text(value, pairs)
     if isinstance(value, list):

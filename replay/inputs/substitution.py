@@ -14,7 +14,7 @@ from replay.inputs.texts import texts_in
 from replay.inputs.value_pointers import value_at
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
-from traces.payloads.messages import ANSWER, message_of
+from traces.payloads.messages import ANSWER, ModelAnswer
 from traces.provenance.short_values import (
     Span,
     Value,
@@ -60,7 +60,7 @@ def quotes_survive(text: str, change: Change) -> bool:
 
 
 def _values(type: StepType, output: JSONValue) -> Iterator[Value]:
-    return answer_values(message_of(output), ANSWER) if type is StepType.MODEL else output_values(output)
+    return answer_values(ModelAnswer(output).message, ANSWER) if type is StepType.MODEL else output_values(output)
 
 
 def _replacement(written: str, span: Span, change: Change) -> str | None:

@@ -10,7 +10,7 @@ from replay.core.graph import Node, Witness
 from replay.inputs.changes import Change
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
-from traces.payloads.messages import message_of
+from traces.payloads.messages import ModelAnswer
 from traces.payloads.parts import MissingPart
 from traces.provenance.input_origins import Unexplained, leaves
 from traces.provenance.short_values import json_in, words_of
@@ -55,7 +55,7 @@ def _leaves(type: StepType, output: JSONValue) -> dict[str, str]:
     """Scalars of an output, also inside JSON texts, without case and punctuation."""
     value = output
     if type is StepType.MODEL:
-        message = message_of(output)
+        message = ModelAnswer(output).message
         value = {"content": message.get("content"), "tool_calls": message.get("tool_calls")}
     return dict(_scalars(value))
 

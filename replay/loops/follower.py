@@ -14,7 +14,6 @@ from replay.core import wording
 from replay.core.calls import Answer, Call
 from replay.core.events import Advance, Divergence, DriverEvent, Resolved
 from replay.core.graph import CONTAINERS, Node
-from replay.core.payloads import answer_of, calls_of
 from replay.detection.implicit_calls import ImplicitCall
 from replay.detection.loops import Loop
 from replay.detection.messages_between import spoken_to
@@ -33,6 +32,7 @@ from replay.state.histories import DivergedHistory
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
+from traces.payloads.messages import ModelAnswer
 from traces.signatures.call_signatures import signature
 
 _NEW: Final = "new"
@@ -69,11 +69,11 @@ class LoopFollower:
     def run(self) -> Iterator[DriverEvent]:
         self.state.queue.hold(self.after)
         while True:
-            message = answer_of(self.output)
-            self.tail.append(message)
-            yield from self._turn(calls_of(message))
+            said = ModelAnswer(self.output)
+            self.tail.append(said.message)
+            yield from self._turn(said.calls)
             self.points.turn_ended(self.state.next_number - 1)
-            if not calls_of(message) or self._is_stopped() or (yield from self._limited()):
+            if not said.calls or self._is_stopped() or (yield from self._limited()):
                 break
             if not (yield from self._model()):
                 break
@@ -89,7 +89,7 @@ class LoopFollower:
             yield Divergence(text=f"{stop_text(outcome)}; its loop ends after step {self.state.next_number - 1}.")
             self.final = stopped(outcome)
             self.output = self.final.output
-            self.tail.append(answer_of(self.output))
+            self.tail.append(ModelAnswer(self.output).message)
             if self.call.node is not None:
                 self.parts.results.settle(self.call.node, self.final)
 
@@ -272,7 +272,7 @@ class LoopFollower:
         self.call, self.final, self.output = call, answer, answer.output
         if answer.known:
             return True
-        message = answer_of(self.output)
+        message = ModelAnswer(self.output).message
         change = self.state.changes.get(node.no) if node is not None else None
         self.tail.append(message if change is None else with_recorded_calls(change, message))
         yield Divergence(text=f"Step {call.no} has no real answer: from there on the recorded structure is kept.")
@@ -292,7 +292,7 @@ class LoopFollower:
         """Settle the recorded step in whose place the model answered, or mark the answer as new."""
         if node is None:
             return replace(answer, detail={**answer.detail, "divergence": _NEW})
-        answer = aligned(answer, answer_of(self.context.payload(node.output_ref)))
+        answer = aligned(answer, ModelAnswer(self.context.payload(node.output_ref)).message)
         self.state.queue.done(node)
         self.parts.results.settle(node, answer)
         self.at = node
@@ -347,7 +347,7 @@ class LoopFollower:
         left = [step for step in self.after if not queue.is_done(step)]
         self.ended_at = max((step.no for step in self.after if step.no < resume), default=self.start.no)
         queue.release(step for step in left if step.no >= resume)
-        if not calls_of(answer_of(self.output)):
+        if not ModelAnswer(self.output).calls:
             queue.release(self._between(self._next_part(), set()))
             yield Advance(before=self._next_part())
         for step in left:

@@ -6,12 +6,12 @@ from typing import Final
 
 from replay.core.calls import Answer, Call, label_key
 from replay.core.hooks import AppendContext, Deny, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
-from replay.core.payloads import answer_of, calls_of
 from replay.detection.agent_loops import LoopKey
 from replay.inputs.rebuilt_inputs import Slots
 from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import HookEvent, Label, Reason, StepStatus
+from traces.payloads.messages import ModelAnswer
 
 _FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
 
@@ -214,7 +214,7 @@ def _llm(turn: _Turn) -> JSONObject:
         "tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out, "tokens_cached": answer.tokens_cached,
         "cost_usd": None if answer.cost_usd is None else float(answer.cost_usd),
         "duration_ms": answer.duration_ms, "finish_reason": output.get("finish_reason"),
-        "tool_calls": len(calls_of(answer_of(answer.output))),
+        "tool_calls": len(ModelAnswer(answer.output).calls),
         "attempts": answer.retries + 1, "step": call.no,
     }  # fmt: skip
 

@@ -6,7 +6,6 @@ from typing import Final
 from replay.core import wording
 from replay.core.calls import Answer, Call, label_key
 from replay.core.graph import Node
-from replay.core.payloads import calls_of
 from replay.detection.implicit_calls import KINDS, ImplicitCall
 from replay.detection.loops import Loop
 from replay.detection.messages_between import of_this_turn
@@ -18,6 +17,7 @@ from replay.overrides.edits import NO_EDITS
 from replay.resolution.tool_matching import Match, RecordedCalls, exact_key
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
+from traces.payloads.messages import Message
 
 # Calls that nobody made or answered: such a one again repeats nothing.
 _NOT_MADE: Final = frozenset({
@@ -213,7 +213,7 @@ class TurnCalls:
             since = models[-len(answers)] if answers else start.no
             return [call for call in made if call.no >= since]
         # It began before the fork: of what lies there the ids tell.
-        ids = {"", *(str(call.get("id")) for answer in answers for call in calls_of(answer))}
+        ids = {"", *(str(call.get("id")) for answer in answers for call in Message(answer).calls)}
         return [call for call in made if call.no >= self._context.graph.fork or call.call_id in ids]
 
     def _earlier(self) -> list[Node]:

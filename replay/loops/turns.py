@@ -8,7 +8,6 @@ from replay.core.calls import Answer, Call
 from replay.core.errors import Stopped
 from replay.core.events import Divergence, Event, Resolved, StepSkipped
 from replay.core.graph import Node
-from replay.core.payloads import answer_of
 from replay.detection.agent_loops import LOOPED, LoopKey
 from replay.loops.hook_points import Verdict, failed, stop_text, stopped
 from replay.loops.replay_parts import ReplayParts
@@ -18,6 +17,7 @@ from replay.state.histories import DivergedHistory
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
+from traces.payloads.messages import ModelAnswer
 from traces.signatures.call_signatures import signature
 
 
@@ -72,7 +72,7 @@ def stop(parts: ReplayParts, node: Node) -> Iterator[Event]:
         answer = stopped(outcome)
         _, base = parts.calls.messages(models[0], parts.context.recorded_request(models[0]), NO_EDITS)
         ids = frozenset(step.call_id for step in gone if step.call_id)
-        went = DivergedHistory(base=base, tail=[answer_of(answer.output)], call_ids=ids)
+        went = DivergedHistory(base=base, tail=[ModelAnswer(answer.output).message], call_ids=ids)
         for step in models:
             parts.state.histories.record_divergence(step.no, went)
         parts.results.settle(models[-1], answer)

@@ -1,6 +1,10 @@
-"""Requests and answers of models, as payloads have them: messages, texts and tool calls."""
+"""Views of payloads as their readers need them: requests, answers and messages of models, documents of retrievals.
+
+A view reads any JSON: what is not of the expected shape is as if it was not there. `value` is that JSON itself.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
@@ -9,45 +13,99 @@ from traces.payloads.conversation import Messages
 ANSWER: Final = "/message"  # the place of a model's message in its output
 
 
-def messages_of(value: JSONValue) -> Sequence[JSONValue]:
-    """The messages of a request."""
-    messages = value.get("messages") if isinstance(value, dict) else None
-    return messages if isinstance(messages, list | Messages) else []
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """The input of a model step."""
+
+    value: JSONValue
+
+    @property
+    def messages(self) -> Sequence[JSONValue]:
+        messages = self.value.get("messages") if isinstance(self.value, dict) else None
+        return messages if isinstance(messages, list | Messages) else []
 
 
-def message_of(output: JSONValue) -> JSONObject:
-    """The message of a model's output."""
-    message = output.get("message") if isinstance(output, dict) else None
-    return message if isinstance(message, dict) else {}
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a request or an answer, or a document."""
+
+    value: JSONValue
+
+    @property
+    def role(self) -> str:
+        """Who it is from."""
+        return str(self.value.get("role") or "") if isinstance(self.value, dict) else ""
+
+    @property
+    def content(self) -> JSONValue:
+        return self.value.get("content") if isinstance(self.value, dict) else None
+
+    @property
+    def calls(self) -> list[JSONObject]:
+        """Its tool calls."""
+        calls = self.value.get("tool_calls") if isinstance(self.value, dict) else None
+        return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+    @property
+    def call_ids(self) -> list[str]:
+        return [str(call.get("id") or "") for call in self.calls]
+
+    @property
+    def plain_text(self) -> str:
+        """The text of a message that is one text."""
+        content = self.content
+        return content.strip() if isinstance(content, str) else ""
+
+    @property
+    def text(self) -> str:
+        """The words of a message: its one text, or those of its blocks."""
+        content = self.content
+        if isinstance(content, list):
+            return "".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
+        return self.plain_text
 
 
-def role_of(message: JSONValue) -> str:
-    """Who a message is from."""
-    return str(message.get("role") or "") if isinstance(message, dict) else ""
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """The output of a model step."""
+
+    value: JSONValue
+
+    @property
+    def message(self) -> JSONObject:
+        """Its message, empty where there is none."""
+        message = self.value.get("message") if isinstance(self.value, dict) else None
+        return message if isinstance(message, dict) else {}
+
+    @property
+    def calls(self) -> list[JSONObject]:
+        """The tool calls of its message."""
+        return Message(self.message).calls
+
+    @property
+    def text(self) -> str:
+        """The words of its message."""
+        return Message(self.message).text
+
+    def text_places(self) -> Iterator[tuple[str, str]]:
+        """The texts of its message, one or its blocks, with where each stands in the output."""
+        content = Message(self.message).content
+        blocks = list(enumerate(content)) if isinstance(content, list) else []
+        said = [(f"/{index}/text", block.get("text")) for index, block in blocks if isinstance(block, dict)]
+        for path, text in said or [("", content)]:
+            if isinstance(text, str) and text.strip():
+                yield text.strip(), f"{ANSWER}/content{path}"
 
 
-def calls_of(message: JSONObject) -> list[JSONObject]:
-    """The tool calls of a message."""
-    calls = message.get("tool_calls")
-    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The output of a retrieval step."""
 
+    value: JSONValue
 
-def call_ids(message: JSONObject) -> list[str]:
-    """The ids of the tool calls of a message."""
-    return [str(call.get("id") or "") for call in calls_of(message)]
-
-
-def text_of(message: JSONObject) -> str:
-    """The text of a message that is one text."""
-    content = message.get("content")
-    return content.strip() if isinstance(content, str) else ""
-
-
-def text_places(message: JSONObject) -> Iterator[tuple[str, str]]:
-    """The texts of an answer, one or its blocks, with where each stands."""
-    content = message.get("content")
-    blocks = list(enumerate(content)) if isinstance(content, list) else []
-    said = [(f"/{index}/text", block.get("text")) for index, block in blocks if isinstance(block, dict)]
-    for path, text in said or [("", content)]:
-        if isinstance(text, str) and text.strip():
-            yield text.strip(), f"{ANSWER}/content{path}"
+    @property
+    def texts(self) -> list[str]:
+        """The texts of what it found."""
+        documents = self.value.get("documents") if isinstance(self.value, dict) else None
+        found = documents if isinstance(documents, list) else []
+        return [Message(document).text for document in found if isinstance(document, dict)]

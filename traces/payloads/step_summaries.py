@@ -6,7 +6,7 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
-from traces.payloads.messages import messages_of, role_of
+from traces.payloads.messages import Message, ModelRequest
 
 MAX_SUMMARY: Final = 200
 MAX_SEARCH: Final = 600
@@ -49,7 +49,7 @@ def text_of(value: JSONValue) -> str:
         return " ".join(filter(None, (text_of(item) for item in value[:8])))
     if not isinstance(value, dict):
         return ""
-    if messages := messages_of(value):
+    if messages := ModelRequest(value).messages:
         return text_of(messages[-1])
     for key in ("message", "content", "text", "task", "answer", "output", "query", "input", "template", "prompt"):
         if text := text_of(value.get(key)):
@@ -59,8 +59,8 @@ def text_of(value: JSONValue) -> str:
 
 def _asked(input: JSONValue) -> str:
     """What a run was asked: the first message of a user, else the text of the input."""
-    for message in messages_of(input):
-        if role_of(message) == "user":
+    for message in ModelRequest(input).messages:
+        if Message(message).role == "user":
             return text_of(message)
     return "" if isinstance(input, dict) and "messages" in input else text_of(input)
 

@@ -28,7 +28,7 @@ from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.conversation_state import begins_with
-from traces.payloads.messages import ANSWER, call_ids, messages_of, role_of, text_of
+from traces.payloads.messages import ANSWER, Message, ModelRequest
 from traces.payloads.splitter import Splitter
 from traces.provenance.input_origins import Unexplained, fitting, newest
 from traces.provenance.input_origins import leaves as scalars
@@ -155,7 +155,7 @@ def _into_arguments(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
 
 
 def _into_messages(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
-    messages = messages_of(step.input)
+    messages = ModelRequest(step.input).messages
     digests = known.splitter.part_digests(messages)
     start = 0
     known.placements = Placements()
@@ -174,9 +174,9 @@ def _into_messages(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
             known.answering = _answering(messages[:start], 0, known.answers)
             yield from _into_repeated(step.no, messages[:start], digests, known)
     _place(messages, digests, start, known)
-    answered = any(role_of(message) == "assistant" for message in islice(messages, start))
+    answered = any(Message(message).role == "assistant" for message in islice(messages, start))
     for index in range(start, len(messages)):
-        answered |= role_of(messages[index]) == "assistant"
+        answered |= Message(messages[index]).role == "assistant"
         yield from _into_message(step.no, messages[index], digests[index], index, known, reply=answered)
 
 
@@ -238,10 +238,11 @@ def _is_answer(message: JSONValue, digest: str, earlier: Asked) -> bool:
     """The same message, or one of the same calls or text: recorders drop fields when they repeat a message."""
     if digest == earlier.answer:
         return True
-    if not isinstance(message, dict) or message.get("role") != "assistant":
+    said = Message(message)
+    if said.role != "assistant":
         return False
-    calls = frozenset(call_ids(message))
-    return calls == earlier.calls if calls or earlier.calls else bool(earlier.text) and text_of(message) == earlier.text
+    calls = frozenset(said.call_ids)
+    return calls == earlier.calls if calls or earlier.calls else bool(earlier.text) and said.plain_text == earlier.text
 
 
 def _into_message(
@@ -249,7 +250,7 @@ def _into_message(
 ) -> Iterator[EdgeFact]:  # fmt: skip
     if not isinstance(message, dict):
         return
-    path, role = f"/messages/{index}", role_of(message)
+    path, role = f"/messages/{index}", Message(message).role
     reading = Reading(reply=reply, hides=lambda step, value: known.placements.hides(step, index, role, value))
     if index in known.answering:
         yield EdgeFact(

@@ -9,7 +9,7 @@ from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONValue
 from traces.core.step_header import StepHeader, step_view
 from traces.core.vocabulary import StepType
-from traces.payloads.messages import ANSWER, call_ids, calls_of, message_of, messages_of, text_of, text_places
+from traces.payloads.messages import ANSWER, Message, ModelAnswer, ModelRequest
 from traces.payloads.splitter import Splitter
 from traces.provenance.input_origins import Origins, Unexplained
 from traces.provenance.output_placements import Placements
@@ -74,7 +74,7 @@ def remember(step: StepFacts, known: Known) -> None:
         known.answers.setdefault(step.call_id, []).append(step.no)
     if step.type is not StepType.OUTPUT:
         model = step.type is StepType.MODEL
-        values = answer_values(message_of(output), ANSWER) if model else output_values(output)
+        values = answer_values(ModelAnswer(output).message, ANSWER) if model else output_values(output)
         known.origins.values.add(step.no, values)
     if step.output_ref:
         known.parts[step.output_ref] = (step.no, "")
@@ -89,17 +89,18 @@ def remember(step: StepFacts, known: Known) -> None:
 
 
 def _remember_answer(step: StepFacts, known: Known) -> None:
-    message = message_of(step.output)
-    digests = known.splitter.part_digests(messages_of(step.input))
+    answer = ModelAnswer(step.output)
+    message = Message(answer.message)
+    digests = known.splitter.part_digests(ModelRequest(step.input).messages)
     asked = Asked(
-        no=step.no, messages=digests, answer=known.splitter.part_digest(message) if message else "",
-        calls=frozenset(call_ids(message)), text=text_of(message), places=dict(text_places(message)),
+        no=step.no, messages=digests, answer=known.splitter.part_digest(answer.message) if answer.message else "",
+        calls=frozenset(message.call_ids), text=message.plain_text, places=dict(answer.text_places()),
         placements=known.placements,
     )  # fmt: skip
     known.last = asked
     if digests:
         known.asked[len(digests), digests[-1]] = asked
-    for index, call in enumerate(calls_of(message)):
+    for index, call in enumerate(message.calls):
         path = f"{ANSWER}/tool_calls/{index}"
         known.callers[str(call.get("id") or "")] = (step.no, path, call.get("arguments"))
 
@@ -108,7 +109,7 @@ def _parts_of(output: JSONValue) -> Iterator[tuple[str, JSONValue]]:
     """The parts of an output that can appear in a later input as they are."""
     if not isinstance(output, dict):
         return
-    if message := message_of(output):
+    if message := ModelAnswer(output).message:
         yield ANSWER, message
     for key in LISTS_OF_PARTS:
         items = output.get(key)

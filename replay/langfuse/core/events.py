@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from replay.core.payloads import calls_of
 from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import StepHeader, step_view
 from traces.core.vocabulary import StepStatus, StepType
+from traces.payloads.messages import Message
 
 MOST_BYTES: Final = 3_500_000  # of one request; Langfuse takes 4.5 MB
 _PLACES: Final = ("input", "output")
@@ -160,8 +160,8 @@ def _openai(value: JSONValue) -> JSONValue:
         tools = value.get("tools")
         named = {"tools": [_tool(tool) for tool in tools]} if isinstance(tools, list) else {}
         return {**value, **named, "messages": _openai(value["messages"])}
-    if calls_of(value):
-        return {**value, "tool_calls": [_call(call) for call in calls_of(value)]}
+    if calls := Message(value).calls:
+        return {**value, "tool_calls": [_call(call) for call in calls]}
     return value
 
 

@@ -13,7 +13,7 @@ from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepTyp
 from traces.importers.common.messages import first_request
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import items, obj, text
-from traces.payloads.messages import messages_of
+from traces.payloads.messages import ModelRequest
 
 MOST_STEPS: Final = 500_000
 _BARE: Final = frozenset({StepType.AGENT, StepType.TURN})
@@ -112,7 +112,7 @@ def run_name(steps: Sequence[RecordedStep], otherwise: str) -> str:
     """The first thing that a user asked, in one line."""
     before: Sequence[JSONValue] = []
     for step in steps:
-        messages = messages_of(step.input)
+        messages = ModelRequest(step.input).messages
         # a conversation grows: what the call before was shown holds no request, or it would have been returned
         known = (
             len(before) if before and len(messages) >= len(before) and messages[len(before) - 1] is before[-1] else 0

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 
 from replay.core.events import ContainerClosed, Event, Resolved, StepSkipped
-from replay.core.payloads import answer_of, text_of
 from replay.inputs.texts import has_words
 from tests.support.agent_runs import ANSWER, NESTED, RESEARCH, agent_run
 from tests.unit.replay.engine.test_replayer import Replay, labels, replay
@@ -15,6 +14,7 @@ from tests.unit.replay.planning.test_planner import alike, forks, many
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import Label, Reason, StepType
+from traces.payloads.messages import ModelAnswer
 
 some = settings(many, max_examples=60)
 HOLDERS = {StepType.AGENT, StepType.TURN}
@@ -170,7 +170,7 @@ def test_an_agent_whose_words_are_its_last_answer_says_the_one_of_this_replay(fo
         given_by_hand = any(step.type is StepType.OUTPUT and step.no in fork.profile.by_step for step in inside)
         if last is None or last.no not in answers or given_by_hand or not closed.node.output_ref:
             continue
-        before = text_of(answer_of(fork.payloads[last.output_ref]))
+        before = ModelAnswer(fork.payloads[last.output_ref]).text
         if before and fork.payloads[closed.node.output_ref] == {"text": before}:
-            assert closed.output == {"text": text_of(answer_of(answers[last.no].output))}
+            assert closed.output == {"text": ModelAnswer(answers[last.no].output).text}
             assert closed.label is answers[last.no].label

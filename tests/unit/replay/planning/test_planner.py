@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from replay.core.calls import Call
 from replay.core.events import Divergence, Event, Resolved, StepSkipped, StepsReused
-from replay.core.payloads import answer_of
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import Asks, Says, Turn, agent_run
 from tests.unit.replay.engine.test_replayer import Replay, labels, planned
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.messages import ModelAnswer
 
 words = st.sampled_from(["tower", "bridge", "river", "old", "built", "metres", "guide", "ticket", "northern", "gate"])
 texts = st.lists(words, min_size=3, max_size=10).map(" ".join)
@@ -108,7 +108,7 @@ def alike(fork: Replay) -> Any:
 
     def answer(call: Call) -> JSONObject:
         recorded = fork.payloads[call.node.output_ref] if call.node is not None else None
-        message = answer_of(recorded)
+        message = ModelAnswer(recorded).message
         return {**message, "content": f"in the words of answer {next(count)}"}
 
     return answer

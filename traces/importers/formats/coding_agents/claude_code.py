@@ -20,7 +20,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents.claude_branches import Branch, Line, branches, chains, joined
-from traces.payloads.messages import messages_of
+from traces.payloads.messages import ModelRequest
 
 FORMAT = "claude-code"
 _SETTING = Setting(provider="anthropic", agent="claude-code")
@@ -167,7 +167,7 @@ def _with_agents(
 
 def _call_of(inner: list[RecordedStep], steps: list[RecordedStep]) -> int | None:
     """The place of the tool call whose arguments hold the first words said to a sub-agent, and that has none yet."""
-    told = next((messages_of(step.input) for step in inner if step.type is StepType.MODEL), [])
+    told = next((ModelRequest(step.input).messages for step in inner if step.type is StepType.MODEL), [])
     tasks = [words for message in told if obj(message).get("role") == "user" and (words := said(obj(message)))]
     taken = {step.parent for step in steps}
     for place, step in enumerate(steps):

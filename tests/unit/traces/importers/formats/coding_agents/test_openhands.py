@@ -11,7 +11,7 @@ from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepTyp
 from traces.importers import registry
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents import openhands
-from traces.payloads.messages import messages_of
+from traces.payloads.messages import ModelRequest
 
 EVENTS: Any = fixtures.source("openhands_events.json").value
 
@@ -24,7 +24,7 @@ def read(*files: tuple[str, Any]) -> list[RecordedRun]:
 
 
 def shown(step: RecordedStep) -> list[Any]:
-    return [message["content"] for message in messages_of(step.input) if isinstance(message, dict)]
+    return [message["content"] for message in ModelRequest(step.input).messages if isinstance(message, dict)]
 
 
 def test_actions_of_one_response_are_one_answer() -> None:

@@ -13,7 +13,7 @@ from traces.importers import registry
 from traces.importers.common.speakers import Team, Utterance, Voice, steps_of, voice_of
 from traces.importers.files.source import Source
 from traces.payloads.conversation import Messages
-from traces.payloads.messages import messages_of
+from traces.payloads.messages import ModelRequest
 
 
 def read(format: str, content: Any) -> list[RecordedRun]:
@@ -23,7 +23,7 @@ def read(format: str, content: Any) -> list[RecordedRun]:
 
 
 def shown(step: RecordedStep) -> list[Any]:
-    return list(messages_of(step.input))
+    return list(ModelRequest(step.input).messages)
 
 
 def speakers(run: RecordedRun) -> list[str]:
@@ -236,6 +236,6 @@ def test_messages_reach_only_their_audience() -> None:
 def test_requests_share_their_history() -> None:
     utterances = [Utterance(speaker="Ann", content=str(number), where=f"/{number}") for number in range(3)]
     steps = steps_of(utterances, Team(name="team"))
-    requests = [messages_of(step.input) for step in steps if step.type is StepType.MODEL]
+    requests = [ModelRequest(step.input).messages for step in steps if step.type is StepType.MODEL]
     assert len({id(each.conversation) for each in requests if isinstance(each, Messages)}) == 1
     assert [len(each) for each in requests] == [0, 1, 2]
