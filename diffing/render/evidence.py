@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from diffing.report.evidence import counted, has_proved
-from diffing.schemas.evidence import AtomEvidence, Evidence, Interaction, Interval, Mediator, NoiseGate, ProbeEvidence
+from diffing.schemas.evidence import (
+    AtomEvidence,
+    Evidence,
+    GateStatus,
+    Interaction,
+    Interval,
+    Mediator,
+    NoiseGate,
+    ProbeEvidence,
+)
 
 _VERDICTS: Final = {
     "single": "One change did it", "joint": "Several changes did it together",
@@ -147,7 +156,7 @@ def _mediator(mediator: Mediator) -> str:
 
 
 def _noise(gate: NoiseGate) -> str:
-    if gate.status in {"not_needed", "not_run"}:
+    if gate.status in {GateStatus.NOT_NEEDED, GateStatus.NOT_RUN}:
         return f"Chance: {gate.reason}."
     p = "" if gate.p is None else f", p = {gate.p:.2g}"
     base = _kept("base", gate.base_flips, gate.base_n, gate.base_interval)

@@ -7,7 +7,7 @@ from typing import Final
 from diffing.compare.placeholders import MARK, NOT_RUN
 from diffing.report.evidence import counted, deciding, has_proved, kept, skipped
 from diffing.report.run_outcomes import compared, doing
-from diffing.schemas.evidence import Evidence
+from diffing.schemas.evidence import Evidence, GateStatus
 from diffing.schemas.report import AlignedPair, Attribution, Brief, DiffReport, Relation
 from diffing.schemas.terms import MODEL_NAME, SYSTEM_PROMPT
 from diffing.sentences.text import closed
@@ -116,7 +116,7 @@ def _chance(found: Evidence) -> str:
     rate = f"{kept(gate)} (p = {gate.p:.2g})."
     if found.verdict == "noise":
         return f" {rate}"
-    odds = "ruled out" if gate.p < _RULED_OUT else "unlikely" if gate.status == "rejected" else "not ruled out"
+    odds = "ruled out" if gate.p < _RULED_OUT else "unlikely" if gate.status == GateStatus.REJECTED else "not ruled out"
     return f" Chance is {odds}: repeated with nothing changed, {rate}"
 
 

@@ -1,6 +1,7 @@
 """What an experiment found out about a difference: attached to a diff report, and shown with it."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Literal
 from uuid import UUID
 
@@ -98,10 +99,19 @@ class Interval(Schema):
     high: float
 
 
+class GateStatus(StrEnum):
+    """Whether it was rejected that chance alone explains the difference. `not_run`: repeats do not tell yet."""
+
+    NOT_NEEDED = "not_needed"
+    REJECTED = "rejected"
+    NOT_REJECTED = "not_rejected"
+    NOT_RUN = "not_run"
+
+
 class NoiseGate(Schema):
     """Whether chance alone could have made the difference: both sides repeated unchanged."""
 
-    status: Literal["not_needed", "rejected", "not_rejected", "not_run"]
+    status: GateStatus
     reason: str
     base_flips: int
     base_n: int

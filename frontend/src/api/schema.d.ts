@@ -3018,6 +3018,12 @@ export interface components {
             /** Next */
             next: number | null;
         };
+        /**
+         * GateStatus
+         * @description Whether it was rejected that chance alone explains the difference. `not_run`: repeats do not tell yet.
+         * @enum {string}
+         */
+        GateStatus: "not_needed" | "rejected" | "not_rejected" | "not_run";
         /** Health */
         Health: {
             /**
@@ -3592,11 +3598,7 @@ export interface components {
          * @description Whether chance alone could have made the difference: both sides repeated unchanged.
          */
         NoiseGate: {
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "not_needed" | "rejected" | "not_rejected" | "not_run";
+            status: components["schemas"]["GateStatus"];
             /** Reason */
             reason: string;
             /** Base Flips */
@@ -6075,6 +6077,7 @@ export type ForkStep = components['schemas']['ForkStep'];
 export type FrequencyView = components['schemas']['FrequencyView'];
 export type FullStep = components['schemas']['FullStep'];
 export type FullStepList = components['schemas']['FullStepList'];
+export type GateStatus = components['schemas']['GateStatus'];
 export type Health = components['schemas']['Health'];
 export type HookEvent = components['schemas']['HookEvent'];
 export type HookFailureView = components['schemas']['HookFailureView'];

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from diffing.schemas.evidence import EvidenceVerdict, NoiseGate
+from diffing.schemas.evidence import EvidenceVerdict, GateStatus, NoiseGate
 from diffing.schemas.terms import Confidence
 from replay.proofs.ladder.statistics import ALPHA, STRICT
 
@@ -50,7 +50,7 @@ def level(grounds: Grounds) -> Level:
     if grounds.verdict == "noise":
         said = "Repeated with nothing changed, the two runs differ from themselves as much as from each other."
         certified = "Nobody changed anything between the runs, as far as they were recorded."
-        return Level(confidence="noise", rule=said if grounds.gate.status == "not_rejected" else certified)
+        return Level(confidence="noise", rule=said if grounds.gate.status == GateStatus.NOT_REJECTED else certified)
     if grounds.verdict == "no_effect":
         return Level(confidence="noise", rule="The outcome is the same in both runs.")
     return _low(grounds) or _high(grounds) or _medium(grounds)
@@ -61,7 +61,7 @@ def _low(grounds: Grounds) -> Level | None:
         return Level(confidence="low", rule="The budget ran out before the search was done.")
     if grounds.verdict == "inconclusive":
         return Level(confidence="low", rule="Nothing but observation: no probe separates the changes.")
-    if grounds.gate.status == "not_run":
+    if grounds.gate.status == GateStatus.NOT_RUN:
         return Level(confidence="low", rule=f"Chance could not be ruled out: {grounds.gate.reason}.")
     return None
 
@@ -128,4 +128,6 @@ def _doubt(grounds: Grounds) -> str:
 
 
 def _beyond_chance(gate: NoiseGate) -> bool:
-    return gate.status == "not_needed" or (gate.status == "rejected" and gate.p is not None and gate.p < STRICT)
+    return gate.status == GateStatus.NOT_NEEDED or (
+        gate.status == GateStatus.REJECTED and gate.p is not None and gate.p < STRICT
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from diffing.report.evidence import OTHER_MODELS, kept
-from diffing.schemas.evidence import CheapestExperiment, EvidenceVerdict, NoiseGate
+from diffing.schemas.evidence import CheapestExperiment, EvidenceVerdict, GateStatus, NoiseGate
 from replay.proofs.core.types import Atom, Atoms, Seen
 from replay.proofs.ladder import noise_gate
 from replay.proofs.ladder.ladder import Ladder
@@ -28,7 +28,7 @@ class Told:
 def conclusion(told: Told) -> str:
     """The finding in one sentence, after the models that answered in place of the recorded ones."""
     said = _found(told)
-    if told.sets and told.kind != "inconclusive" and told.gate.status == "not_run":
+    if told.sets and told.kind != "inconclusive" and told.gate.status == GateStatus.NOT_RUN:
         said = f"{said.removesuffix('.')}; whether chance alone did it was not tested."
     return f"{_other_models(told.ladder)}{said}"
 
@@ -107,7 +107,7 @@ def cheapest(told: Told, *, sure: bool) -> CheapestExperiment | None:
     """What would settle it, and for how much."""
     if sure or not told.ladder.case.differs:
         return None
-    if told.gate.status == "not_run":
+    if told.gate.status == GateStatus.NOT_RUN:
         text = f"Repeat both sides {_SETTLING} times unchanged, to rule out chance."
         return _priced(told, text, 2 * _SETTLING)
     open_ = [atom for atom in _chosen(told) if _unknown(told, atom)]
@@ -155,7 +155,7 @@ def _priced(told: Told, text: str, replays: int) -> CheapestExperiment:
 
 
 def _noise(gate: NoiseGate) -> str:
-    if gate.status == "not_needed":
+    if gate.status == GateStatus.NOT_NEEDED:
         return f"Chance made the difference: {gate.reason}."
     p = "" if gate.p is None else f" (p = {gate.p:.2g})"
     return f"The difference is within what chance makes{p}: repeated with nothing changed, {kept(gate)}."
@@ -178,7 +178,7 @@ def _single(told: Told) -> str:
 
 def _made(told: Told) -> str:
     """Nothing is said to have done what chance may have done."""
-    return "may have made the difference" if told.gate.status == "not_run" else "made the difference"
+    return "may have made the difference" if told.gate.status == GateStatus.NOT_RUN else "made the difference"
 
 
 def _joint(told: Told) -> str:
@@ -202,7 +202,7 @@ def _inconclusive(told: Told) -> str:
     ladder = told.ladder
     if not ladder.space.atoms:
         return "The outcomes differ, and no recorded change could be tested by a replay."
-    if told.gate.status == "not_run" and not ladder.made():
+    if told.gate.status == GateStatus.NOT_RUN and not ladder.made():
         return f"Nothing is proved: {told.gate.reason}."
     if told.sets:
         names = _listed([_inner(atom.title) for atom in _members(told, told.sets[0])])

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Final
 
-from diffing.schemas.evidence import Interval, NoiseGate
+from diffing.schemas.evidence import GateStatus, Interval, NoiseGate
 from replay.proofs.core.types import Ask, Atoms, Seen, Side
 from replay.proofs.ladder import statistics
 from replay.proofs.ladder.facts import NOTHING, Asked, Space
 from replay.proofs.ladder.search import Steps
 
 NOT_NEEDED: Final = NoiseGate(
-    status="not_needed",
+    status=GateStatus.NOT_NEEDED,
     reason="nothing was repeated, because no answer that differs was drawn from a model when these two runs were made",
     base_flips=0, base_n=0, base_interval=None, candidate_flips=0, candidate_n=0, candidate_interval=None, p=None,
 )  # fmt: skip
@@ -86,8 +86,7 @@ def verdict(space: Space, *, sampled: bool, most: int, finished: bool) -> NoiseG
     enough = min(map(len, drawn)) >= statistics.FIRST
     status, reason = _status(decision, base.problem() or candidate.problem(), most, enough=enough)
     return NoiseGate(
-        status="rejected" if status == "rejected" else "not_rejected" if status == "not_rejected" else "not_run",
-        reason=reason,
+        status=status, reason=reason,
         base_flips=flips[0], base_n=len(drawn[0]), base_interval=_interval(flips[0], len(drawn[0])),
         candidate_flips=flips[1], candidate_n=len(drawn[1]), candidate_interval=_interval(flips[1], len(drawn[1])),
         p=statistics.effect_p(*drawn) if enough else None,
@@ -161,18 +160,18 @@ def _ways(space: Space, cause: Atoms) -> tuple[tuple[list[str], list[str]], tupl
 _NAMES: Final = ("base", "candidate")
 
 
-def _status(decision: statistics.Decision, problem: str, most: int, *, enough: bool) -> tuple[str, str]:
+def _status(decision: statistics.Decision, problem: str, most: int, *, enough: bool) -> tuple[GateStatus, str]:
     if decision == "rejected":
-        return "rejected", "unchanged repeats of the two sides differ from each other beyond chance"
+        return GateStatus.REJECTED, "unchanged repeats of the two sides differ from each other beyond chance"
     if problem:
-        return "not_run", f"the runs cannot be repeated ({problem})"
+        return GateStatus.NOT_RUN, f"the runs cannot be repeated ({problem})"
     if not enough:
-        return "not_run", f"it takes at least {statistics.FIRST} unchanged repeats of each side" + (
+        return GateStatus.NOT_RUN, f"it takes at least {statistics.FIRST} unchanged repeats of each side" + (
             f", and {most} are allowed" if most < statistics.FIRST else ""
         )
     if decision == "not_rejected":
-        return "not_rejected", "unchanged repeats of the two sides do not differ beyond chance"
-    return "not_run", "the repeats are not done"
+        return GateStatus.NOT_REJECTED, "unchanged repeats of the two sides do not differ beyond chance"
+    return GateStatus.NOT_RUN, "the repeats are not done"
 
 
 def _interval(hits: int, n: int) -> Interval | None:

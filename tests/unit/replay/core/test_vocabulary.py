@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from diffing.schemas.evidence import GateStatus
 from diffing.schemas.report import DiffStatus
 from replay.core.vocabulary import (
     AT_WORK,
@@ -36,6 +37,7 @@ _KINDS: Final[list[type[StrEnum]]] = [
     DiffStatus,
     ExperimentStatus,
     ExportStatus,
+    GateStatus,
     ProbeVerdict,
     ProofStatus,
     RunStatus,
@@ -44,6 +46,8 @@ _KINDS: Final[list[type[StrEnum]]] = [
     TrialStatus,
 ]
 _WORDS: Final = {str(word) for kind in _KINDS for word in kind}
+# These mean nothing else, wherever they stand.
+_ONLY_STATUSES: Final = {str(status) for status in SessionStatus if "_" in status}
 _FIELDS: Final = ("status", "verdict", "session_status")
 
 
@@ -103,7 +107,7 @@ def _spelled(code: str, path: Path) -> Iterator[str]:
     tree = ast.parse(code)
     texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and id(node) not in texts and "_" in str(node.value) and _is_word(node):
+        if isinstance(node, ast.Constant) and id(node) not in texts and node.value in _ONLY_STATUSES:
             yield f"{path}:{node.lineno} {node.value!r}"
         for value in _stated(node):
             yield from (f"{path}:{word.lineno} {word.value!r}" for word in _constants(value) if _is_word(word))
