@@ -64,6 +64,15 @@ class Message:
             return "".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
         return self.plain_text
 
+    def text_places(self) -> Iterator[tuple[str, str]]:
+        """The texts of an answer, one or its blocks, with where each stands in the output."""
+        content = self.content
+        blocks = list(enumerate(content)) if isinstance(content, list) else []
+        said = [(f"/{index}/text", block.get("text")) for index, block in blocks if isinstance(block, dict)]
+        for path, text in said or [("", content)]:
+            if isinstance(text, str) and text.strip():
+                yield text.strip(), f"{ANSWER}/content{path}"
+
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
@@ -86,15 +95,6 @@ class ModelAnswer:
     def text(self) -> str:
         """The words of its message."""
         return Message(self.message).text
-
-    def text_places(self) -> Iterator[tuple[str, str]]:
-        """The texts of its message, one or its blocks, with where each stands in the output."""
-        content = Message(self.message).content
-        blocks = list(enumerate(content)) if isinstance(content, list) else []
-        said = [(f"/{index}/text", block.get("text")) for index, block in blocks if isinstance(block, dict)]
-        for path, text in said or [("", content)]:
-            if isinstance(text, str) and text.strip():
-                yield text.strip(), f"{ANSWER}/content{path}"
 
 
 @dataclass(frozen=True, slots=True)

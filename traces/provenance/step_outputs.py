@@ -89,12 +89,12 @@ def remember(step: StepFacts, known: Known) -> None:
 
 
 def _remember_answer(step: StepFacts, known: Known) -> None:
-    answer = ModelAnswer(step.output)
-    message = Message(answer.message)
+    answer = ModelAnswer(step.output).message
+    message = Message(answer)
     digests = known.splitter.part_digests(ModelRequest(step.input).messages)
     asked = Asked(
-        no=step.no, messages=digests, answer=known.splitter.part_digest(answer.message) if answer.message else "",
-        calls=frozenset(message.call_ids), text=message.plain_text, places=dict(answer.text_places()),
+        no=step.no, messages=digests, answer=known.splitter.part_digest(answer) if answer else "",
+        calls=frozenset(message.call_ids), text=message.plain_text, places=dict(message.text_places()),
         placements=known.placements,
     )  # fmt: skip
     known.last = asked

@@ -26,7 +26,7 @@ def test_any_json_can_be_viewed(value: JSONValue) -> None:
     assert len(message.call_ids) == len(message.calls)
     assert isinstance(request.messages, list)
     assert all(isinstance(text, str) for text in documents.texts)
-    assert all(text.strip() == text and path.startswith("/message/content") for text, path in answer.text_places())
+    assert all(text.strip() == text and path.startswith("/message/content") for text, path in message.text_places())
 
 
 @given(anything)
@@ -47,14 +47,14 @@ def test_message_reads_one_text() -> None:
     message = Message({"role": "assistant", "content": " Yes. ", "tool_calls": [CALL, "broken", {}]})
     assert (message.role, message.text, message.plain_text) == ("assistant", "Yes.", "Yes.")
     assert (message.calls, message.call_ids) == ([CALL, {}], ["c1", ""])
-    assert list(ModelAnswer({"message": message.value}).text_places()) == [("Yes.", "/message/content")]
+    assert list(message.text_places()) == [("Yes.", "/message/content")]
 
 
 def test_message_reads_blocks() -> None:
     blocks: list[JSONValue] = [{"type": "text", "text": "One "}, "broken", {"type": "text", "text": "two."}]
     message = Message({"content": blocks})
     assert (message.text, message.plain_text) == ("One two.", "")
-    places = list(ModelAnswer({"message": message.value}).text_places())
+    places = list(message.text_places())
     assert places == [("One", "/message/content/0/text"), ("two.", "/message/content/2/text")]
 
 
