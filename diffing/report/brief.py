@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from diffing.compare.placeholders import MARK, NOT_RUN
-from diffing.report.evidence import counted, deciding, has_proved, kept, skipped
+from diffing.report.evidence import counted, deciding, has_proved, skipped
 from diffing.report.run_outcomes import compared, doing
 from diffing.schemas.evidence import Evidence, GateStatus
 from diffing.schemas.report import AlignedPair, Attribution, Brief, DiffReport, Relation
 from diffing.schemas.terms import MODEL_NAME, SYSTEM_PROMPT
+from diffing.sentences.proofs import kept
 from diffing.sentences.text import closed
 from diffing.sequences.text_diff import shortened
 
@@ -117,7 +118,7 @@ def _chance(found: Evidence) -> str:
     if found.verdict == "noise":
         return f" {rate}"
     odds = "ruled out" if gate.p < _RULED_OUT else "unlikely" if gate.status == GateStatus.REJECTED else "not ruled out"
-    return f" Chance is {odds}: repeated with nothing changed, {rate}"
+    return f" Chance is {odds}: {rate}"
 
 
 def _observed(report: DiffReport, found: Attribution) -> str:

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 from uuid import UUID
 
-from diffing.schemas.evidence import AtomEvidence, Evidence, EvidenceQuestion, Findings, NoiseGate
+from diffing.schemas.evidence import AtomEvidence, Evidence, EvidenceQuestion, Findings
 from diffing.schemas.report import Attribution, Cause, DiffReport, PathLink
 from diffing.schemas.terms import Confidence
 from diffing.sentences.changes import OTHERS, SUSPECTED, UNLINKED
+from diffing.sentences.proofs import OTHER_MODELS
 from diffing.sentences.text import capital
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
@@ -17,9 +18,6 @@ _ANSWER: Final = ("answer", "answer_exact", "answer_facts", "answer_alike")
 _STRENGTH: Final[dict[Confidence, int]] = {"high": 3, "noise": 2, "medium": 1, "low": 0}
 
 _SETTLED: Final = frozenset({"candidate", "base", "other"})
-
-# How a conclusion begins where the recorded models did not answer; what was observed is no better known by that.
-OTHER_MODELS: Final = "The live calls were answered by other models than the recorded ones: "
 
 # By whether the change is enough, and whether it is needed.
 _SHOWN: Final[dict[tuple[bool, bool], str]] = {
@@ -74,15 +72,6 @@ def has_proved(found: Findings) -> bool:
 def skipped(found: Findings) -> int:
     """Replays that were wanted, and came to nothing without a live call."""
     return sum(probe.repeats for probe in found.probes) - found.replays_cached - found.replays_live
-
-
-def kept(gate: NoiseGate) -> str:
-    """How often repeats with nothing changed gave what their own side recorded."""
-    base, candidate = gate.base_n - gate.base_flips, gate.candidate_n - gate.candidate_flips
-    return (
-        f"{base} of {gate.base_n} repeats of the base and {candidate} of {gate.candidate_n} of the candidate came out "
-        "as recorded"
-    )
 
 
 def counted(found: Findings) -> str:

@@ -11,6 +11,8 @@ from django.db import transaction
 
 from diffing import services as diffing
 from diffing.schemas.evidence import Findings
+from diffing.sentences.findings import AssumptionKind
+from diffing.sentences.proofs import assumption
 from replay.core.vocabulary import ProofStatus
 from replay.live import outages, shutdown
 from replay.live.matching_process import first_error_apart
@@ -162,9 +164,9 @@ def _end(proof: Proof, status: ProofStatus, *, found: Findings | None = None, er
 
 
 def _assumptions(subject: Subject) -> tuple[str, ...]:
-    found = ["What no recording holds (state outside of the run, the clock) did not change between the runs."]
+    found = [AssumptionKind.OUTSIDE]
     if not subject.lattice:
-        found.append("Two separate recordings: what differs besides the listed changes is taken to be chance.")
+        found.append(AssumptionKind.SEPARATE)
     if subject.sampled:
-        found.append("Models answered at different times; a provider may have changed a model meanwhile.")
-    return tuple(found)
+        found.append(AssumptionKind.PROVIDERS)
+    return tuple(map(assumption, found))

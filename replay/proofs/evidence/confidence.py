@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from diffing.schemas.evidence import EvidenceVerdict, GateStatus, NoiseGate
 from diffing.schemas.terms import Confidence
+from diffing.sentences.findings import Rule, RuleKind
+from diffing.sentences.proofs import rule
 from replay.proofs.ladder.statistics import ALPHA, STRICT
 
 
@@ -48,83 +50,68 @@ class Level:
 def level(grounds: Grounds) -> Level:
     """The first row that fits."""
     if grounds.verdict == "noise":
-        said = "Repeated with nothing changed, the two runs differ from themselves as much as from each other."
-        certified = "Nobody changed anything between the runs, as far as they were recorded."
-        return Level(confidence="noise", rule=said if grounds.gate.status == GateStatus.NOT_REJECTED else certified)
+        repeated = grounds.gate.status == GateStatus.NOT_REJECTED
+        return _level("noise", RuleKind.WITHIN_CHANCE if repeated else RuleKind.NO_CHANGE)
     if grounds.verdict == "no_effect":
-        return Level(confidence="noise", rule="The outcome is the same in both runs.")
+        return _level("noise", RuleKind.SAME_OUTCOME)
     return _low(grounds) or _high(grounds) or _medium(grounds)
 
 
 def _low(grounds: Grounds) -> Level | None:
     if not grounds.finished:
-        return Level(confidence="low", rule="The budget ran out before the search was done.")
+        return _level("low", RuleKind.BUDGET)
     if grounds.verdict == "inconclusive":
-        return Level(confidence="low", rule="Nothing but observation: no probe separates the changes.")
+        return _level("low", RuleKind.OBSERVED)
     if grounds.gate.status == GateStatus.NOT_RUN:
-        return Level(confidence="low", rule=f"Chance could not be ruled out: {grounds.gate.reason}.")
+        return Level(confidence="low", rule=rule(Rule(kind=RuleKind.CHANCE_OPEN, reason=grounds.gate.reason)))
     return None
 
 
 def _high(grounds: Grounds) -> Level | None:
     if grounds.verdict != "single" or not grounds.enough or not grounds.needed or not _beyond_chance(grounds.gate):
         return None
-    if grounds.borrowed or grounds.stood_in or grounds.derived or grounds.assumed or grounds.follows:
-        return None
-    if not grounds.only:
+    if _doubt(grounds):
         return None
     if not grounds.drawn:
-        said = "Replays show that it is enough and that it is needed"
         if grounds.gate.p is None:
-            recorded = "it holds for these two recorded runs, because every answer that was needed is recorded"
-            return Level(confidence="high", rule=f"{said}; {recorded}.")
-        repeats = f"repeats of both runs rule out chance (p = {grounds.gate.p:.3g})"
-        return Level(confidence="high", rule=f"{said}, with recorded answers; {repeats}.")
+            return _level("high", RuleKind.RECORDED)
+        return _level("high", RuleKind.RECORDED_BEYOND_CHANCE, grounds.gate.p)
     if grounds.confirmed is not None and grounds.confirmed < STRICT and grounds.apart:
-        said = "Replays show, over repeats, that it is enough and that it is needed"
-        odds = f"beyond what unchanged repeats show (adjusted p = {grounds.confirmed:.3g} both ways)"
-        return Level(confidence="high", rule=f"{said}, {odds}.")
+        return _level("high", RuleKind.REPEATED, grounds.confirmed)
     return None
 
 
 def _medium(grounds: Grounds) -> Level:
-    if grounds.verdict in {"joint", "over_determined"}:
-        kind = "A set of changes" if grounds.verdict == "joint" else "Several causes, each enough,"
-        some = "of all combinations only some were tried, each once, and another set may be enough as well"
-        tried = "every combination was tried, each once" if grounds.exhaustive else some
-        return Level(confidence="medium", rule=f"{kind} found by replay; {tried}.")
+    if grounds.verdict == "joint":
+        return _level("medium", RuleKind.JOINT if grounds.exhaustive else RuleKind.JOINT_OF_SOME)
+    if grounds.verdict == "over_determined":
+        return _level("medium", RuleKind.SEVERAL if grounds.exhaustive else RuleKind.SEVERAL_OF_SOME)
     if grounds.left_by_certificates:
-        return Level(confidence="medium", rule="Certificates rule out every other change; it was not tested itself.")
+        return _level("medium", RuleKind.LEFT)
     if not (grounds.enough and grounds.needed):
-        way = "that it is enough" if grounds.enough else "that it is needed"
-        return Level(confidence="medium", rule=f"One direction only: replays show {way}.")
+        return _level("medium", RuleKind.ENOUGH if grounds.enough else RuleKind.NEEDED)
     if doubt := _doubt(grounds):
-        return Level(confidence="medium", rule=f"Both ways by replay, but {doubt}.")
+        return _level("medium", doubt)
     if grounds.gate.p is not None and not _beyond_chance(grounds.gate):
-        return Level(confidence="medium", rule=f"Repeats make chance unlikely (p = {grounds.gate.p:.3g} < {ALPHA:g}).")
-    return Level(confidence="medium", rule="Both ways by replay, but with new answers of a model that were drawn once.")
+        return _level("medium", RuleKind.UNLIKELY, grounds.gate.p)
+    return _level("medium", RuleKind.DRAWN_ONCE)
 
 
-def _doubt(grounds: Grounds) -> str:
-    """What speaks against a cause that replays show both ways; empty where nothing does."""
+def _doubt(grounds: Grounds) -> RuleKind | None:
+    """What speaks against a cause that replays show both ways."""
     doubts = (
-        (
-            grounds.borrowed,
-            "with a tool's answer that only the other run recorded: its world may have been another one",
-        ),
-        (grounds.stood_in, "of a step that only one run has no more than what it gave: what else it did is not seen"),
-        (grounds.follows, "it comes after another changed output: it may itself be a response to that"),
-        (
-            grounds.assumed,
-            "on the way a step is assumed to be unaffected: nothing recorded explains all of its input",
-        ),
-        (
-            grounds.derived,
-            "the agent's own code ran between: it is taken to derive from equal answers what it derived before",
-        ),
-        (not grounds.only, "not every other change could be tried alone: one of them may be enough as well"),
+        (grounds.borrowed, RuleKind.BORROWED),
+        (grounds.stood_in, RuleKind.STOOD_IN),
+        (grounds.follows, RuleKind.FOLLOWS),
+        (grounds.assumed, RuleKind.ASSUMED),
+        (grounds.derived, RuleKind.DERIVED),
+        (not grounds.only, RuleKind.NOT_ALL_TRIED),
     )
-    return next((doubt for holds, doubt in doubts if holds), "")
+    return next((kind for applies, kind in doubts if applies), None)
+
+
+def _level(confidence: Confidence, kind: RuleKind, p: float | None = None) -> Level:
+    return Level(confidence=confidence, rule=rule(Rule(kind=kind, p=1.0 if p is None else p, alpha=ALPHA)))
 
 
 def _beyond_chance(gate: NoiseGate) -> bool:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from diffing.schemas.evidence import GateStatus, Interval, NoiseGate
+from diffing.sentences.findings import GateReason
+from diffing.sentences.proofs import REPEAT_FAILED, gate_reason
 from replay.proofs.core.types import Ask, Atoms, Seen, Side
 from replay.proofs.ladder import statistics
 from replay.proofs.ladder.facts import NOTHING, Asked, Space
@@ -11,7 +13,7 @@ from replay.proofs.ladder.search import Steps
 
 NOT_NEEDED: Final = NoiseGate(
     status=GateStatus.NOT_NEEDED,
-    reason="nothing was repeated, because no answer that differs was drawn from a model when these two runs were made",
+    reason=gate_reason(GateReason.NOT_NEEDED),
     base_flips=0, base_n=0, base_interval=None, candidate_flips=0, candidate_n=0, candidate_interval=None, p=None,
 )  # fmt: skip
 
@@ -36,7 +38,7 @@ class Repeats:
 
     def problem(self) -> str:
         """Why one of them says nothing; empty when all do."""
-        return next((seen.missing or "a repeat failed" for seen in self.all() if not seen.settled), "")
+        return next((seen.missing or REPEAT_FAILED for seen in self.all() if not seen.settled), "")
 
     def stray(self) -> bool:
         """Whether nothing but code of the agent kept repeats from their end: its inputs are new each time."""
@@ -162,16 +164,15 @@ _NAMES: Final = ("base", "candidate")
 
 def _status(decision: statistics.Decision, problem: str, most: int, *, enough: bool) -> tuple[GateStatus, str]:
     if decision == "rejected":
-        return GateStatus.REJECTED, "unchanged repeats of the two sides differ from each other beyond chance"
+        return GateStatus.REJECTED, gate_reason(GateReason.REJECTED)
     if problem:
-        return GateStatus.NOT_RUN, f"the runs cannot be repeated ({problem})"
+        return GateStatus.NOT_RUN, gate_reason(GateReason.UNREPEATABLE, problem=problem)
     if not enough:
-        return GateStatus.NOT_RUN, f"it takes at least {statistics.FIRST} unchanged repeats of each side" + (
-            f", and {most} are allowed" if most < statistics.FIRST else ""
-        )
+        kind = GateReason.TOO_FEW_ALLOWED if most < statistics.FIRST else GateReason.TOO_FEW
+        return GateStatus.NOT_RUN, gate_reason(kind, first=statistics.FIRST, most=most)
     if decision == "not_rejected":
-        return GateStatus.NOT_REJECTED, "unchanged repeats of the two sides do not differ beyond chance"
-    return GateStatus.NOT_RUN, "the repeats are not done"
+        return GateStatus.NOT_REJECTED, gate_reason(GateReason.NOT_REJECTED)
+    return GateStatus.NOT_RUN, gate_reason(GateReason.UNFINISHED)
 
 
 def _interval(hits: int, n: int) -> Interval | None:

@@ -51,7 +51,7 @@ def test_what_chance_does_is_noise(ruled: Ruled) -> None:
     assert found["live_calls"] == next(calls) - before - 1  # repeats begun ahead and not needed are paid for as well
     assert (found["verdict"], found["confidence"], found["primary"]) == ("noise", "noise", [])
     assert found["noise"]["status"] == "not_rejected"
-    assert "within what chance makes" in found["conclusion"]
+    assert "within chance" in found["conclusion"]
     assert ruled.client.get(f"/api/v1/diffs/{diff}").json()["attribution"]["verdict"] == "noise"
 
 

@@ -158,11 +158,11 @@ def test_where_no_live_call_was_made_it_holds_for_these_two_runs_only() -> None:
 def test_chance_is_said_by_how_often_repeats_came_out_as_recorded() -> None:
     before = refund()
     found = brief(with_evidence(before, [evidence(before)])).why
-    assert "Chance is ruled out: repeated with nothing changed, 5 of 6 repeats of the base" in found
+    assert "Chance is ruled out: 5 of 6 unchanged repeats of the base" in found
     noise = evidence(before, verdict="noise", confidence="noise", primary=[])
     never = noise.model_copy(update={"noise": noise.noise.model_copy(update={"base_flips": 6, "p": 1.0})})
     told = brief(with_evidence(before, [never]))
-    assert "0 of 6 repeats of the base and 6 of 6 of the candidate came out as recorded (p = 1)" in told.why
+    assert "0 of 6 unchanged repeats of the base and 6 of 6 of the candidate came out as recorded (p = 1)" in told.why
     assert "take a typical run as the base" in told.next
     assert with_evidence(before, [never]).attribution.path == []
 

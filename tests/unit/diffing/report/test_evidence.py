@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from diffing.render.html import as_html
 from diffing.render.markdown import as_markdown
-from diffing.report.evidence import OTHER_MODELS, decides, question_key, with_evidence
+from diffing.report.evidence import decides, question_key, with_evidence
 from diffing.schemas.evidence import (
     AtomEvidence,
     Certificate,
@@ -16,6 +16,7 @@ from diffing.schemas.evidence import (
     ProbeEvidence,
 )
 from diffing.schemas.report import DiffReport
+from diffing.sentences.proofs import OTHER_MODELS
 from tests.support.comparing import diff_of, failing_refund, fixed_refund
 from traces.core.ids import new_id
 

@@ -2,16 +2,26 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 from uuid import UUID
 
 from diffing.compare.comparison import Pair
 from diffing.compare.run_side import SideStep
 from diffing.content.facets import WINDOW, Facet
 from diffing.content.message_diff import MessagePair
+from diffing.schemas.evidence import GateStatus, NoiseGate
 from diffing.schemas.report import SectionName
 from diffing.schemas.terms import Category
-from diffing.sentences import attribution, changes, consequences
+from diffing.sentences import attribution, changes, consequences, proofs
+from diffing.sentences.findings import (
+    AssumptionKind,
+    Coarsened,
+    Conclusion,
+    ConclusionKind,
+    GateReason,
+    Rule,
+    RuleKind,
+    TrialKind,
+)
 from diffing.sentences.verdicts import (
     Answer,
     AnswerChange,
@@ -122,14 +132,18 @@ def attribution_lines() -> Iterator[str]:
     )
 
 
-def step(type: StepType = StepType.TOOL, name: str = "get_order", **more: str) -> SideStep:
-    texts = dict.fromkeys(
-        ("label", "signature", "input_ref", "output_ref", "summary", "error", "provider", "model", "call_id"), ""
-    )
-    given: dict[str, Any] = {"status": StepStatus.OK, "reason": "", "tool_name": ""} | texts | more
+def step(
+    type: StepType = StepType.TOOL,
+    name: str = "get_order",
+    *,
+    summary: str = "",
+    reason: str = "",
+    status: StepStatus = StepStatus.OK,
+) -> SideStep:
     return SideStep(
-        id=UUID(int=1), sequence_no=4, parent_no=1, type=type, name=name, tokens_in=None, tokens_out=None,
-        cost_usd=None, duration_ms=None, origin=UUID(int=1), **given,
+        id=UUID(int=1), sequence_no=4, parent_no=1, type=type, name=name, status=status, label="live", reason=reason,
+        signature="", input_ref="", output_ref="", summary=summary, error="", provider="", model="", tool_name="",
+        call_id="", tokens_in=None, tokens_out=None, cost_usd=None, duration_ms=None, origin=UUID(int=1),
     )  # fmt: skip
 
 
@@ -255,3 +269,45 @@ def change_lines() -> Iterator[str]:
             yield changes.unpaired_note(one)
     yield from changes.METHODS.values()
     yield from (changes.joined("amount 1 → 2", effect) for effect in ("", "asks pay", "“a” → “b”"))
+
+
+GATE = NoiseGate(
+    status=GateStatus.NOT_REJECTED, reason="", base_flips=1, base_n=4, base_interval=None, candidate_flips=2,
+    candidate_n=4, candidate_interval=None, p=0.5,
+)  # fmt: skip
+MISSING = "step 3 would need a live call"
+
+
+def conclusions() -> Iterator[Conclusion]:
+    """Every conclusion with every figure that changes its sentence."""
+    several = {ConclusionKind.TOGETHER, ConclusionKind.ALL_NEEDED, ConclusionKind.NOT_ALONE, ConclusionKind.AMONG}
+    for kind in ConclusionKind:
+        sets = ((PROMPT, MODEL),) if kind in several else ((PROMPT,), (MODEL,))
+        yield Conclusion(kind=kind, gate=GATE, sets=sets, reason=MISSING)
+    for kind in (ConclusionKind.ALL_NEEDED, ConclusionKind.NOT_ALONE):
+        yield Conclusion(kind=kind, gate=GATE, sets=((PROMPT,),))
+    yield Conclusion(kind=ConclusionKind.BOTH_WAYS, gate=GATE, sets=((PROMPT,),), chance_open=True)
+    yield Conclusion(kind=ConclusionKind.TOGETHER, gate=GATE, sets=((PROMPT, MODEL),), chance_open=True)
+    for kind in (ConclusionKind.SEVERAL, ConclusionKind.UNMADE):
+        yield Conclusion(kind=kind, gate=GATE, sets=((PROMPT,), (MODEL,)), more=2)
+    yield Conclusion(kind=ConclusionKind.UNSEPARATED, gate=GATE)
+    yield Conclusion(kind=ConclusionKind.WITHIN_CHANCE, gate=GATE.model_copy(update={"p": None}))
+    for more in (0, 2):
+        models = ("m2 in place of m1", "m4 in place of m3")
+        yield Conclusion(kind=ConclusionKind.ENOUGH, gate=GATE, sets=((PROMPT,),), models=models, more_models=more)
+
+
+def proof_lines() -> Iterator[str]:
+    yield from map(proofs.conclusion, conclusions())
+    yield from (proofs.rule(Rule(kind=kind, p=0.0286, alpha=0.05, reason=MISSING)) for kind in RuleKind)
+    yield from (proofs.gate_reason(kind, problem=proofs.REPEAT_FAILED, first=4, most=3) for kind in GateReason)
+    yield from map(proofs.assumption, AssumptionKind)
+    for stray in (False, True):
+        yield proofs.assumption(
+            Coarsened(
+                asked="the final answer", asked_kind="answer", compared="the facts in the answer",
+                compared_kind="answer_facts", stray=stray,
+            )
+        )  # fmt: skip
+    for titles in ((PROMPT,), (PROMPT, MODEL)):
+        yield from (proofs.experiment(kind, repeats=5, titles=titles) for kind in TrialKind)

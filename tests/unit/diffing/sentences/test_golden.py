@@ -20,8 +20,9 @@ MODULES: Final = sorted(Path(next(iter(diffing.sentences.__path__))).glob("*.py"
 PARTS: Final = {
     "Attribution": examples.attribution_lines,
     "Changes": examples.change_lines,
+    "Proofs": examples.proof_lines,
 }
-_FIELD: Final = re.compile(r"\{\w*\}")
+_FIELD: Final = re.compile(r"\{[\w:.]*\}")
 
 
 def written() -> str:

@@ -81,7 +81,7 @@ def test_final_answers_in_new_words_are_not_another_outcome() -> None:
     )
     found = proved(lab, sampled=True)
     assert (found.question.kind, found.confidence) == ("answer_alike", "low")
-    assert "give other answers on the way" in found.assumptions[0]
+    assert "differ on the way" in found.assumptions[0]
     by_id = {atom.id: atom for atom in found.atoms}
     assert by_id["b"].sufficient is False
     assert by_id["a"].necessary is True

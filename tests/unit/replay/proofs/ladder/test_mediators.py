@@ -146,7 +146,7 @@ def test_a_tools_answer_of_another_recording_is_no_full_proof(*, fork: bool, exp
     )  # fmt: skip
     found = prove(case, Borrowing(0, set()), Budget())
     assert (found.verdict, found.confidence) == ("single", expected)
-    assert any("taken to be answered the same" in line for line in found.assumptions)
+    assert any("would get the same answer in the other" in line for line in found.assumptions)
 
 
 class Sampled:
@@ -184,7 +184,7 @@ def test_where_nobody_changed_anything_it_is_noise_without_a_probe() -> None:
     found = by_chance(lab, [], live_calls=100)
     assert (found.verdict, found.confidence, found.primary, lab.asked) == ("noise", "noise", [], [])
     assert found.conclusion == "Chance made the difference: both runs are tries at task 7."
-    assert found.rule == "Nobody changed anything between the runs, as far as they were recorded."
+    assert found.rule == "No recorded change separates the two runs."
     assert (found.noise.status, found.noise.reason) == ("not_needed", "both runs are tries at task 7")
 
 

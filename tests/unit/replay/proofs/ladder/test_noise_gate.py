@@ -143,7 +143,7 @@ def test_repeats_that_mix_are_noise_whatever_the_probes_say() -> None:
     assert not [probe for probe in found.probes if probe.purpose != "repeat"]
     assert [(atom.sufficient, atom.necessary, atom.shapley) for atom in found.atoms] == [(None, None, None)]
     assert found.conclusion.endswith(
-        "repeated with nothing changed, 3 of 6 repeats of the base and 3 of 6 of the candidate came out as recorded."
+        ": 3 of 6 unchanged repeats of the base and 3 of 6 of the candidate came out as recorded."
     )
     assert "3 as in the base, 3 as in the candidate" in {probe.said for probe in found.probes}
 
