@@ -132,6 +132,7 @@ check-python: .make/dev
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/check-names
 	@! { $(BIN)/vulture || true; } | grep -v 'unused variable' # fields of classes are declarations
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
