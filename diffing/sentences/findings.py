@@ -121,6 +121,13 @@ class GateReason(StrEnum):
     UNFINISHED = "unfinished"
 
 
+class ChanceKind(StrEnum):
+    """Why no change can have made the difference."""
+
+    TRIALS = "trials"
+    RESAMPLED = "resampled"
+
+
 class TrialKind(StrEnum):
     """What would settle a finding."""
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
-from diffing.schemas.evidence import NoiseGate
+from diffing.schemas.evidence import CertificateKind, NoiseGate
 from diffing.sentences.findings import (
     AssumptionKind,
+    ChanceKind,
     Coarsened,
     Conclusion,
     ConclusionKind,
@@ -83,6 +84,17 @@ _GATE: Final[Mapping[GateReason, str]] = {
     GateReason.TOO_FEW_ALLOWED: "it takes at least {first} unchanged repeats of each side, and {most} are allowed",
     GateReason.UNFINISHED: "the repeats are not finished",
 }
+_CERTIFICATES: Final[Mapping[CertificateKind, str]] = {
+    "inert": "every step that it acts on gave the same output in both runs",
+    "dominated": "every path from it to the final answer passes through a step that gave the same output in both runs",
+    "unreached": "no recorded data flow leads from it to the final answer",
+}
+_CHANCE: Final[Mapping[ChanceKind, str]] = {
+    ChanceKind.TRIALS: "both runs are trials of task {task} with one configuration, and no recorded setting differs "
+    "between them",
+    ChanceKind.RESAMPLED: "nothing recorded differs before step {step}, where a model answered the same request "
+    "differently",
+}
 REPEAT_FAILED: Final = "a repeat failed"
 
 
@@ -94,6 +106,16 @@ def rule(found: Rule) -> str:
 def gate_reason(kind: GateReason, *, problem: str = "", first: int = 0, most: int = 0) -> str:
     """Why chance is ruled out, or is not, as a clause."""
     return _GATE[kind].format(problem=problem, first=first, most=most)
+
+
+def certificate(kind: CertificateKind) -> str:
+    """Why taking a change back cannot matter, as a clause."""
+    return _CERTIFICATES[kind]
+
+
+def chance(kind: ChanceKind, *, task: str = "", step: int = 0) -> str:
+    """Why no change can have made the difference, as a clause."""
+    return _CHANCE[kind].format(task=task, step=step)
 
 
 def assumption(found: AssumptionKind | Coarsened) -> str:

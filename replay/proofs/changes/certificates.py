@@ -9,7 +9,9 @@ from typing import Final
 
 from diffing.compare.comparison import Pair
 from diffing.report.build import Examined
-from diffing.schemas.evidence import Certificate, QuestionKind
+from diffing.schemas.evidence import Certificate, CertificateKind, QuestionKind
+from diffing.sentences import proofs
+from diffing.sentences.findings import ChanceKind
 from replay.proofs.core.types import Atom
 
 _ANSWERS: Final = frozenset(
@@ -28,11 +30,14 @@ def certify(seen: Examined, places: Collection[int]) -> Certificate | None:
     if any(comparison.pairs[place].answers_differently for place in reached):
         return None
     if all(_same(pair) for pair in own):
-        return Certificate(kind="inert", reason="every step that it acts on answered the same in both runs")
+        return _certificate("inert")
     if comparison.final.place in _reachable(seen, places):
-        reason = "every way from it to the final answer passes a step that answered the same in both runs"
-        return Certificate(kind="dominated", reason=reason)
-    return Certificate(kind="unreached", reason="no recorded data flow leads from it to the final answer")
+        return _certificate("dominated")
+    return _certificate("unreached")
+
+
+def _certificate(kind: CertificateKind) -> Certificate:
+    return Certificate(kind=kind, reason=proofs.certificate(kind))
 
 
 def holding(atoms: Sequence[Atom], kind: QuestionKind) -> list[Atom]:
@@ -54,12 +59,11 @@ def chance(seen: Examined, changes: Collection[Atom], kind: QuestionKind, *, lat
     if not judged.certain or (lattice and any(change.certificate is None for change in changes)):
         return ""
     if judged.repeats is not None:
-        tries = f"both runs are tries at task {judged.repeats.task} under one configuration"
-        return f"{tries}, and nothing that anybody sets differs between them"
+        return proofs.chance(ChanceKind.TRIALS, task=judged.repeats.task)
     drawn = seen.found.primary  # none where the final answers are the same, and the question is another one
     first = drawn.pair if drawn is not None else next(pair for pair in seen.comparison.acting if pair.differs)
     number = (first.base or first.step).sequence_no
-    return f"nothing recorded differs before step {number}, where a model answered the same request differently"
+    return proofs.chance(ChanceKind.RESAMPLED, step=number)
 
 
 def _same(pair: Pair) -> bool:

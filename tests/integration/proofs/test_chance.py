@@ -64,7 +64,7 @@ def test_tries_at_one_task_are_chance_in_the_diff_and_in_the_proof(
     assert any(warning.startswith("Chance is the answer without any probe") for warning in plan["warnings"])
     found = proved(client, monkeypatch, report["id"])["findings"]
     assert (found["verdict"], found["confidence"], found["live_calls"]) == ("noise", "noise", 0)
-    assert found["conclusion"].startswith("Chance made the difference: both runs are tries at task 7")
+    assert found["conclusion"].startswith("Chance made the difference: both runs are trials of task 7")
     shown = client.get(f"/api/v1/diffs/{report['id']}").json()["attribution"]
     assert (shown["verdict"], shown["sentence"]) == ("noise", found["conclusion"])
 

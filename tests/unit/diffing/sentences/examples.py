@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import get_args
 from uuid import UUID
 
 from diffing.compare.comparison import Pair
 from diffing.compare.run_side import SideStep
 from diffing.content.facets import WINDOW, Facet
 from diffing.content.message_diff import MessagePair
+from diffing.schemas.evidence import CertificateKind as ProofCertificate
 from diffing.schemas.evidence import GateStatus, NoiseGate
 from diffing.schemas.report import SectionName
 from diffing.schemas.terms import Category
 from diffing.sentences import attribution, changes, consequences, proofs
 from diffing.sentences.findings import (
     AssumptionKind,
+    ChanceKind,
     Coarsened,
     Conclusion,
     ConclusionKind,
@@ -301,6 +304,8 @@ def proof_lines() -> Iterator[str]:
     yield from map(proofs.conclusion, conclusions())
     yield from (proofs.rule(Rule(kind=kind, p=0.0286, alpha=0.05, reason=MISSING)) for kind in RuleKind)
     yield from (proofs.gate_reason(kind, problem=proofs.REPEAT_FAILED, first=4, most=3) for kind in GateReason)
+    yield from map(proofs.certificate, get_args(ProofCertificate))
+    yield from (proofs.chance(kind, task="7", step=3) for kind in ChanceKind)
     yield from map(proofs.assumption, AssumptionKind)
     for stray in (False, True):
         yield proofs.assumption(
