@@ -190,53 +190,53 @@ def _named(changes: Changes) -> str:
     return "; ".join([*map(inner, changes.named), *more])
 
 
-def evidence(found: Evidence) -> str:
+def evidence(facts: Evidence) -> str:
     """One line of what a verdict rests on."""
-    match found:
+    match facts:
         case Reason():
-            return f"{reason(found)}."
+            return f"{reason(facts)}."
         case Support():
-            return _SUPPORTS[found.kind].format(step=found.step, task=found.task)
+            return _SUPPORTS[facts.kind].format(step=facts.step, task=facts.task)
         case RuledOut():
-            return f"Ruled out: {inner(found.change)} — {_CERTIFICATES[found.certificate]}."
+            return f"Ruled out: {inner(facts.change)} — {_CERTIFICATES[facts.certificate]}."
         case Doubt():
-            return f"Not ruled out either: {doubt(found)}."
+            return f"Not ruled out either: {doubt(facts)}."
         case _:
-            assert_never(found)
+            assert_never(facts)
 
 
-def reason(found: Reason) -> str:
+def reason(facts: Reason) -> str:
     """Why a change may be the cause, without a full stop."""
-    return _REASONS[found.kind].format(step=found.step)
+    return _REASONS[facts.kind].format(step=facts.step)
 
 
-def doubt(found: Doubt) -> str:
+def doubt(facts: Doubt) -> str:
     """What else may have made the difference, as a noun."""
-    more = f" and {found.more:,} more step{'' if found.more == 1 else 's'}" if found.more else ""
-    return _DOUBTS[found.kind].format(step=found.step, settings=found.settings, more=more)
+    more = f" and {facts.more:,} more step{'' if facts.more == 1 else 's'}" if facts.more else ""
+    return _DOUBTS[facts.kind].format(step=facts.step, settings=facts.settings, more=more)
 
 
-def description(step: str, more: int, found: Reason) -> str:
+def description(step: str, more: int, facts: Reason) -> str:
     """Where a change acts, and why it may be the cause."""
     also = f", and {counted(more, 'more step')}" if more else ""
-    return f"At {step}{also}. {reason(found)}."
+    return f"At {step}{also}. {reason(facts)}."
 
 
-def experiment(found: Experiment | None) -> str:
+def experiment(facts: Experiment | None) -> str:
     """What would settle the verdict; empty where nothing has to be."""
-    if found is None:
+    if facts is None:
         return ""
-    match found.kind:
+    match facts.kind:
         case ExperimentKind.REPEAT_FROM:
-            return f"Replay the base from step {found.step} four times unchanged, to see how often the answer varies."
+            return f"Replay the base from step {facts.step} four times unchanged, to see how often the answer varies."
         case ExperimentKind.REPEAT:
             return "Replay the base unchanged four times: if the final answer varies, it is noise."
         case ExperimentKind.BOTH_WAYS:
-            change = f" ({inner(found.change)})" if found.change else ""
-            calls = f"about {counted(found.calls, 'live model call')} each" if found.calls else "no live model call"
+            change = f" ({inner(facts.change)})" if facts.change else ""
+            calls = f"about {counted(facts.calls, 'live model call')} each" if facts.calls else "no live model call"
             return (
-                f"Replay the base from step {found.step} with only this change{change}, and the candidate with only "
+                f"Replay the base from step {facts.step} with only this change{change}, and the candidate with only "
                 f"this change reverted: 2 replays, {calls}."
             )
         case _:
-            assert_never(found.kind)
+            assert_never(facts.kind)

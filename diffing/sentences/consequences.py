@@ -6,15 +6,15 @@ from diffing.sentences.text import capital, closed
 from diffing.sentences.verdicts import Answer, AnswerChange, Call, CallChange, Consequence, Result, ResultChange
 
 
-def predicate(found: Consequence) -> str:
+def predicate(facts: Consequence) -> str:
     """What the cause did: “changed the final answer”."""
-    call = _call(found.call) if found.call else ""
-    result = _result(found.result) if found.result else ""
+    call = _call(facts.call) if facts.call else ""
+    result = _result(facts.result) if facts.result else ""
     if call and result:
-        return f"{call}, so {result}, and {clause(found.answer)}"
+        return f"{call}, so {result}, and {clause(facts.answer)}"
     if call:
-        return f"{call}, and {clause(found.answer)}"
-    return f"meant that {result}, and {clause(found.answer)}" if result else _answer_predicate(found.answer)
+        return f"{call}, and {clause(facts.answer)}"
+    return f"meant that {result}, and {clause(facts.answer)}" if result else _answer_predicate(facts.answer)
 
 
 def statement(answer: Answer) -> str:

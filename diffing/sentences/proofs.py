@@ -98,9 +98,9 @@ _CHANCE: Final[Mapping[ChanceKind, str]] = {
 REPEAT_FAILED: Final = "a repeat failed"
 
 
-def rule(found: Rule) -> str:
+def rule(facts: Rule) -> str:
     """The row of the table that gave the confidence."""
-    return _RULES[found.kind].format(p=found.p, alpha=found.alpha, reason=found.reason)
+    return _RULES[facts.kind].format(p=facts.p, alpha=facts.alpha, reason=facts.reason)
 
 
 def gate_reason(kind: GateReason, *, problem: str = "", first: int = 0, most: int = 0) -> str:
@@ -118,15 +118,15 @@ def chance(kind: ChanceKind, *, task: str = "", step: int = 0) -> str:
     return _CHANCE[kind].format(task=task, step=step)
 
 
-def assumption(found: AssumptionKind | Coarsened) -> str:
+def assumption(facts: AssumptionKind | Coarsened) -> str:
     """What was compared in place of what was asked, or what has to be true."""
-    if isinstance(found, AssumptionKind):
-        return _ASSUMPTIONS[found]
-    differ = "differ on the way" if found.stray else f"differ from each other in {found.asked}"
-    measures = f"so {found.asked} measures" if found.stray else "which measures"
+    if isinstance(facts, AssumptionKind):
+        return _ASSUMPTIONS[facts]
+    differ = "differ on the way" if facts.stray else f"differ from each other in {facts.asked}"
+    measures = f"so {facts.asked} measures" if facts.stray else "which measures"
     return (
-        f"Compared: {found.compared}. Repeats of the unchanged base {differ}, {measures} wording and no decision. "
-        f"The finer question is `{found.asked_kind}`, this one `{found.compared_kind}`."
+        f"Compared: {facts.compared}. Repeats of the unchanged base {differ}, {measures} wording and no decision. "
+        f"The finer question is `{facts.asked_kind}`, this one `{facts.compared_kind}`."
     )
 
 
@@ -158,13 +158,13 @@ def experiment(kind: TrialKind, *, repeats: int = 0, titles: Sequence[str] = ())
             assert_never(kind)
 
 
-def conclusion(found: Conclusion) -> str:
+def conclusion(facts: Conclusion) -> str:
     """The finding in one sentence, after the models that answered in place of the recorded ones."""
-    text = _conclusion(found)
-    if found.chance_open:
+    text = _conclusion(facts)
+    if facts.chance_open:
         text = f"{text.removesuffix('.')}; whether chance alone did it was not tested."
-    more = [f"{found.more_models} more"] if found.more_models else []
-    return f"{OTHER_MODELS}{_listed([*found.models, *more])}. {text}" if found.models else text
+    more = [f"{facts.more_models} more"] if facts.more_models else []
+    return f"{OTHER_MODELS}{_listed([*facts.models, *more])}. {text}" if facts.models else text
 
 
 _FIXED: Final[Mapping[ConclusionKind, str]] = {
@@ -179,21 +179,21 @@ _FIXED: Final[Mapping[ConclusionKind, str]] = {
 }
 
 
-def _conclusion(found: Conclusion) -> str:
-    if found.kind in _FIXED:
-        return _FIXED[found.kind].format(reason=found.reason)
-    if found.kind is ConclusionKind.WITHIN_CHANCE:
-        p = "" if found.gate.p is None else f" (p = {found.gate.p:.2g})"
-        return f"The difference is within chance{p}: {kept(found.gate)}."
-    if found.kind is ConclusionKind.UNSEPARATED:
-        why = f": {found.reason}" if found.reason else ""
+def _conclusion(facts: Conclusion) -> str:
+    if facts.kind in _FIXED:
+        return _FIXED[facts.kind].format(reason=facts.reason)
+    if facts.kind is ConclusionKind.WITHIN_CHANCE:
+        p = "" if facts.gate.p is None else f" (p = {facts.gate.p:.2g})"
+        return f"The difference is within chance{p}: {kept(facts.gate)}."
+    if facts.kind is ConclusionKind.UNSEPARATED:
+        why = f": {facts.reason}" if facts.reason else ""
         return f"The replays cannot show which change made the difference{why}."
-    return _of_changes(found, found.sets[0])
+    return _of_changes(facts, facts.sets[0])
 
 
-def _of_changes(found: Conclusion, titles: Sequence[str]) -> str:
+def _of_changes(facts: Conclusion, titles: Sequence[str]) -> str:
     """A conclusion that names changes; none is claimed to have done what chance may have done."""
-    made = "may have made the difference" if found.chance_open else "made the difference"
+    made = "may have made the difference" if facts.chance_open else "made the difference"
     names = _listed([title if not at else inner(title) for at, title in enumerate(titles)])
     one = len(titles) == 1
     clauses = {
@@ -207,17 +207,17 @@ def _of_changes(found: Conclusion, titles: Sequence[str]) -> str:
         "could be tested.",
         ConclusionKind.NOT_ALONE: "is enough for the difference, but something else is enough without it.",
     }
-    return f"{names} {clauses[found.kind]}" if found.kind in clauses else _of_several(found)
+    return f"{names} {clauses[facts.kind]}" if facts.kind in clauses else _of_several(facts)
 
 
-def _of_several(found: Conclusion) -> str:
-    sets = [list(map(inner, titles)) for titles in found.sets]
-    if found.kind is ConclusionKind.SEVERAL:
-        more = f", or {found.more} more sets" if found.more else ""
+def _of_several(facts: Conclusion) -> str:
+    sets = [list(map(inner, titles)) for titles in facts.sets]
+    if facts.kind is ConclusionKind.SEVERAL:
+        more = f", or {facts.more} more sets" if facts.more else ""
         ways = "; or ".join(map(_listed, sets))
         return f"The difference has several causes; tried once each, each was enough alone: {ways}{more}."
-    names = _listed([*sets[0], *([f"{found.more} more"] if found.more else [])])
-    if found.kind is ConclusionKind.AMONG:
+    names = _listed([*sets[0], *([f"{facts.more} more"] if facts.more else [])])
+    if facts.kind is ConclusionKind.AMONG:
         return f"The cause is among these changes; which of them could not be tested: {names}."
     return (
         "The changes that a replay can make do not make the difference together. The cause was not recorded, or is "
