@@ -15,7 +15,7 @@ from replay.inputs.rebuilt_inputs import message_place
 from replay.inputs.texts import texts_in
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
-from traces.payloads.messages import Documents, Message, ModelAnswer
+from traces.payloads.messages import Documents, Message, ModelAnswer, ModelRequest
 from traces.payloads.parts import MissingPart
 
 KINDS: Final = CONTAINERS | {StepType.RETRIEVAL}
@@ -137,7 +137,7 @@ class ImplicitCalls:
         """Find the message with the result of a call whose id no message names."""
         graph = self._graph
         own = {call.node.no, *(step.no for step in graph.inside(call.node.no))}
-        messages = _messages(self._payload(graph.by_no[call.reader].input_ref))
+        messages = ModelRequest(self._payload(graph.by_no[call.reader].input_ref)).messages
         for link in graph.links.get(call.reader, ()):
             place = message_place(link.consumer_path)[0]
             message = messages[place] if link.producer in own and place is not None and place < len(messages) else None
@@ -192,9 +192,7 @@ class ImplicitCalls:
 
     def _agent(self, first: Node, around: Sequence[Node]) -> _Candidate:
         asked = self._payload(first.input_ref)
-        told = [
-            message for message in _messages(asked) if isinstance(message, dict) and message.get("role") == "user"
-        ]  # fmt: skip
+        told = [message for message in ModelRequest(asked).messages if Message(message).role == "user"]
         last = self._graph.conversations.get(first.no, [first])[-1]
         given = [self._payload(step.input_ref) for step in around]
         said = ModelAnswer(self._payload(last.output_ref)).text
@@ -268,15 +266,10 @@ def _tells(text: str) -> bool:
     return len(text.split()) >= _WORDS
 
 
-def _messages(input: JSONValue) -> list[JSONValue]:
-    messages = input.get("messages") if isinstance(input, dict) else None
-    return messages if isinstance(messages, list) else []
-
-
 def _results(input: JSONValue) -> dict[str, tuple[int, JSONObject]]:
     """Result messages and their indices by call id."""
     return {
-        str(message["tool_call_id"]): (place, message) for place, message in enumerate(_messages(input))
+        str(message["tool_call_id"]): (place, message) for place, message in enumerate(ModelRequest(input).messages)
         if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str)
     }  # fmt: skip
 

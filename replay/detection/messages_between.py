@@ -6,11 +6,12 @@ from replay.core.graph import Graph, Node
 from replay.inputs.rebuilt_inputs import message_place
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
+from traces.payloads.messages import ModelRequest
 
 
 def spoken_to(graph: Graph, model: Node, input: JSONObject) -> bool:
     """True if a user message precedes this call (no answer, tool result or retrieved document)."""
-    messages = messages_of(input)
+    messages = ModelRequest(input).messages
     place = _taken_over(graph, model)
     said = range(place + 1, len(messages)) if place is not None else ()
     found = fed(graph, model, messages)
@@ -61,8 +62,3 @@ def _role(message: JSONValue) -> JSONValue:
 
 def _is_result(message: JSONValue) -> bool:
     return isinstance(message, dict) and bool(message.get("tool_call_id"))
-
-
-def messages_of(input: JSONObject) -> list[JSONValue]:
-    messages = input.get("messages")
-    return messages if isinstance(messages, list) else []

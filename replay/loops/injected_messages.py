@@ -1,15 +1,16 @@
 """Messages injected between model calls: user turns and retrieved documents. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from replay.core import wording
 from replay.core.events import Divergence, Event
 from replay.core.graph import Node
 from replay.detection.loops import Loop
-from replay.detection.messages_between import fed, goes_on, messages_of
+from replay.detection.messages_between import fed, goes_on
 from replay.inputs.rebuilt_inputs import flat, rebuilt_slots
 from replay.loops.replay_parts import ReplayParts
 from traces.core.json_types import JSONValue
+from traces.payloads.messages import ModelRequest
 
 
 class InjectedMessages:
@@ -44,5 +45,5 @@ class InjectedMessages:
         searched = any(fed(graph, model, self._messages(model)) for model in models)
         return wording.not_searched(self._parts.state.next_number) if searched else ""
 
-    def _messages(self, model: Node) -> list[JSONValue]:
-        return messages_of(self._parts.context.recorded_request(model))
+    def _messages(self, model: Node) -> Sequence[JSONValue]:
+        return ModelRequest(self._parts.context.recorded_request(model)).messages

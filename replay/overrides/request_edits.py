@@ -1,6 +1,6 @@
 """Apply a step's edits to its request: model, parameters, system prompt, messages. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from replay.overrides.profile import MessageEdit
@@ -81,7 +81,7 @@ def edit_slots(slots: list[list[JSONValue]], edits: Iterable[MessageEdit]) -> li
     return [[*inserted.get(at, []), *slot] for at, slot in enumerate(edited)]
 
 
-def _system_places(messages: list[JSONValue], prompt: JSONObject) -> list[int]:
+def _system_places(messages: Sequence[JSONValue], prompt: JSONObject) -> list[int]:
     """Which messages `prompt.system` sets: see `with_system`."""
     if "system" not in prompt:
         return []

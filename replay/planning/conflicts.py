@@ -161,7 +161,7 @@ def _refused(where: str, detail: str, step: PlannedStep | None = None) -> PlanRe
 
 
 def bad_edit(
-    no: int, index: int, entry: Override, messages: list[JSONValue], prompt: JSONObject
+    no: int, index: int, entry: Override, messages: Sequence[JSONValue], prompt: JSONObject
 ) -> PlanRefusal | None:  # fmt: skip
     """First edit that does not fit step `no`: the message does not exist, or `prompt` sets it too."""
     system = _system_places(messages, prompt)

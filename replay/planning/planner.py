@@ -28,6 +28,7 @@ from replay.resolution.lost_recordings import warnings as lost_warnings
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.payloads.lost_payloads import LostPayloads
+from traces.payloads.messages import ModelRequest
 from traces.payloads.parts import MissingPart
 
 _NOTHING_TO_FOLLOW: Final = "Nothing to follow: every model answer is the recorded one"
@@ -217,9 +218,7 @@ def _bad_edits(graph: Graph, profile: AppliedProfile, environment: PlanEnvironme
             edits = profile.of(node)
             if index not in edits.entries:
                 continue
-            value = environment.payload(node.input_ref) if node.input_ref else None
-            messages = value.get("messages") if isinstance(value, dict) else None
-            recorded = messages if isinstance(messages, list) else []
+            recorded = ModelRequest(environment.payload(node.input_ref) if node.input_ref else None).messages
             if (refusal := bad_edit(node.no, index, entry, recorded, edits.prompt)) is not None:
                 yield refusal
                 break

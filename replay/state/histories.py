@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Link, Node
 from replay.inputs.rebuilt_inputs import Slots
-from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind
+from traces.payloads.messages import ModelRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class Histories:
 
     def record_rebuilt(self, node: Node, plain: Slots, edited: Slots) -> None:
         """Store a model step's messages before and after its own edits, unless they equal the recording."""
-        if edited and not _is_recorded(edited, _messages(self.environment.payload(node.input_ref))):
+        if edited and not _is_recorded(edited, ModelRequest(self.environment.payload(node.input_ref)).messages):
             self._plain[node.no] = plain
             self._edited[node.no] = edited
 
@@ -81,9 +82,3 @@ def _is_recorded(slots: Slots, messages: Sequence[JSONValue]) -> bool:
 
 def _answers(message: JSONValue, call_ids: frozenset[str]) -> bool:
     return isinstance(message, dict) and message.get("tool_call_id") in call_ids
-
-
-def _messages(input: JSONValue) -> list[JSONValue]:
-    given: JSONObject = input if isinstance(input, dict) else {}
-    messages = given.get("messages")
-    return messages if isinstance(messages, list) else []

@@ -33,6 +33,7 @@ from replay.store.payload_reader import Payloads
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Run
+from traces.payloads.messages import Message, ModelRequest
 from traces.payloads.parts import MissingPart
 from traces.storage import artifacts
 
@@ -220,11 +221,9 @@ def _message(given: JSONValue, change: Change) -> JSONValue | Absent:
 
 
 def _system(given: JSONValue) -> JSONValue | Absent:
-    messages = given.get("messages") if isinstance(given, dict) else None
-    for message in messages if isinstance(messages, list) else []:
-        if isinstance(message, dict) and message.get("role") in {"system", "developer"}:
-            content = message.get("content")
-            return content if isinstance(content, str) else ABSENT
+    for message in map(Message, ModelRequest(given).messages):
+        if message.role in {"system", "developer"}:
+            return message.content if isinstance(message.content, str) else ABSENT
     return ABSENT
 
 
