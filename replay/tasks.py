@@ -20,7 +20,7 @@ from replay.trials import runner as trying
 from traces import enqueue
 from traces.call_index import ignore_lists
 
-observers.compose([scheduler.ExperimentObserver(), export_worker.ExportObserver()])
+observers.compose([scheduler.ExperimentObserver(), export_worker.ExportObserver(), session_probe.ProofObserver()])
 
 
 @shared_task

@@ -1,31 +1,43 @@
-"""Who hears of sessions: the features that make sessions for purposes of their own."""
+"""Session observers: features that create sessions take part in their execution through one interface."""
 
 from collections.abc import Iterable
 from decimal import Decimal
 from uuid import UUID
 
+from django.db.models import QuerySet
+
+from replay.models import ReplaySession
+
 
 class SessionObserver:
-    """What happens to sessions, told in the transaction in which it happens; a feature takes what concerns it."""
+    """Events of sessions, reported in the transaction in which they happen; a feature overrides what concerns it."""
 
     def call_intended(self, session_id: UUID, step: int) -> None:
-        """A live call is about to go out; raises `Stopped` where it must not."""
+        """A live call is about to go out; raises `Stopped` to prevent it."""
 
     def call_paid(self, session_id: UUID, cost_usd: Decimal) -> None:
-        """A live call cost so much."""
+        """A live call has been paid for."""
 
     def changed(self, session_id: UUID) -> None:
-        """The session's row is another one."""
+        """The session's row has changed."""
 
     def sealed(self, run_id: UUID) -> None:
-        """The run of a session has come to its end."""
+        """The run of a session is sealed."""
+
+    def wants_diff(self, session_id: UUID) -> bool:
+        """False if a finished session is compared with its source only on request."""
+        return True
+
+    def startable(self, pending: QuerySet[ReplaySession]) -> QuerySet[ReplaySession]:
+        """Pending sessions that may start now."""
+        return pending
 
 
 _observers: list[SessionObserver] = []
 
 
 def compose(observers: Iterable[SessionObserver]) -> None:
-    """Say who hears of sessions in this process; said once, where all features are known."""
+    """Set the observers of this process; called once, where all features are known."""
     _observers[:] = observers
 
 
@@ -47,3 +59,13 @@ def changed(session_id: UUID) -> None:
 def sealed(run_id: UUID) -> None:
     for observer in _observers:
         observer.sealed(run_id)
+
+
+def wants_diff(session_id: UUID) -> bool:
+    return all(observer.wants_diff(session_id) for observer in _observers)
+
+
+def startable(pending: QuerySet[ReplaySession]) -> QuerySet[ReplaySession]:
+    for observer in _observers:
+        pending = observer.startable(pending)
+    return pending

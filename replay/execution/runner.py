@@ -74,16 +74,13 @@ def give_up(lost: leases.Claim) -> None:
 
 
 def compare(session_id: UUID) -> None:
-    """Diff source and derived run; a diff that fails is logged and leaves the session as it is.
-
-    A probe of a proof is one of many, and was looked at already: its diff is made when somebody asks for it.
-    """
+    """Diff source and derived run; a diff that fails is logged and leaves the session as it is."""
     session = ReplaySession.objects.get(id=session_id)
     if session.run_id is None or session.status not in COMPLETED:
         return
     found: UUID | None = None
     try:
-        if not session.proof_probes.exists():
+        if observers.wants_diff(session_id):
             found = diffing.diff(base_id=session.source_run_id, candidate_id=session.run_id).id
     except Exception as error:
         if outages.is_outage(error):

@@ -4,12 +4,12 @@ from decimal import Decimal
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from replay.core.errors import Stopped
 from replay.core.vocabulary import AT_WORK, SessionStatus
 from replay.execution.observers import SessionObserver
-from replay.models import Experiment, ExperimentRow
+from replay.models import Experiment, ExperimentRow, ReplaySession
 from traces import notify
 
 
@@ -26,6 +26,10 @@ class ExperimentObserver(SessionObserver):
 
     def changed(self, session_id: UUID) -> None:
         touch(session_id)
+
+    def startable(self, pending: QuerySet[ReplaySession]) -> QuerySet[ReplaySession]:
+        """A row of an experiment waits for its turn."""
+        return pending.exclude(experiment_row__released=False)
 
 
 def release(experiment_id: UUID) -> list[UUID]:

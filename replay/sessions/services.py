@@ -132,9 +132,8 @@ def requeue_unfinished(queued: int = 0) -> int:
 
     Queued twice is harmless: only one worker can claim a session, and a diff is made once.
     """
-    # A row of an experiment waits for its turn.
-    turn = ReplaySession.objects.filter(status=SessionStatus.PENDING).exclude(experiment_row__released=False)
-    waiting = [(task_names.EXECUTE, session) for session in turn.values_list("id", flat=True)]
+    startable = observers.startable(ReplaySession.objects.filter(status=SessionStatus.PENDING))
+    waiting = [(task_names.EXECUTE, session) for session in startable.values_list("id", flat=True)]
     waiting += [(task_names.COMPARE, session) for session in _uncompared()]
     if len(waiting) <= queued:
         return 0

@@ -11,6 +11,7 @@ from replay.execution.calls.attempts import AttemptJournal
 from replay.execution.derived_run.checkpoints import Checkpoints
 from replay.execution.execution import Execution, ordinary
 from replay.execution.live_environment import LiveEnvironment
+from replay.execution.observers import SessionObserver
 from replay.models import ProofProbe, ReplaySession
 from replay.overrides.profile import OverrideProfile
 from replay.proofs.core.types import Side
@@ -25,6 +26,13 @@ from replay.proofs.probes.stored_probes import COPIED
 from replay.store.payload_reader import Payloads
 from traces.models import Step
 from traces.payloads.parts import MissingPart
+
+
+class ProofObserver(SessionObserver):
+    """Leaves out the diffs of probes: a proof has already examined them."""
+
+    def wants_diff(self, session_id: UUID) -> bool:
+        return not ProofProbe.objects.filter(session_id=session_id).exists()
 
 
 def execution_of(session: ReplaySession, payloads: Payloads) -> Execution:
