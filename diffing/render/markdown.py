@@ -94,7 +94,8 @@ def _proved(report: DiffReport) -> Iterator[str]:
         yield "\n| change | enough alone | needed | share | |\n|---|---|---|---|---|"
         for atom in one.atoms:
             inner = "↳ " * atom.depth
-            yield f"| {inner}{escaped(atom.title)} | {atom.enough} | {atom.needed} | {atom.share} | {escaped(atom.remark)} |"  # noqa: E501
+            cells = (f"{inner}{escaped(atom.title)}", atom.enough, atom.needed, atom.share, escaped(atom.remark))
+            yield f"| {' | '.join(cells)} |"
         if one.probes:
             yield "\n| replay | came to | | took |\n|---|---|---|---|"
         for probe in one.probes:

@@ -24,7 +24,7 @@ class ReplayRefused(ProblemError):
     def __init__(self, refusal: PlanRefusal) -> None:
         super().__init__(refusal.detail, where=refusal.where)
         self.code = refusal.code  # type: ignore[misc]  # each refusal has its own
-        self.status = 409 if refusal.code in _OF_THE_SOURCE else 422  # type: ignore[misc]
+        self.status = 409 if refusal.code in _OF_THE_SOURCE else 422  # type: ignore[misc]  # it depends on the refusal
         self.step = refusal.step
 
 

@@ -77,5 +77,5 @@ class ToolFileView(APIView):
 
 def _caller(request: Request) -> str:
     """Who asks, as the access control found out."""
-    name: str = request._request.caller_name  # type: ignore[attr-defined]
+    name: str = request._request.caller_name  # type: ignore[attr-defined]  # set by the access control
     return name

@@ -69,7 +69,8 @@ def _repeated(repeats: Tally, said: Reproduction) -> str:
         case "reproduces":
             return f"The failure comes back: repeated {times} from the start, the run failed every time."
         case "flaky":
-            return f"The failure is flaky: repeated {times} from the start, the run failed {repeats.failed} and passed {repeats.passed}."  # noqa: E501
+            counts = f"failed {repeats.failed} and passed {repeats.passed}"
+            return f"The failure is flaky: repeated {times} from the start, the run {counts}."
         case "does_not_reproduce":
             return f"The failure does not come back: repeated {times} from the start, the run passed every time."
         case _:

@@ -60,9 +60,10 @@ class Checkpoints:
         """Commit steps at once, as far as the budget allows."""
         while rows:
             room = self.room_for(len(rows))
-            self._waiting, rows = rows[:room], rows[room:]
-            for row in self._waiting:
+            self._waiting += rows[:room]
+            for row in rows[:room]:
                 self.counts[row.label] += 1
+            rows = rows[room:]
             self.row.check()
             self.flush()
 

@@ -18,7 +18,10 @@ from traces.core import duplicate_keys
 _POLL_S: Final = 0.2
 _TEXTS: Final = {"contains": "text", "not_contains": "text", "regex": "pattern", "status": "status"}
 _TOOLS: Final = ("tool_called", "tool_not_called")
-_FORMS: Final = "contains:TEXT, not_contains:TEXT, regex:PATTERN, json_schema:FILE, tool_called:NAME, tool_not_called:NAME, status:completed|failed"  # noqa: E501
+_FORMS: Final = (
+    "contains:TEXT, not_contains:TEXT, regex:PATTERN, json_schema:FILE, tool_called:NAME, tool_not_called:NAME, "
+    "status:completed|failed"
+)
 
 
 def asked(
